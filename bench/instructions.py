@@ -29,12 +29,13 @@ from typing import Any, Final, NamedTuple, cast
 from bench import rows
 from rich.console import Console
 from rich.table import Table
+from tests.support.engines import open_tablestore
 
 from widerow.auth.keyring import Keyring
 from widerow.auth.policy import InstancePolicy
 from widerow.commit.committer import Committer
 from widerow.commit.waiting import Waiting
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
 from widerow.server.dispatch import AccessRules, Dispatcher, Service
@@ -129,13 +130,17 @@ class _Sink(asyncio.Transport):
 
 
 def _handler(
-    engine: Engine, committer: Committer, metrics: Metrics, admission: Admission, turns: Turns
+    engine: TablestoreEngine,
+    committer: Committer,
+    metrics: Metrics,
+    admission: Admission,
+    turns: Turns,
 ) -> Dispatcher:
     # What is lengthy would run on a thread, and is not counted there.
     rules = replace(rules_for(2, reads_may_block=False), request_threads=0, batch_threads=0)
     return Dispatcher(
-        Service(engine, committer, SystemClock(), SystemEntropy(), metrics),
-        Probes(engine, committer, admission, metrics),
+        Service(engine.core, committer, SystemClock(), SystemEntropy(), metrics),
+        Probes(engine.core, committer, admission, metrics),
         AccessRules(Keyring.default(), InstancePolicy()),
         Schedule(rules, cast("asyncio.AbstractEventLoop", turns)),
         DIALECTS,
@@ -152,7 +157,7 @@ def _work(case: str) -> None:
             handler.told(ended)
 
         committer = Committer(store, clock, metrics, post)
-        engine = Engine(store, clock, SystemEntropy())
+        engine = open_tablestore(store, clock, SystemEntropy())
         handler = _handler(engine, committer, metrics, admission, turns)
         headers = KeptHeaders(each.headers for each in DIALECTS)
         shared = Shared(handler, admission, clock, Patience(), headers)

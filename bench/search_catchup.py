@@ -14,8 +14,9 @@ from typing import Final
 from bench.search_corpus import FIELDS, Article, articles, word
 from bench.search_server import KINDS
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.search.query import MatchQuery, ScoreSort, SearchSort, SortOrder
 from widerow.model.search.requests import (
     ColumnReturn,
@@ -39,10 +40,10 @@ _KEYS: Final = 2**40
 
 def milliseconds(documents: int, writes: Sequence[int], searches: int) -> dict[int, float]:
     """CPU time of a search behind each number of writes, the mean of some."""
-    engine = Engine(MemoryStore(), SystemClock(), SystemEntropy())
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+    engine = open_tablestore(MemoryStore(), SystemClock(), SystemEntropy())
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
     schema = SearchSchema(tuple(SearchField(name, KINDS[name]) for name in FIELDS))
-    engine.run(engine.search.create("i", CreateSearchIndex("t", "x", schema)))
+    engine.core.run(engine.search.create("i", CreateSearchIndex("t", "x", schema)))
     given = articles(documents + searches * sum(writes))
     _write(engine, given, documents)
     found: dict[int, float] = {}
@@ -64,19 +65,19 @@ def _asked(wanted: str) -> Search:
     return Search("t", "x", MatchQuery("body", wanted), sort=best, columns=keys)
 
 
-def _write(engine: Engine, given: Iterator[Article], count: int) -> None:
+def _write(engine: TablestoreEngine, given: Iterator[Article], count: int) -> None:
     for at in range(count):
         article = next(given)
         key = {"k": article.number * _SPREAD % _KEYS}
         cells = {name: getattr(article, name) for name in FIELDS}
-        engine.run(engine.rows.write_row("i", put("t", key, cells)))
+        engine.core.run(engine.rows.write_row("i", put("t", key, cells)))
         if at % 1000 == 999:
             while engine.search.work():
                 pass
             _tidy(engine)
 
 
-def _tidy(engine: Engine) -> None:
+def _tidy(engine: TablestoreEngine) -> None:
     engine.search.gather()
     engine.search.merge()
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from bench import rows
+from tests.support.engines import open_tablestore
 
 from widerow.auth.keyring import Keyring
 from widerow.auth.policy import InstancePolicy
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
 from widerow.server.headers import KeptHeaders
@@ -87,7 +88,7 @@ def cost(work: Callable[[T], object], items: Sequence[T]) -> float:
 class Stages:
     """One engine, and the stages of an action before and behind it."""
 
-    def __init__(self, engine: Engine, desk: Desk) -> None:
+    def __init__(self, engine: TablestoreEngine, desk: Desk) -> None:
         """Measure on this engine."""
         self.engine = engine
         self.desk = desk
@@ -115,7 +116,7 @@ class Stages:
         opened, body = self.opened(action, self.receive(request))
         result = found.call(self.engine, opened.instance, found.decode(body))
         if found.writes:
-            self.engine.run(result)
+            self.engine.core.run(result)
 
     def measure(self, action: str, requests: Sequence[bytes], share: int = 1) -> dict[str, float]:
         """Each stage's microseconds for `action`, divided by the `share` rows in a request."""
@@ -134,7 +135,7 @@ class Stages:
             size = max(1, GROUP // share)
             groups = [results[at : at + size] for at in range(0, len(results), size)]
             stages["commit"] = cost(self._commit, groups) / size
-            results = [self.engine.run(each) for each in results]
+            results = [self.engine.core.run(each) for each in results]
         path, key, date = f"/{action}", opened[0][0], answer_date(0)
         stages["answer"] = cost(
             lambda each: response_headers(path, found.encode(each), "0" * 36, date, key), results
@@ -142,13 +143,13 @@ class Stages:
         return {name: round(each / share, 2) for name, each in stages.items()}
 
     def _commit(self, plans: Sequence[Any]) -> None:
-        self.engine.store.transact_group([write for plan in plans for write in plan.writes])
+        self.engine.core.store.transact_group([write for plan in plans for write in plan.writes])
 
 
 def run(directory: Path) -> dict[str, dict[str, float]]:
     """Every action's stages, on a store in `directory`."""
     with open_store(f"rocksdb:{directory}") as store:
-        stages = Stages(Engine(store, SystemClock(), SystemEntropy()), Desk())
+        stages = Stages(open_tablestore(store, SystemClock(), SystemEntropy()), Desk())
         stages.run("CreateTable", rows.table())
         batches = [rows.batch_write(range(at, at + 200)) for at in range(0, ROWS, 200)]
         for batch in batches:

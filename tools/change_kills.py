@@ -26,13 +26,14 @@ from typing import Any, Final
 
 from tests.support.answers import decode_answer_rows
 from tests.support.changes import create, delete, primary_key, put, put_cells, scan_all, update
+from tests.support.engines import open_tablestore
 from tools.crash.disks import why_not
 from tools.crash.rounds import PLANTED_PATH, powered
 from tools.evidence import record, record_skipped
 from tools.killing import fraction, live_and_die, live_and_lose_power
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, WiderowError
 from widerow.model.tablestore.requests import BatchWrite, IndexDefinition, StreamChange, TableWrite
 from widerow.model.tablestore.row import RowChange
@@ -98,7 +99,7 @@ def _is_aborted(number: int) -> bool:
     return _is_transaction(number) and number % 4 == 1
 
 
-def _make(engine: Engine) -> None:
+def _make(engine: TablestoreEngine) -> None:
     indexes = (
         IndexDefinition("local1", ("p", "c"), ("d",), 1, 1),
         IndexDefinition("local2", ("p", "d"), (), 1, 1),
@@ -110,31 +111,33 @@ def _make(engine: Engine) -> None:
     stream = StreamChange(enable=True)
     asked = replace(asked, defined_columns=columns, indexes=indexes, stream=stream)
     try:
-        engine.run(engine.create_table("i", asked))
+        engine.core.run(engine.create_table("i", asked))
     except Conflict:
         return  # it was there
 
 
-def _do(engine: Engine, number: int) -> None:
+def _do(engine: TablestoreEngine, number: int) -> None:
     """One round; durable when this returns."""
     changes = _changes(number)
     if not _is_transaction(number):
-        engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", tuple(changes)),))))
+        engine.core.run(
+            engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", tuple(changes)),)))
+        )
         return
     partition = str(changes[0].key.columns[0][1])
-    identity = engine.run(engine.transactions.start("i", "t", primary_key({"p": partition})))
+    identity = engine.core.run(engine.transactions.start("i", "t", primary_key({"p": partition})))
     for change in changes:
-        engine.run(engine.transactions.write_row("i", identity, change))
+        engine.core.run(engine.transactions.write_row("i", identity, change))
     if _is_aborted(number):
-        engine.run(engine.transactions.abort("i", identity))
+        engine.core.run(engine.transactions.abort("i", identity))
     else:
-        engine.run(engine.transactions.commit("i", identity))
+        engine.core.run(engine.transactions.commit("i", identity))
 
 
 def _work(directory: Path, first: int) -> None:
     """The child: rounds without end."""
     with open_store(str(directory)) as store:
-        engine = Engine(store, SystemClock(), SystemEntropy())
+        engine = open_tablestore(store, SystemClock(), SystemEntropy())
         _make(engine)
         number = first
         while True:
@@ -159,7 +162,7 @@ def _expected(number: int) -> list[Told]:
     return told
 
 
-def _recorded(engine: Engine) -> Iterator[tuple[Told, dict[str, Any]]]:
+def _recorded(engine: TablestoreEngine) -> Iterator[tuple[Told, dict[str, Any]]]:
     """The stream's records, and the columns that each has put."""
     table = engine.describe_table("i", "t")
     iterator: str | None = engine.streams.iterator(table, "0", None)
@@ -174,7 +177,7 @@ def _recorded(engine: Engine) -> Iterator[tuple[Told, dict[str, Any]]]:
         iterator = page.following if page.more else None
 
 
-def _rows(engine: Engine) -> dict[tuple[str, int], dict[str, Any]]:
+def _rows(engine: TablestoreEngine) -> dict[tuple[str, int], dict[str, Any]]:
     bounds = {"p": MIN, "n": MIN}, {"p": MAX, "n": MAX}
     page = engine.rows.get_range("i", scan_all("t", *bounds))
     return {
@@ -218,7 +221,7 @@ def _examine(
     """Look at the store; the last round that is there. `rounds`: see `_last_round`."""
     with open_store(str(directory)) as store:
         outcome.damaged += bool(check_store(store))
-        engine = Engine(store, SystemClock(), SystemEntropy())
+        engine = open_tablestore(store, SystemClock(), SystemEntropy())
         _make(engine)
         records = list(_recorded(engine))
         if control:

@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import Final
 
 from tests.support.changes import create, delete, put, scan_all
+from tests.support.engines import open_tablestore
 from tools.crash.disks import why_not
 from tools.crash.rounds import powered
 from tools.evidence import record, record_skipped
 from tools.killing import fraction, live_and_die, live_and_lose_power
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.log import LOG_START, record_key, shard_prefix
 from widerow.errors import Conflict, WiderowError
 from widerow.keys.encode import after_prefix
@@ -98,18 +99,17 @@ class _Telling(ServerSearchHost):
         self.built = self.built or "built" in event
 
 
-def _engine(directory: Path, store: Store) -> tuple[Engine, _Telling]:
-    engine = Engine(store, SystemClock(), SystemEntropy())
+def _engine(directory: Path, store: Store) -> tuple[TablestoreEngine, _Telling]:
     host = _Telling(SearchDirectory(directory), 0)
-    engine.search_host = lambda: host
+    engine = open_tablestore(store, SystemClock(), SystemEntropy(), search_host=lambda _: host)
     return engine, host
 
 
-def _make(engine: Engine) -> None:
+def _make(engine: TablestoreEngine) -> None:
     with suppress(Conflict):  # it was there
-        engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+        engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
     if not engine.search.list("i", "t"):
-        engine.run(engine.search.create("i", CreateSearchIndex("t", "x", SCHEMA)))
+        engine.core.run(engine.search.create("i", CreateSearchIndex("t", "x", SCHEMA)))
 
 
 def _changes(number: int) -> list[RowChange]:
@@ -132,7 +132,7 @@ def _work(directory: Path, first: int) -> None:
         number = first
         while True:
             batch = BatchWrite((TableWrite("t", tuple(_changes(number))),))
-            engine.run(engine.rows.batch_write_row("i", batch))
+            engine.core.run(engine.rows.batch_write_row("i", batch))
             if number == first:
                 engine.search.work()  # its libraries are loaded before the clock runs
             print(number, flush=True)
@@ -146,8 +146,8 @@ def _work(directory: Path, first: int) -> None:
                 engine.search.write_down(all_of_them=True)
             if number % 50 == 0:
                 engine.search.merge()
-                while (plan := engine.housekeeping()) is not None:
-                    engine.run(plan)
+                while (plan := engine.core.housekeeping()) is not None:
+                    engine.core.run(plan)
 
 
 # --- what must be there ---------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def _examine(directory: Path, outcome: SearchOutcome, *, control: bool = False) 
         outcome.wrong += found != table or answer.total != len(table)
 
 
-def _lose_records(engine: Engine, store: Store) -> None:
+def _lose_records(engine: TablestoreEngine, store: Store) -> None:
     """Take all records out of the journal, and say of nothing that it is gone."""
     table = engine.describe_table("i", "t")
     assert table.journal is not None

@@ -17,9 +17,10 @@ import tablestore
 from tests import hbase
 from tests.support.answers import decode_row
 from tests.support.changes import create, get, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Thresholds
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import StorageFailure, StoreBusy
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import SPACE_ROWS, row_prefix
@@ -48,7 +49,7 @@ def region_bounds(store: Store) -> list[bytes]:
     return [each.start for each in store.placement.ranges()[1:]]
 
 
-def bounds_of(engine: Engine) -> list[bytes]:
+def bounds_of(engine: TablestoreEngine) -> list[bytes]:
     """Where regions should begin that a table has alone."""
     found = engine.describe_table("i", "t")
     start = row_prefix(found.id)
@@ -120,16 +121,16 @@ def test_what_could_cut_a_shard_is_not_asked_for(store: Store) -> None:
 
 
 @contextmanager
-def kept(engine: Engine) -> Iterator[None]:
+def kept(engine: TablestoreEngine) -> Iterator[None]:
     """Let a thread look after an engine's partitions meanwhile, as a server does."""
     over = threading.Event()
 
     def keep() -> None:
         while not over.wait(0.05):
             try:
-                plan = engine.partitions.step()
+                plan = engine.core.partitions.step()
                 if plan is not None:
-                    engine.run(plan)
+                    engine.core.run(plan)
             except StoreBusy:
                 pass  # a server logs it and goes on
 
@@ -149,8 +150,8 @@ def test_a_table_is_written_while_the_rules_divide_it(store: Store) -> None:
     refused meanwhile, and clients repeat them.
     """
     limits = Thresholds(split_units=5.0, hot_seconds=1.0, partitions_max=2)
-    engine = Engine(store, SystemClock(), SystemEntropy(), thresholds=limits)
-    engine.run(engine.create_table("i", create("t", KEY)))
+    engine = open_tablestore(store, SystemClock(), SystemEntropy(), thresholds=limits)
+    engine.core.run(engine.create_table("i", create("t", KEY)))
     over = threading.Event()
 
     def write(number: int) -> int:
@@ -158,7 +159,7 @@ def test_a_table_is_written_while_the_rules_divide_it(store: Store) -> None:
         while not over.is_set():
             change = put("t", {"k": key_of(number, turn)}, {"v": turn})
             try:
-                engine.run(engine.rows.write_row("i", change))
+                engine.core.run(engine.rows.write_row("i", change))
             except StoreBusy:
                 continue
             turn += 1
@@ -169,11 +170,11 @@ def test_a_table_is_written_while_the_rules_divide_it(store: Store) -> None:
         try:
             wait_for(lambda: any(done.done() for done in writing) or len(bounds_of(engine)) == 2)
             wait_for(lambda: region_bounds(store) == bounds_of(engine))
-            engine.partitions.thresholds = Thresholds()  # nothing is hot any more
-            tables = engine.partitions._tables
+            engine.core.partitions.thresholds = Thresholds()  # nothing is hot any more
+            tables = engine.core.partitions._tables
             store.transact_group([tables.divide(engine.describe_table("i", "t"), lambda _: ())])
             wait_for(lambda: region_bounds(store) == [])
-            counts = engine.partitions.following.counts  # of what the next look has found made
+            counts = engine.core.partitions.following.counts  # of what the next look has found made
             wait_for(lambda: (counts["split", "done"], counts["merge", "done"]) == (2, 2))
         finally:
             over.set()
@@ -192,26 +193,26 @@ def key_of(number: int, turn: int) -> int:
 
 def test_a_pre_split_table_gets_regions_and_leaves_none(store: Store) -> None:
     clock = FakeClock()
-    engine = Engine(store, clock, FakeEntropy(), thresholds=Thresholds(cold_seconds=1e9))
+    engine = open_tablestore(store, clock, FakeEntropy(), thresholds=Thresholds(cold_seconds=1e9))
     edges = (KeyMarker.INF_MIN, 100, 200, KeyMarker.INF_MAX)
     request = replace(create("t", KEY), partitions=tuple(pairwise(edges)))
 
     def follow() -> None:
         clock.advance(1)
-        plan = engine.partitions.step() or engine.housekeeping()
+        plan = engine.core.partitions.step() or engine.core.housekeeping()
         if plan is not None:
-            engine.run(plan)
+            engine.core.run(plan)
 
     def as_wanted(wanted: list[bytes]) -> bool:
         follow()
         return region_bounds(store) == wanted
 
-    engine.run(engine.create_table("i", request))
+    engine.core.run(engine.create_table("i", request))
     wanted = bounds_of(engine)
     assert len(wanted) == 3
     wait_for(lambda: as_wanted(wanted))
-    engine.run(engine.rows.write_row("i", put("t", {"k": 150}, {"v": 1})))
-    engine.run(engine.delete_table("i", "t"))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": 150}, {"v": 1})))
+    engine.core.run(engine.delete_table("i", "t"))
     clock.advance(TRANSACTION_SECONDS_MAX + LEASE_SECONDS)
     wait_for(lambda: as_wanted([]))
 

@@ -29,15 +29,17 @@ from tests import hbase
 from tests.postgres import fresh_url
 from tests.support.answers import decode_row
 from tests.support.changes import create, get, put
+from tests.support.engines import open_tablestore
 from tests.support.remote import MemoryDriver, RemoteSpace, Weather, remote_store
 from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan, single
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import begin_index
+from widerow.engine.typed.plug import TYPED
 from widerow.errors import Conflict, NotFound, OutcomeUnknown, Unsupported
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import SPACE_INDEXES, SPACE_ROWS, SPACE_SEQUENCES, SPACE_STATISTICS
@@ -73,7 +75,7 @@ class World(NamedTuple):
 
     stores: list[Store]
     clock: FakeClock
-    engines: list[Engine]
+    engines: list[TablestoreEngine]
     before_commit: Callable[[int, Callable[[], object]], None]
 
 
@@ -107,7 +109,7 @@ def engines_of(
     stores: Sequence[Store], owners: "Sequence[StrictStore | MemoryDriver | Hooked]"
 ) -> World:
     clock = FakeClock()
-    engines = [Engine(store, clock, FakeEntropy(n)) for n, store in enumerate(stores)]
+    engines = [open_tablestore(store, clock, FakeEntropy(n)) for n, store in enumerate(stores)]
     return World(list(stores), clock, engines, lambda number, action: once(owners[number], action))
 
 
@@ -173,18 +175,18 @@ def calm(request: pytest.FixtureRequest) -> Iterator[World]:
 
 
 @pytest.fixture
-def two(calm: World) -> Iterator[tuple[Engine, Engine, FakeClock]]:
+def two(calm: World) -> Iterator[tuple[TablestoreEngine, TablestoreEngine, FakeClock]]:
     """Two engines, and at the end a store in which the checker finds nothing."""
     yield calm.engines[0], calm.engines[1], calm.clock
     assert check_store(calm.stores[0]) == []
 
 
-def clean(engines: list[Engine], clock: FakeClock) -> None:
+def clean(engines: list[TablestoreEngine], clock: FakeClock) -> None:
     """Let both give space back until nobody finds anything, and drop notes are due."""
     clock.advance(TRANSACTION_SECONDS_MAX + LEASE_SECONDS + 1)
     for engine in engines * 2:
-        while (plan := engine.housekeeping()) is not None:
-            engine.run(plan)
+        while (plan := engine.core.housekeeping()) is not None:
+            engine.core.run(plan)
 
 
 def row_bytes(store: Store) -> list[bytes]:
@@ -192,129 +194,129 @@ def row_bytes(store: Store) -> list[bytes]:
     return [key for key, _ in store.snapshot().scan(b"", b"\xff" * 8) if key[:1] in spaces]
 
 
-def read(engine: Engine, table: str, key: str) -> object:
+def read(engine: TablestoreEngine, table: str, key: str) -> object:
     """The one column of a row, or None."""
     row = decode_row(engine.rows.get_row("i", get(table, {"k": key})).row)
     return None if row is None else row[1]["x"][0][1]
 
 
-def people(engine: Engine, name: str = "people") -> TableForm:
+def people(engine: TablestoreEngine, name: str = "people") -> TableForm:
     builder = TableBuilder(name).add_field("id", LONG, identity=Identity(cache=3))
     builder.add_field("name", STRING).primary_key("id")
-    engine.run(engine.typed.create_table(builder.build()))
-    return engine.typed.tables.find_qualified(name)
+    engine.core.run(engine.core.operations(TYPED).create_table(builder.build()))
+    return engine.core.operations(TYPED).tables.find_qualified(name)
 
 
 # --- what one does, the other sees ----------------------------------------------------------------
 
 
 def test_a_table_is_there_for_all_when_its_creation_is_answered(
-    two: tuple[Engine, Engine, FakeClock],
+    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock],
 ) -> None:
     one, other, _ = two
-    one.run(one.create_table("i", create("t", KEY)))
+    one.core.run(one.create_table("i", create("t", KEY)))
     assert other.list_tables("i") == ("t",)
-    other.run(other.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    other.core.run(other.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
     assert read(one, "t", "a") == 1
     with pytest.raises(Conflict):
-        other.run(other.create_table("i", create("t", KEY)))
-    other.run(other.update_table("i", UpdateTable("t", options=OptionsChange(max_versions=3))))
+        other.core.run(other.create_table("i", create("t", KEY)))
+    other.core.run(other.update_table("i", UpdateTable("t", options=OptionsChange(max_versions=3))))
     assert one.describe_table("i", "t").options.max_versions == 3
-    one.run(one.delete_table("i", "t"))
+    one.core.run(one.delete_table("i", "t"))
     assert other.list_tables("i") == ()
     with pytest.raises(NotFound):
         read(other, "t", "a")
 
 
-def test_numbers_are_given_once(two: tuple[Engine, Engine, FakeClock]) -> None:
+def test_numbers_are_given_once(two: tuple[TablestoreEngine, TablestoreEngine, FakeClock]) -> None:
     """Whichever engine takes them, tables of both models have different ones."""
     one, other, _ = two
     numbers = []
     for turn in range(6):
         engine = (one, other)[turn % 2]
-        engine.run(engine.create_table("i", create(f"t{turn}", KEY)))
+        engine.core.run(engine.create_table("i", create(f"t{turn}", KEY)))
         numbers += [engine.describe_table("i", f"t{turn}").id, people(engine, f"p{turn}").id]
     assert len(set(numbers)) == 12
 
 
 @pytest.mark.parametrize("kind", ["row", "batch", "atomic batch"])
 def test_a_write_planned_before_a_drop_is_refused(
-    two: tuple[Engine, Engine, FakeClock], kind: str
+    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock], kind: str
 ) -> None:
     """Nothing lands in a table after its drop was answered."""
     one, other, clock = two
-    one.run(one.create_table("i", create("t", KEY)))
+    one.core.run(one.create_table("i", create("t", KEY)))
     change = put("t", {"k": "a"}, {"x": 1})
     batch = BatchWrite((TableWrite("t", (change,)),), atomic=kind == "atomic batch")
     plan: Plan[Any] = (
         one.rows.write_row("i", change) if kind == "row" else one.rows.batch_write_row("i", batch)
     )
-    other.run(other.delete_table("i", "t"))
+    other.core.run(other.delete_table("i", "t"))
     if kind == "row":
         with pytest.raises(NotFound):
-            one.run(plan)
+            one.core.run(plan)
     else:
-        outcomes = one.run(plan)
+        outcomes = one.core.run(plan)
         assert isinstance(outcomes[0][0].error, NotFound)
     clean([one, other], clock)
-    assert row_bytes(one.store) == []
+    assert row_bytes(one.core.store) == []
 
 
 def test_a_batch_planned_before_a_change_of_one_table_is_whole(
-    two: tuple[Engine, Engine, FakeClock],
+    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock],
 ) -> None:
     """Rows are planned again and answered in their places."""
     one, other, _ = two
     for name in ("t", "u"):
-        one.run(one.create_table("i", create(name, KEY)))
+        one.core.run(one.create_table("i", create(name, KEY)))
     rows = tuple(put("t", {"k": key}, {"x": 1}) for key in "ab")
     asked = BatchWrite((TableWrite("t", rows), TableWrite("u", (put("u", {"k": "c"}, {"x": 2}),))))
     plan = one.rows.batch_write_row("i", asked)
-    other.run(other.delete_table("i", "t"))
-    answered = one.run(plan)
+    other.core.run(other.delete_table("i", "t"))
+    answered = one.core.run(plan)
     assert [type(outcome.error) for outcome in answered[0]] == [NotFound, NotFound]
     assert answered[1][0].error is None
     assert read(other, "u", "c") == 2
 
 
 def test_a_write_planned_before_a_table_came_again_lands_in_the_new_one(
-    two: tuple[Engine, Engine, FakeClock],
+    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock],
 ) -> None:
     """The name decides, as it does for a request that arrives now."""
     one, other, clock = two
-    one.run(one.create_table("i", create("t", KEY)))
+    one.core.run(one.create_table("i", create("t", KEY)))
     plan = one.rows.write_row("i", put("t", {"k": "a"}, {"x": 1}))
-    other.run(other.delete_table("i", "t"))
-    other.run(other.create_table("i", create("t", KEY)))
-    one.run(plan)
+    other.core.run(other.delete_table("i", "t"))
+    other.core.run(other.create_table("i", create("t", KEY)))
+    one.core.run(plan)
     clean([one, other], clock)
     assert read(other, "t", "a") == 1
 
 
 def test_rows_of_a_dropped_table_stay_until_nothing_can_follow_them(
-    two: tuple[Engine, Engine, FakeClock],
+    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock],
 ) -> None:
     """A transaction that began before the drop may commit after it (limits.py)."""
     one, other, clock = two
-    one.run(one.create_table("i", create("t", KEY)))
-    one.run(one.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
-    other.run(other.delete_table("i", "t"))
-    while (plan := one.housekeeping()) is not None:
-        one.run(plan)
-    assert len(one.catalog.leftovers()) == len(other.catalog.leftovers()) == 1
-    assert check_store(one.store) == []
+    one.core.run(one.create_table("i", create("t", KEY)))
+    one.core.run(one.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    other.core.run(other.delete_table("i", "t"))
+    while (plan := one.core.housekeeping()) is not None:
+        one.core.run(plan)
+    assert len(one.core.catalog.leftovers()) == len(other.core.catalog.leftovers()) == 1
+    assert check_store(one.core.store) == []
     clean([one, other], clock)
-    assert one.catalog.leftovers() == other.catalog.leftovers() == []
-    assert row_bytes(one.store) == []
+    assert one.core.catalog.leftovers() == other.core.catalog.leftovers() == []
+    assert row_bytes(one.core.store) == []
 
 
 def test_a_row_that_lands_behind_a_drop_goes_with_the_table(calm: World) -> None:
     """Between a body and its commit another process drops the table: nobody can refuse the row."""
     made = calm
     one, other = made.engines
-    one.run(one.create_table("i", create("t", KEY)))
-    made.before_commit(0, lambda: other.run(other.delete_table("i", "t")))
-    one.run(one.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    one.core.run(one.create_table("i", create("t", KEY)))
+    made.before_commit(0, lambda: other.core.run(other.delete_table("i", "t")))
+    one.core.run(one.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
     assert len(row_bytes(made.stores[1])) == 1
     assert check_store(made.stores[1]) == []
     clean(made.engines, made.clock)
@@ -326,7 +328,7 @@ def test_two_processes_make_one_new_store_theirs() -> None:
     space = StrictSpace()
     stores = [StrictStore(space, FakeEntropy(n), unknown=0.5) for n in range(2)]
     once(stores[0], partial(open_other, stores[1]))
-    assert Engine(stores[0], FakeClock(), FakeEntropy(1)).list_tables("i") == ("t",)
+    assert open_tablestore(stores[0], FakeClock(), FakeEntropy(1)).list_tables("i") == ("t",)
 
 
 def test_two_processes_make_one_new_database_theirs() -> None:
@@ -335,86 +337,96 @@ def test_two_processes_make_one_new_database_theirs() -> None:
     drivers = [MemoryDriver(space, FakeEntropy(n), Weather(unknown=0.5)) for n in range(2)]
     once(drivers[0], partial(open_other, remote_store(drivers[1])))
     store = remote_store(drivers[0])
-    assert Engine(store, FakeClock(), FakeEntropy(1)).list_tables("i") == ("t",)
+    assert open_tablestore(store, FakeClock(), FakeEntropy(1)).list_tables("i") == ("t",)
 
 
 def open_other(store: Store) -> None:
-    other = Engine(store, FakeClock(), FakeEntropy(2))
+    other = open_tablestore(store, FakeClock(), FakeEntropy(2))
     while not other.list_tables("i"):
         with contextlib.suppress(OutcomeUnknown):
-            other.run(other.create_table("i", create("t", KEY)))
+            other.core.run(other.create_table("i", create("t", KEY)))
 
 
-def test_a_split_is_seen(two: tuple[Engine, Engine, FakeClock]) -> None:
+def test_a_split_is_seen(two: tuple[TablestoreEngine, TablestoreEngine, FakeClock]) -> None:
     """Bounds change in the catalogue record, so they do for all."""
     one, other, _ = two
-    one.run(one.create_table("i", create("t", KEY)))
+    one.core.run(one.create_table("i", create("t", KEY)))
     table = one.describe_table("i", "t")
     bound = encode_key_value("m")
-    write = CatalogPartitions(one.catalog).divide(table, lambda bounds: (*bounds, bound))
-    one.run(Plan((write,), single))
+    write = CatalogPartitions(one.core.catalog).divide(table, lambda bounds: (*bounds, bound))
+    one.core.run(Plan((write,), single))
     assert other.describe_table("i", "t").splits == (bound,)
-    assert len(other.describe_partitions("i", "t")["partitions"]) == 2
+    assert len(other.core.describe_partitions("i", "t")["partitions"]) == 2
 
 
-def test_typed_tables_and_namespaces_are_seen(two: tuple[Engine, Engine, FakeClock]) -> None:
+def test_typed_tables_and_namespaces_are_seen(
+    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock],
+) -> None:
     one, other, clock = two
-    one.run(one.typed.create_namespace("shop"))
-    assert other.typed.tables.namespaces() == ["shop"]
+    one.core.run(one.core.operations(TYPED).create_namespace("shop"))
+    assert other.core.operations(TYPED).tables.namespaces() == ["shop"]
     form = people(one, "shop:people")
-    mine = other.typed.tables.find_qualified("shop:people")
+    mine = other.core.operations(TYPED).tables.find_qualified("shop:people")
     for turn in range(8):
         engine, table = ((one, form), (other, mine))[turn % 2]
-        engine.run(engine.typed.write(table, WriteChoice(PUT, {"name": f"n{turn}"})))
-    rows = other.typed.scan_from(mine, b"", 100)
+        engine.core.run(
+            engine.core.operations(TYPED).write(table, WriteChoice(PUT, {"name": f"n{turn}"}))
+        )
+    rows = other.core.operations(TYPED).scan_from(mine, b"", 100)
     assert len(rows) == 8  # blocks of three, and no number twice
     with pytest.raises(Conflict):
-        other.run(other.typed.drop_namespace("shop"))
-    plan = other.typed.write(mine, WriteChoice(PUT, {"name": "late"}))
-    one.run(one.typed.drop_table(form))
+        other.core.run(other.core.operations(TYPED).drop_namespace("shop"))
+    plan = other.core.operations(TYPED).write(mine, WriteChoice(PUT, {"name": "late"}))
+    one.core.run(one.core.operations(TYPED).drop_table(form))
     with pytest.raises(NotFound):
-        other.run(plan)
-    one.run(one.typed.drop_namespace("shop"))
-    assert other.typed.tables.namespaces() == []
+        other.core.run(plan)
+    one.core.run(one.core.operations(TYPED).drop_namespace("shop"))
+    assert other.core.operations(TYPED).tables.namespaces() == []
     clean([one, other], clock)
-    assert row_bytes(one.store) == []
+    assert row_bytes(one.core.store) == []
 
 
-def test_a_typed_table_is_changed_once(two: tuple[Engine, Engine, FakeClock]) -> None:
+def test_a_typed_table_is_changed_once(
+    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock],
+) -> None:
     """Two processes evolve what both have read: the second hears that it was changed."""
     one, other, _ = two
     form = people(one)
-    mine = other.typed.tables.find_qualified("people")
-    first = one.typed.alter_table(form, replace(form.table, comment="one"))
-    second = other.typed.alter_table(mine, replace(mine.table, comment="other"))
-    one.run(first)
+    mine = other.core.operations(TYPED).tables.find_qualified("people")
+    first = one.core.operations(TYPED).alter_table(form, replace(form.table, comment="one"))
+    second = other.core.operations(TYPED).alter_table(mine, replace(mine.table, comment="other"))
+    one.core.run(first)
     with pytest.raises(Conflict):
-        other.run(second)
-    assert other.typed.tables.find_qualified("people").table.comment == "one"
+        other.core.run(second)
+    assert other.core.operations(TYPED).tables.find_qualified("people").table.comment == "one"
 
 
-def test_indexes_need_transactions_over_shards(two: tuple[Engine, Engine, FakeClock]) -> None:
+def test_indexes_need_transactions_over_shards(
+    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock],
+) -> None:
     """A row and its entries lie in different shards (model §11)."""
     one, _, _ = two
     with pytest.raises(Unsupported):
-        begin_index(one.typed, people(one), Index("i", (IndexField("name"),)))
+        begin_index(one.core.operations(TYPED), people(one), Index("i", (IndexField("name"),)))
 
 
-def test_one_of_them_looks_after_the_store(two: tuple[Engine, Engine, FakeClock]) -> None:
+def test_one_of_them_looks_after_the_store(
+    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock],
+) -> None:
     """The lease; the other one follows when it ran out."""
     one, other, clock = two
 
     def step() -> list[bool]:
         for engine in (one, other):
-            if (plan := engine.housekeeping()) is not None:
-                engine.run(plan)
-        return [engine.lease.held() for engine in (one, other)]
+            if (plan := engine.core.housekeeping()) is not None:
+                engine.core.run(plan)
+        return [engine.core.lease.held() for engine in (one, other)]
 
     assert step() == [True, False]
     clock.advance(LEASE_SECONDS / 2 + 1)
     assert step() == [True, False]  # renewed
     clock.advance(LEASE_SECONDS + 1)
-    other.run(Plan((), single) if (plan := other.housekeeping()) is None else plan)
+    other.core.run(Plan((), single) if (plan := other.core.housekeeping()) is None else plan)
     assert step() == [False, True]
 
 
@@ -445,12 +457,14 @@ class TwoEngines(RuleBasedStateMachine):
         self.tables: dict[str, dict[str, object]] = {}
         self.value = 0
 
-    def ask(self, who: int, make: Callable[[Engine], Plan[T]], *, again: bool) -> T | None:
+    def ask(
+        self, who: int, make: Callable[[TablestoreEngine], Plan[T]], *, again: bool
+    ) -> T | None:
         """Commit what `make` plans; ask again after an unknown outcome where that is harmless."""
         engine = self.world.engines[who]
         while True:
             try:
-                return engine.run(make(engine))
+                return engine.core.run(make(engine))
             except OutcomeUnknown:
                 if not again:
                     return None
@@ -518,12 +532,16 @@ class TwoEngines(RuleBasedStateMachine):
 
     @rule(who=ENGINES)
     def sweep(self, who: int) -> None:
-        self.ask(who, lambda engine: engine.housekeeping() or Plan((), lambda _: None), again=True)
+        self.ask(
+            who, lambda engine: engine.core.housekeeping() or Plan((), lambda _: None), again=True
+        )
 
     @rule(who=ENGINES)
     def balance(self, who: int) -> None:
         self.ask(
-            who, lambda engine: engine.partitions.step() or Plan((), lambda _: None), again=True
+            who,
+            lambda engine: engine.core.partitions.step() or Plan((), lambda _: None),
+            again=True,
         )
 
     @rule(seconds=st.sampled_from([1, LEASE_SECONDS, TRANSACTION_SECONDS_MAX]))

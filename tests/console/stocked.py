@@ -6,7 +6,9 @@ from typing import Any, Final, TypeVar
 
 from tests.support.changes import put
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.tablestore.plug import TABLESTORE
+from widerow.engine.typed.plug import TYPED
 from widerow.keys.encode import encode_key_value
 from widerow.model.search.requests import CreateSearchIndex, DescribeSearchIndex
 from widerow.model.search.schema import (
@@ -47,11 +49,11 @@ Settings: Final[dict[str, Any]] = {
 """Of a server on which a test's load is a hot one."""
 
 
-def engine_of(server: WiderowServer) -> Engine:
-    """The engine of a server in this process."""
+def engine_of(server: WiderowServer) -> TablestoreEngine:
+    """Tablestore's tables of a server in this process."""
     found = server._server._engine
     assert found is not None
-    return found
+    return found.operations(TABLESTORE)
 
 
 def on_loop(server: WiderowServer, work: Callable[[], T]) -> T:
@@ -81,9 +83,11 @@ def _table(
     )
 
 
-def _row(engine: Engine, table: str, key: dict[str, Any], cells: dict[str, Value]) -> None:
+def _row(
+    engine: TablestoreEngine, table: str, key: dict[str, Any], cells: dict[str, Value]
+) -> None:
     change = put(table, key, cells)
-    engine.run(engine.rows.write_row(INSTANCE, change))
+    engine.core.run(engine.rows.write_row(INSTANCE, change))
 
 
 def stock(server: WiderowServer) -> None:
@@ -94,7 +98,7 @@ def stock(server: WiderowServer) -> None:
         DefinedColumn("amount", ColumnType.INTEGER),
         DefinedColumn("city", ColumnType.STRING),
     )
-    engine.run(engine.create_table(INSTANCE, _table(CARDS, card, 3, defined)))
+    engine.core.run(engine.create_table(INSTANCE, _table(CARDS, card, 3, defined)))
     for number in range(60):
         cells: dict[str, Value] = {
             "amount": 250 + 17 * number,
@@ -105,7 +109,7 @@ def stock(server: WiderowServer) -> None:
         if number % 4 == 0:
             cells["photo"] = bytes(range(12))
         _row(engine, CARDS, {"CardID": f"c-{number % 12:04}", "OrderNumber": number}, cells)
-    engine.run(engine.create_table(INSTANCE, _table(ARTICLES, {"id": KeyType.INTEGER}, 1)))
+    engine.core.run(engine.create_table(INSTANCE, _table(ARTICLES, {"id": KeyType.INTEGER}, 1)))
     schema = SearchSchema(
         (
             SearchField(
@@ -117,7 +121,7 @@ def stock(server: WiderowServer) -> None:
             SearchField("tag", SearchFieldType.KEYWORD),
         )
     )
-    engine.run(engine.search.create(INSTANCE, CreateSearchIndex(ARTICLES, "words", schema)))
+    engine.core.run(engine.search.create(INSTANCE, CreateSearchIndex(ARTICLES, "words", schema)))
     for number, title in enumerate(_TITLES):
         cells = {
             "title": title,
@@ -129,15 +133,15 @@ def stock(server: WiderowServer) -> None:
     _typed(engine)
 
 
-def _typed(engine: Engine) -> None:
+def _typed(engine: TablestoreEngine) -> None:
     builder = TableBuilder("students").add_field("id", LONG).add_field("name", STRING)
     builder.add_field("credits", INTEGER).primary_key("id")
-    form_of = engine.typed.tables.find_qualified
-    engine.run(engine.typed.create_table(builder.build()))
+    form_of = engine.core.operations(TYPED).tables.find_qualified
+    engine.core.run(engine.core.operations(TYPED).create_table(builder.build()))
     for number, name in enumerate(("Ada", "Bo", "Chen", "Dina")):
         values = {"id": number, "name": name, "credits": 30 + number}
         choice = WriteChoice(OperationKind.PUT, values)
-        engine.run(engine.typed.write(form_of("students"), choice))
+        engine.core.run(engine.core.operations(TYPED).write(form_of("students"), choice))
 
 
 def pass_seconds(server: WiderowServer, seconds: int) -> None:
@@ -153,8 +157,8 @@ def pass_seconds(server: WiderowServer, seconds: int) -> None:
 def _pass_second(server: WiderowServer) -> None:
     engine = engine_of(server)
     server.clock.advance(1)
-    while (plan := engine.partitions.step()) is not None:
-        engine.run(plan)
+    while (plan := engine.core.partitions.step()) is not None:
+        engine.core.run(plan)
 
 
 def heat(server: WiderowServer, seconds: int = 600) -> None:
@@ -162,7 +166,7 @@ def heat(server: WiderowServer, seconds: int = 600) -> None:
     engine = engine_of(server)
     table = engine.describe_table(INSTANCE, CARDS)
     keys = [encode_key_value(f"c-{number:04}") for number in range(100)]
-    partitions = engine.partitions
+    partitions = engine.core.partitions
 
     def second(number: int) -> None:
         for step in range(40):

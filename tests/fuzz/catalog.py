@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from tests.support.engines import open_tablestore
 from tools.recorded import NOW_MS, recorded
 
-from widerow.engine.engine import Engine
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
@@ -22,9 +22,9 @@ def _seeds() -> tuple[bytes, ...]:
     for name, _, body in recorded("T"):
         if name == "CreateTable":
             with open_store("memory:") as store:
-                engine = Engine(store, FakeClock(NOW_MS), FakeEntropy())
+                engine = open_tablestore(store, FakeClock(NOW_MS), FakeEntropy())
                 action = OPERATIONS[name]
-                engine.run(action.call(engine, "i", action.decode(body)))
+                engine.core.run(action.call(engine, "i", action.decode(body)))
                 pairs = store.snapshot().scan(SPACE_CATALOG, after_prefix(SPACE_CATALOG))
                 found += [value for _, value in pairs if value.startswith(b"{")]
     return tuple(found)

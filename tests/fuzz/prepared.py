@@ -9,10 +9,11 @@ from typing import Any, Final, TypeVar
 
 from google.protobuf.message import Message
 from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.engines import open_tablestore
 from tests.support.requests import ANY, BODIES, create_table_request
 from tools.recorded import NOW_MS
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.dialect import WireOperation
@@ -29,11 +30,11 @@ _INTEGER: Final = 1
 A = TypeVar("A", bound=Message)
 
 
-def ask(engine: Engine, action: WireOperation, body: bytes) -> bytes:
+def ask(engine: TablestoreEngine, action: WireOperation, body: bytes) -> bytes:
     """The answer's bytes. Raises what the action raises."""
     found: Any = action.call(engine, "i", action.decode(body))
     if action.writes:
-        found = engine.run(found)
+        found = engine.core.run(found)
     return action.encode(found)
 
 
@@ -45,7 +46,7 @@ class Prepared:
 
     def __init__(self) -> None:
         """Make the tables, begin a transaction and a tunnel."""
-        self.engine = Engine(open_store("memory:"), FakeClock(NOW_MS), FakeEntropy())
+        self.engine = open_tablestore(open_store("memory:"), FakeClock(NOW_MS), FakeEntropy())
         ask(self.engine, OPERATIONS["CreateTable"], BODIES["CreateTable"]("T"))
         ask(self.engine, OPERATIONS["CreateTable"], _watched_table().SerializeToString())
         for number in range(3):

@@ -33,7 +33,7 @@ class _World:
 
     def __init__(self) -> None:
         self.engine = Prepared().engine
-        self.store = self.engine.store
+        self.store = self.engine.core.store
         self.left = _CHECK_EVERY
 
     def do(self, number: int, body: bytes) -> None:

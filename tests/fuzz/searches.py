@@ -11,8 +11,9 @@ from typing import Final
 from google.protobuf.message import Message
 from tests.fuzz.prepared import ask
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import StorageFailure, WiderowError
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
@@ -47,9 +48,9 @@ def _schema() -> s.IndexSchema:
 
 
 @cache
-def _engine() -> Engine:
-    engine = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
-    engine.run(engine.create_table("i", create(_TABLE, {"p": KeyType.INTEGER})))
+def _engine() -> TablestoreEngine:
+    engine = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
+    engine.core.run(engine.create_table("i", create(_TABLE, {"p": KeyType.INTEGER})))
     asked = s.CreateSearchIndexRequest(table_name=_TABLE, index_name=_INDEX, schema=_schema())
     ask(engine, OPERATIONS["CreateSearchIndex"], asked.SerializeToString())
     rows: list[dict[str, object]] = [
@@ -60,7 +61,7 @@ def _engine() -> Engine:
     ]
     for number, row in enumerate(rows):
         change = put(_TABLE, {"p": number}, row)  # type: ignore[arg-type]  # values of columns
-        engine.run(engine.rows.write_row("i", change))
+        engine.core.run(engine.rows.write_row("i", change))
     return engine
 
 

@@ -46,7 +46,7 @@ def test_prepared_requests_are_answered_by_any_engine_that_is_prepared() -> None
         except NotFound as error:
             refused.append((name, error.rule))
     assert refused == [("AbortTransaction", Rule.TRANSACTION_ENDED)]
-    assert check_store(engine.store) == []
+    assert check_store(engine.core.store) == []
 
 
 def test_every_target_says_its_invariant_first() -> None:

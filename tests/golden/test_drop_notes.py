@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.support.engines import open_tablestore
 
 from widerow.engine.catalog.notes import decode_note, encode_note
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.errors import StoreDamaged
 from widerow.keys.layout import CATALOG_EPOCH_KEY, dropped_key, table_prefixes
 from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
@@ -49,10 +49,10 @@ def test_a_note_that_is_none_is_damage(record: bytes) -> None:
 def test_every_change_raises_the_epoch_and_the_checker_knows_it() -> None:
     """Section The epoch: a new store has none; a create and a drop count one each."""
     store = MemoryStore()
-    engine = Engine(store, FakeClock(), FakeEntropy(1))
+    engine = open_tablestore(store, FakeClock(), FakeEntropy(1))
     assert store.snapshot().get(CATALOG_EPOCH_KEY) is None
-    engine.run(engine.create_table("i", TABLE))
-    engine.run(engine.delete_table("i", "t"))
+    engine.core.run(engine.create_table("i", TABLE))
+    engine.core.run(engine.delete_table("i", "t"))
     assert store.snapshot().get(CATALOG_EPOCH_KEY) == (2).to_bytes(8, "big")
     assert check_store(store) == []
 
@@ -60,14 +60,14 @@ def test_every_change_raises_the_epoch_and_the_checker_knows_it() -> None:
 def test_a_store_without_an_epoch_and_with_an_empty_note_is_read() -> None:
     """Both sections: what an earlier version wrote; its note stands for the whole table."""
     store = MemoryStore()
-    engine = Engine(store, FakeClock(), FakeEntropy(1))
-    engine.run(engine.create_table("i", TABLE))
-    engine.run(engine.delete_table("i", "t"))
+    engine = open_tablestore(store, FakeClock(), FakeEntropy(1))
+    engine.core.run(engine.create_table("i", TABLE))
+    engine.core.run(engine.delete_table("i", "t"))
     key = dropped_key("i", 1)
     store.transact((b"\1",), lambda txn: txn.delete(CATALOG_EPOCH_KEY))
     store.transact((key,), lambda txn: txn.put(key, b""))
-    again = Engine(store, FakeClock(), FakeEntropy(1))
-    assert again.catalog.leftovers() == [Leftover(1, key, table_prefixes(1))]
-    again.run(again.create_table("i", TABLE))
+    again = open_tablestore(store, FakeClock(), FakeEntropy(1))
+    assert again.core.catalog.leftovers() == [Leftover(1, key, table_prefixes(1))]
+    again.core.run(again.create_table("i", TABLE))
     assert again.describe_table("i", "t").id == 2
     assert store.snapshot().get(CATALOG_EPOCH_KEY) == (1).to_bytes(8, "big")

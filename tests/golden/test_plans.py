@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.check import check_store
-from widerow.engine.table_models import open_catalog
+from widerow.engine.engine import catalog_models
+from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.typed.plans import decode_plan, encode_plan, plan_write, read_plans
 from widerow.errors import StoreDamaged
 from widerow.keys.layout import PLAN_PREFIX, SPACE_STORE
@@ -78,7 +80,7 @@ def test_only_the_latest_are_kept() -> None:
 
 def test_a_damaged_plan_is_found() -> None:
     with open_store("memory:") as store:
-        open_catalog(store)  # makes it a store of ours
+        Catalog(store, catalog_models(TABLE_MODELS))  # makes it a store of ours
         key = PLAN_PREFIX + (17).to_bytes(8, "big")
         store.transact((SPACE_STORE,), lambda txn: txn.put(key, example()))
         store.transact((SPACE_STORE,), lambda txn: txn.put(key[:-1] + b"\x13", b"{}"))

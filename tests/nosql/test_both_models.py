@@ -9,13 +9,14 @@ from urllib.request import urlopen
 import pytest
 from tablestore import OTSClient, Row
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 from typer.testing import CliRunner
 
 from widerow import nosql
 from widerow.cli.main import app
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Reason
+from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import SPACE_CATALOG, SPACE_STATISTICS, SPACE_TYPED_CATALOG
 from widerow.model.values import KeyType
@@ -32,8 +33,8 @@ ROWS, SECONDS, RATE = 200, 25, 60
 def fill(store: Bytes, clock: FakeClock) -> None:
     """The same load on a table of either model, until both have split."""
     with nosql.TypedStore(store, clock, FakeEntropy(), thresholds=LIMITS) as typed:
-        engine = typed._whole
-        engine.run(engine.create_table("shop", create("orders", {"k": KeyType.STRING})))
+        engine = typed._whole.operations(TABLESTORE)
+        engine.core.run(engine.create_table("shop", create("orders", {"k": KeyType.STRING})))
         typed.create_namespace("shop")
         for namespace in ("shop", ""):
             builder = nosql.TableBuilder("users", namespace=namespace)
@@ -44,7 +45,7 @@ def fill(store: Bytes, clock: FakeClock) -> None:
         for second in range(SECONDS):
             for number in range(second * RATE, (second + 1) * RATE):
                 key = f"k{number % ROWS:04}"
-                engine.run(
+                engine.core.run(
                     engine.rows.write_row("shop", put("orders", {"k": key}, {"v": "x" * 100}))
                 )
                 table.put({"k": key, "v": "x" * 100})
@@ -137,7 +138,7 @@ def test_a_backup_holds_both_and_is_restored_equal(filled: Path, tmp_path: Path)
         assert row is not None
         assert row["v"] == "x" * 100
         bounds = store.table("shop:users").definition.splits
-        assert store._whole.describe_table("shop", "orders").splits
+        assert store._whole.operations(TABLESTORE).describe_table("shop", "orders").splits
     with nosql.open(filled) as store:
         assert store.table("shop:users").definition.splits == bounds != ()
 
@@ -176,9 +177,9 @@ def test_a_server_without_such_a_table_says_so(server: WiderowServer) -> None:
 @pytest.mark.parametrize("name", ["users", "shop:users", "Shop:users", "sysdefault:users"])
 def test_another_instance_does_not_show_a_typed_table(filled: Path, name: str) -> None:
     with open_store(str(filled)) as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
         with pytest.raises(nosql.NotFound):
-            engine.find_partitioned("elsewhere", name)
+            engine.core.find_partitioned("elsewhere", name)
 
 
 def test_partitions_of_both_merge_where_nobody_asks_any_more(filled: Path, tmp_path: Path) -> None:
@@ -187,15 +188,15 @@ def test_partitions_of_both_merge_where_nobody_asks_any_more(filled: Path, tmp_p
     done("restore", str(tmp_path / "b"), "--path", str(tmp_path / "data"))
     clock = FakeClock()
     with open_store(str(tmp_path / "data")) as store:
-        engine = Engine(store, clock, FakeEntropy())
+        engine = open_tablestore(store, clock, FakeEntropy())
         tables = [("shop", "orders"), ("shop", "shop:users")]
-        assert all(engine.find_partitioned(*table).splits for table in tables)
+        assert all(engine.core.find_partitioned(*table).splits for table in tables)
         for _ in range(4000):
             clock.advance(1)
-            while (plan := engine.partitions.step()) is not None:
-                engine.run(plan)
-        assert not any(engine.find_partitioned(*table).splits for table in tables)
-        assert engine.partitions.changes.keys() == {Reason.COLD}
+            while (plan := engine.core.partitions.step()) is not None:
+                engine.core.run(plan)
+        assert not any(engine.core.find_partitioned(*table).splits for table in tables)
+        assert engine.core.partitions.changes.keys() == {Reason.COLD}
         assert check_store(store) == []
 
 

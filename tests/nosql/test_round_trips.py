@@ -5,11 +5,13 @@ from functools import partial
 from typing import NamedTuple
 
 import pytest
+from tests.support.engines import open_tablestore
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.typed.engine import MultiRow
 from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.plug import TYPED
 from widerow.errors import ViewLost
 from widerow.limits import REMOTE_PAGE_ROWS_MAX
 from widerow.model.typed.builder import TableBuilder
@@ -23,12 +25,12 @@ class World(NamedTuple):
     """An engine over a driver, and its table."""
 
     driver: MemoryDriver
-    engine: Engine
+    engine: TablestoreEngine
     form: TableForm
 
     def put(self, number: int) -> None:
         choice = WriteChoice(OperationKind.PUT, {"shard": 1, "id": number})
-        self.engine.run(self.engine.typed.write(self.form, choice))
+        self.engine.core.run(self.engine.core.operations(TYPED).write(self.form, choice))
 
     def trips(self, action: Callable[[], object]) -> int:
         before = self.driver.statistics()["round_trips"]
@@ -36,32 +38,39 @@ class World(NamedTuple):
         return self.driver.statistics()["round_trips"] - before
 
     def multi_get(self) -> list[object]:
-        found = self.engine.typed.multi_get(self.form, MultiRow({"shard": 1}))
+        found = self.engine.core.operations(TYPED).multi_get(self.form, MultiRow({"shard": 1}))
         return [row["id"] for row in found]
 
     def iterate(self, direction: Direction, batch_rows: int) -> list[object]:
         rows = MultiRow({"shard": 1})
-        return [r["id"] for r in self.engine.typed.iterate(self.form, rows, direction, batch_rows)]
+        return [
+            r["id"]
+            for r in self.engine.core.operations(TYPED).iterate(
+                self.form, rows, direction, batch_rows
+            )
+        ]
 
 
 @pytest.fixture
 def world() -> World:
     driver = MemoryDriver(RemoteSpace(), FakeEntropy(1))
-    engine = Engine(remote_store(driver), FakeClock(), FakeEntropy())
+    engine = open_tablestore(remote_store(driver), FakeClock(), FakeEntropy())
     builder = TableBuilder("t").add_field("shard", LONG).add_field("id", LONG)
     builder = builder.shard_key("shard").primary_key("shard", "id")
-    made = engine.run(engine.typed.create_table(builder.build()))
-    return World(driver, engine, engine.typed.tables.find_qualified(made.qualified))
+    made = engine.core.run(engine.core.operations(TYPED).create_table(builder.build()))
+    return World(
+        driver, engine, engine.core.operations(TYPED).tables.find_qualified(made.qualified)
+    )
 
 
 def test_a_row_is_one_round_trip_and_takes_no_view(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.put(1)
-    monkeypatch.setattr(world.engine.store, "snapshot", None)  # whoever takes a view fails
+    monkeypatch.setattr(world.engine.core.store, "snapshot", None)  # whoever takes a view fails
     key = {"shard": 1, "id": 1}
-    assert world.trips(lambda: world.engine.typed.get(world.form, key)) == 1
-    assert world.engine.typed.get(world.form, key) is not None
+    assert world.trips(lambda: world.engine.core.operations(TYPED).get(world.form, key)) == 1
+    assert world.engine.core.operations(TYPED).get(world.form, key) is not None
 
 
 def test_rows_of_a_shard_and_pages_are_a_round_trip_and_take_no_view(
@@ -69,7 +78,7 @@ def test_rows_of_a_shard_and_pages_are_a_round_trip_and_take_no_view(
 ) -> None:
     for number in range(100):
         world.put(number)
-    monkeypatch.setattr(world.engine.store, "snapshot", None)  # whoever takes a view fails
+    monkeypatch.setattr(world.engine.core.store, "snapshot", None)  # whoever takes a view fails
     assert world.trips(world.multi_get) == 1
     assert world.multi_get() == list(range(100))
     for direction, order in ((Direction.FORWARD, 1), (Direction.REVERSE, -1)):
@@ -104,6 +113,6 @@ def test_who_is_overtaken_each_time_is_told(world: World, monkeypatch: pytest.Mo
     def lose(rows: int) -> None:
         raise ViewLost(f"{rows} rows were changed")
 
-    monkeypatch.setattr(world.engine.store, "brief_snapshot", lose)
+    monkeypatch.setattr(world.engine.core.store, "brief_snapshot", lose)
     with pytest.raises(ViewLost):
         world.multi_get()

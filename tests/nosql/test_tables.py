@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.engines import open_tablestore
 
 from widerow import nosql
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure, StoreLocked
 from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
 from widerow.model.tablestore.schema import KeyColumn
@@ -374,11 +374,11 @@ def test_both_models_share_one_store() -> None:
     with open_store("memory:") as opened:
         typed = nosql.TypedStore(opened, clock, FakeEntropy())
         table = typed.create_table(simple("t"))
-        other = Engine(opened, clock, FakeEntropy(1))
+        other = open_tablestore(opened, clock, FakeEntropy(1))
         key = (KeyColumn("pk", KeyType.STRING),)
         options = OptionsChange(time_to_live=-1, max_versions=1)
         request = CreateTable("t", key, (), ThroughputChange(0, 0), options)
-        other.run(other.create_table("i", request))
+        other.core.run(other.create_table("i", request))
         table.put({"k": "x"})
         assert check_store(opened) == []
         assert other.list_tables("i") == ("t",)

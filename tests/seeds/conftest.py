@@ -6,9 +6,10 @@ Its column names are strict, as the founding pages have them (docs/operating/con
 from collections.abc import Iterator
 
 import pytest
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -27,5 +28,5 @@ def store() -> Iterator[Store]:
 
 
 @pytest.fixture
-def engine(store: Store, clock: FakeClock) -> Engine:
-    return Engine(store, clock, FakeEntropy(), strict_column_names=True)
+def engine(store: Store, clock: FakeClock) -> TablestoreEngine:
+    return open_tablestore(store, clock, FakeEntropy(), strict_column_names=True)

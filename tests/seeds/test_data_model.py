@@ -11,7 +11,7 @@ import pytest
 from tests.support.answers import AnsweredRow, decode_answer_rows, decode_row, plain
 from tests.support.changes import Columns, create, delete, get, put, put_cells, scan_all, update
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import AnyRule, InvalidRequest, Rule
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
@@ -30,7 +30,7 @@ MIN, MAX = KeyMarker.INF_MIN, KeyMarker.INF_MAX
 
 
 def make(
-    engine: Engine,
+    engine: TablestoreEngine,
     *,
     time_to_live: int = -1,
     max_versions: int = 1,
@@ -45,32 +45,32 @@ def make(
         max_versions=max_versions,
         max_version_offset=offset,
     )
-    engine.run(engine.create_table("i", request))
+    engine.core.run(engine.create_table("i", request))
 
 
-def write(engine: Engine, change: RowChange) -> None:
-    engine.run(engine.rows.write_row("i", change))
+def write(engine: TablestoreEngine, change: RowChange) -> None:
+    engine.core.run(engine.rows.write_row("i", change))
 
 
-def put_versions(engine: Engine, *versions: int) -> None:
+def put_versions(engine: TablestoreEngine, *versions: int) -> None:
     """Add versions of the column x to the row 1; each has its version for a value."""
     cells = put_cells({"x": [(version, version) for version in versions]})
     write(engine, update("t", {"k": 1}, cells))
 
 
 def read(
-    engine: Engine, key: KeyValue = 1, selection: Selection | None = None
+    engine: TablestoreEngine, key: KeyValue = 1, selection: Selection | None = None
 ) -> AnsweredRow | None:
     return decode_row(engine.rows.get_row("i", get("t", {"k": key}, selection)).row)
 
 
-def versions(engine: Engine, selection: Selection | None = None) -> list[int]:
+def versions(engine: TablestoreEngine, selection: Selection | None = None) -> list[int]:
     """The versions of x in the row 1 that a read shows, newest first."""
     row = read(engine, 1, selection)
     return [] if row is None else [version for version, _ in row[1].get("x", [])]
 
 
-def refusal(engine: Engine, change: RowChange) -> AnyRule:
+def refusal(engine: TablestoreEngine, change: RowChange) -> AnyRule:
     with pytest.raises(InvalidRequest) as refused:
         write(engine, change)
     return refused.value.rule
@@ -79,7 +79,7 @@ def refusal(engine: Engine, change: RowChange) -> AnyRule:
 # --- primary key ---------------------------------------------------------------------------------
 
 
-def test_a_primary_key_names_one_row(engine: Engine) -> None:
+def test_a_primary_key_names_one_row(engine: TablestoreEngine) -> None:
     make(engine)
     for key, value in ((1, "a"), (2, "b"), (1, "c")):
         write(engine, put("t", {"k": key}, {"x": value}))
@@ -91,15 +91,15 @@ def test_a_primary_key_names_one_row(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("count", range(6))
-def test_a_key_has_one_to_four_columns(engine: Engine, count: int) -> None:
+def test_a_key_has_one_to_four_columns(engine: TablestoreEngine, count: int) -> None:
     columns = {f"k{number}": KeyType.INTEGER for number in range(count)}
     if not 1 <= count <= 4:
         with pytest.raises(InvalidRequest) as refused:
-            engine.run(engine.create_table("i", create("t", columns)))
+            engine.core.run(engine.create_table("i", create("t", columns)))
         assert refused.value.rule is Rule.KEY_COLUMN_COUNT
         assert engine.list_tables("i") == ()
         return
-    engine.run(engine.create_table("i", create("t", columns)))
+    engine.core.run(engine.create_table("i", create("t", columns)))
     key = dict.fromkeys(columns, 7)
     write(engine, put("t", key, {"x": 1}))
     row = decode_row(engine.rows.get_row("i", get("t", key)).row)
@@ -107,9 +107,9 @@ def test_a_key_has_one_to_four_columns(engine: Engine, count: int) -> None:
     assert row[0] == key
 
 
-def test_names_types_and_order_of_a_key_are_fixed_at_creation(engine: Engine) -> None:
+def test_names_types_and_order_of_a_key_are_fixed_at_creation(engine: TablestoreEngine) -> None:
     declared = {"s": KeyType.STRING, "i": KeyType.INTEGER, "b": KeyType.BINARY}
-    engine.run(engine.create_table("i", create("t", declared)))
+    engine.core.run(engine.create_table("i", create("t", declared)))
     described = engine.describe_table("i", "t").key_columns
     assert [(column.name, column.type) for column in described] == list(declared.items())
     write(engine, put("t", {"s": "a", "i": 1, "b": b""}, {}))
@@ -128,7 +128,7 @@ def test_names_types_and_order_of_a_key_are_fixed_at_creation(engine: Engine) ->
     ],
 )
 def test_texts_and_bytes_in_a_key_end_at_one_kilobyte(
-    engine: Engine, kind: KeyType, fits: KeyValue, too_long: KeyValue
+    engine: TablestoreEngine, kind: KeyType, fits: KeyValue, too_long: KeyValue
 ) -> None:
     make(engine, kind=kind)
     write(engine, put("t", {"k": fits}, {"x": 1}))
@@ -139,14 +139,16 @@ def test_texts_and_bytes_in_a_key_end_at_one_kilobyte(
 # --- partition key -------------------------------------------------------------------------------
 
 
-def test_the_first_key_column_is_the_partition_key(engine: Engine) -> None:
+def test_the_first_key_column_is_the_partition_key(engine: TablestoreEngine) -> None:
     """What belongs together is what its value says: an atomic batch reaches no further."""
-    engine.run(engine.create_table("i", create("t", {"a": KeyType.INTEGER, "b": KeyType.INTEGER})))
+    engine.core.run(
+        engine.create_table("i", create("t", {"a": KeyType.INTEGER, "b": KeyType.INTEGER}))
+    )
 
     def outcomes(*keys: tuple[int, int]) -> list[bool]:
         changes = tuple(put("t", {"a": a, "b": b}, {"x": 1}) for a, b in keys)
         batch = BatchWrite((TableWrite("t", changes),), atomic=True)
-        (rows,) = engine.run(engine.rows.batch_write_row("i", batch))
+        (rows,) = engine.core.run(engine.rows.batch_write_row("i", batch))
         return [row.error is None for row in rows]
 
     assert outcomes((1, 1), (1, 2), (1, 3)) == [True] * 3
@@ -158,7 +160,7 @@ def test_the_first_key_column_is_the_partition_key(engine: Engine) -> None:
 # --- attributes ----------------------------------------------------------------------------------
 
 
-def test_a_row_takes_any_number_of_attributes(engine: Engine) -> None:
+def test_a_row_takes_any_number_of_attributes(engine: TablestoreEngine) -> None:
     """Ten thousand columns, brought by requests of at most 1024."""
     make(engine)
     columns: dict[str, Value] = {f"c{number:05}": number for number in range(10_000)}
@@ -169,7 +171,7 @@ def test_a_row_takes_any_number_of_attributes(engine: Engine) -> None:
     assert plain(read(engine)) == columns
 
 
-def test_rows_of_a_table_have_columns_and_types_of_their_own(engine: Engine) -> None:
+def test_rows_of_a_table_have_columns_and_types_of_their_own(engine: TablestoreEngine) -> None:
     make(engine)
     rows: dict[int, dict[str, Value]] = {1: {"x": 1, "y": 2}, 2: {"x": "text"}, 3: {"z": b""}}
     for key, columns in rows.items():
@@ -180,14 +182,14 @@ def test_rows_of_a_table_have_columns_and_types_of_their_own(engine: Engine) -> 
 # --- versions ------------------------------------------------------------------------------------
 
 
-def test_the_writer_may_choose_a_version(engine: Engine) -> None:
+def test_the_writer_may_choose_a_version(engine: TablestoreEngine) -> None:
     make(engine, max_versions=3)
     put_versions(engine, JULY_20 - 5, JULY_20 + 5)
     assert versions(engine) == [JULY_20 + 5, JULY_20 - 5]
 
 
 def test_without_a_version_the_server_takes_its_time_in_milliseconds(
-    engine: Engine, clock: FakeClock
+    engine: TablestoreEngine, clock: FakeClock
 ) -> None:
     make(engine, max_versions=3)
     for moment in (JULY_20 + 1, JULY_20 + 234):
@@ -196,7 +198,7 @@ def test_without_a_version_the_server_takes_its_time_in_milliseconds(
     assert versions(engine) == [JULY_20 + 234, JULY_20 + 1]
 
 
-def test_reads_are_limited_by_a_number_or_a_range_of_versions(engine: Engine) -> None:
+def test_reads_are_limited_by_a_number_or_a_range_of_versions(engine: TablestoreEngine) -> None:
     make(engine, max_versions=9)
     put_versions(engine, *(JULY_20 + number for number in range(6)))
     for count in (1, 2, 6, 7):
@@ -208,7 +210,7 @@ def test_reads_are_limited_by_a_number_or_a_range_of_versions(engine: Engine) ->
     assert versions(engine, Selection(time_range=times, max_versions=2)) == within[:2]
 
 
-def test_beyond_max_versions_the_oldest_are_discarded(engine: Engine) -> None:
+def test_beyond_max_versions_the_oldest_are_discarded(engine: TablestoreEngine) -> None:
     make(engine, max_versions=3)
     for number, kept in ((0, 1), (1, 2), (2, 3), (3, 3), (4, 3)):
         put_versions(engine, JULY_20 + number)
@@ -216,11 +218,11 @@ def test_beyond_max_versions_the_oldest_are_discarded(engine: Engine) -> None:
     put_versions(engine, JULY_20 - 1)  # older than all that are kept
     assert versions(engine) == [JULY_20 + 4, JULY_20 + 3, JULY_20 + 2]
     change = OptionsChange(max_versions=9)  # they are gone, not hidden
-    engine.run(engine.update_table("i", UpdateTable("t", options=change)))
+    engine.core.run(engine.update_table("i", UpdateTable("t", options=change)))
     assert versions(engine) == [JULY_20 + 4, JULY_20 + 3, JULY_20 + 2]
 
 
-def test_each_column_keeps_its_own_versions(engine: Engine) -> None:
+def test_each_column_keeps_its_own_versions(engine: TablestoreEngine) -> None:
     make(engine, max_versions=2)
     cells = {name: [(JULY_20 + n, n) for n in range(4)] for name in ("a", "b")}
     write(engine, put("t", {"k": 1}, _columns(cells)))
@@ -233,7 +235,7 @@ def _columns(cells: dict[str, list[tuple[int, int]]]) -> Columns:
     return {name: [*pairs] for name, pairs in cells.items()}
 
 
-def test_data_of_july_20_expires_on_july_21(engine: Engine, clock: FakeClock) -> None:
+def test_data_of_july_20_expires_on_july_21(engine: TablestoreEngine, clock: FakeClock) -> None:
     """The page's example: one day to live, version 1468944000000."""
     make(engine, time_to_live=DAY)
     put_versions(engine, JULY_20)
@@ -244,19 +246,21 @@ def test_data_of_july_20_expires_on_july_21(engine: Engine, clock: FakeClock) ->
 
 
 def test_expired_data_is_deleted_without_anybody_asking(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
     make(engine, time_to_live=DAY)
     put_versions(engine, JULY_20)
     assert len(list(store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS)))) == 1
     clock.set(JULY_21)
     for _ in range(100):
-        if (plan := engine.housekeeping()) is not None:
-            engine.run(plan)
+        if (plan := engine.core.housekeeping()) is not None:
+            engine.core.run(plan)
     assert not list(store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS)))
 
 
-def test_expiry_counts_whole_seconds_of_a_version(engine: Engine, clock: FakeClock) -> None:
+def test_expiry_counts_whole_seconds_of_a_version(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     """Versions are divided by 1000 before they are compared, so milliseconds change nothing."""
     make(engine, time_to_live=DAY, max_versions=9)
     put_versions(engine, JULY_20, JULY_20 + 999, JULY_20 + 1000)
@@ -272,7 +276,7 @@ def test_expiry_counts_whole_seconds_of_a_version(engine: Engine, clock: FakeClo
 
 @pytest.mark.parametrize("milliseconds", [0, 1, 500, 999])
 def test_the_offset_counts_whole_seconds_too(
-    engine: Engine, clock: FakeClock, milliseconds: int
+    engine: TablestoreEngine, clock: FakeClock, milliseconds: int
 ) -> None:
     clock.set(JULY_21 + milliseconds)
     make(engine, offset=10, max_versions=9)
@@ -285,7 +289,7 @@ def test_the_offset_counts_whole_seconds_too(
 
 @pytest.mark.parametrize("late", [0, 1, 499, 999])
 def test_the_servers_versions_expire_so_many_seconds_after_the_write(
-    engine: Engine, clock: FakeClock, late: int
+    engine: TablestoreEngine, clock: FakeClock, late: int
 ) -> None:
     make(engine, time_to_live=60)
     clock.set(JULY_20 + late)
@@ -296,7 +300,7 @@ def test_the_servers_versions_expire_so_many_seconds_after_the_write(
     assert read(engine) is None
 
 
-def test_expired_data_cannot_be_written(engine: Engine, clock: FakeClock) -> None:
+def test_expired_data_cannot_be_written(engine: TablestoreEngine, clock: FakeClock) -> None:
     """The page's example: at July 21, a version before July 20, one day to live."""
     clock.set(JULY_21)
     make(engine, time_to_live=DAY, offset=10 * DAY)
@@ -308,7 +312,9 @@ def test_expired_data_cannot_be_written(engine: Engine, clock: FakeClock) -> Non
     assert versions(engine) == [JULY_20 + 1000]
 
 
-def test_versions_lie_within_the_offset_of_the_write(engine: Engine, clock: FakeClock) -> None:
+def test_versions_lie_within_the_offset_of_the_write(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     """The lower end belongs to the range, the upper one does not."""
     clock.set(JULY_21)
     make(engine, max_versions=9)
@@ -328,8 +334,8 @@ BAD_NAMES: Final = ("", "1a", "0", "-", "a-b", "a b", "a.b", "a$", "#", "é", "�
 
 
 @pytest.mark.parametrize("name", GOOD_NAMES)
-def test_names_inside_the_convention_are_taken(engine: Engine, name: str) -> None:
-    engine.run(engine.create_table("i", create("key", {name: KeyType.INTEGER})))
+def test_names_inside_the_convention_are_taken(engine: TablestoreEngine, name: str) -> None:
+    engine.core.run(engine.create_table("i", create("key", {name: KeyType.INTEGER})))
     make(engine)
     write(engine, put("t", {"k": 1}, {name: 1}))
     assert plain(read(engine)) == {name: 1}
@@ -337,17 +343,17 @@ def test_names_inside_the_convention_are_taken(engine: Engine, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_names_outside_the_convention_are_refused(engine: Engine, name: str) -> None:
+def test_names_outside_the_convention_are_refused(engine: TablestoreEngine, name: str) -> None:
     """One convention for primary key and attribute columns."""
     with pytest.raises(InvalidRequest) as refused:
-        engine.run(engine.create_table("i", create("key", {name: KeyType.INTEGER})))
+        engine.core.run(engine.create_table("i", create("key", {name: KeyType.INTEGER})))
     assert refused.value.rule is Rule.COLUMN_NAME
     make(engine)
     assert refusal(engine, put("t", {"k": 1}, {name: 1})) is Rule.COLUMN_NAME
     assert read(engine) is None
 
 
-def test_every_other_character_is_refused_at_any_place(engine: Engine) -> None:
+def test_every_other_character_is_refused_at_any_place(engine: TablestoreEngine) -> None:
     make(engine)
     letters = {*map(chr, range(ord("a"), ord("z") + 1)), *map(chr, range(ord("A"), ord("Z") + 1))}
     digits = {*map(chr, range(ord("0"), ord("9") + 1))}
@@ -363,8 +369,10 @@ def test_every_other_character_is_refused_at_any_place(engine: Engine) -> None:
                 write(engine, change)
 
 
-def test_names_are_case_sensitive(engine: Engine) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER, "K": KeyType.INTEGER})))
+def test_names_are_case_sensitive(engine: TablestoreEngine) -> None:
+    engine.core.run(
+        engine.create_table("i", create("t", {"k": KeyType.INTEGER, "K": KeyType.INTEGER}))
+    )
     columns: dict[str, Value] = {"x": 1, "X": 2, "kK": 3}
     write(engine, put("t", {"k": 1, "K": 2}, dict(columns)))
     row = decode_row(engine.rows.get_row("i", get("t", {"k": 1, "K": 2})).row)
@@ -385,7 +393,7 @@ FIVE_TYPES: Final[dict[str, Iterable[Value]]] = {
 
 
 @pytest.mark.parametrize("name", FIVE_TYPES)
-def test_columns_hold_five_types(engine: Engine, name: str) -> None:
+def test_columns_hold_five_types(engine: TablestoreEngine, name: str) -> None:
     make(engine)
     for value in FIVE_TYPES[name]:
         write(engine, put("t", {"k": 1}, {"x": value}))
@@ -395,7 +403,7 @@ def test_columns_hold_five_types(engine: Engine, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KeyType)
-def test_three_of_them_are_allowed_in_keys(engine: Engine, kind: KeyType) -> None:
+def test_three_of_them_are_allowed_in_keys(engine: TablestoreEngine, kind: KeyType) -> None:
     name = {"INTEGER": "Integer", "STRING": "String", "BINARY": "Binary"}[kind.value]
     make(engine, kind=kind)
     for number, value in enumerate(FIVE_TYPES[name]):
@@ -410,12 +418,12 @@ def test_three_of_them_are_allowed_in_keys(engine: Engine, kind: KeyType) -> Non
     ("value", "size"), [(INT64_MAX, 8), (0, 8), (0.5, 8), (True, 1), (False, 1), ("杭", 3), ("", 0)]
 )
 def test_values_count_the_bytes_of_the_table_of_types(
-    engine: Engine, value: Value, size: int
+    engine: TablestoreEngine, value: Value, size: int
 ) -> None:
     """Seen in capacity units: the row just fills one of 4096 bytes, or is one byte too large."""
     make(engine)
     rest = 4096 - len("k") - 8 - len("x") - size - len("f")
     for filled, units in ((rest, 1), (rest + 1, 2)):
         change = put("t", {"k": 1}, {"x": value, "f": bytes(filled)})
-        assert engine.run(engine.rows.write_row("i", change)).write_units == units
+        assert engine.core.run(engine.rows.write_row("i", change)).write_units == units
         assert engine.rows.get_row("i", get("t", {"k": 1})).read_units == units

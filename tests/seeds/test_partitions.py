@@ -12,8 +12,8 @@ from itertools import count, cycle, islice, pairwise
 
 import pytest
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import (
     REMEDIES,
     PartitionFacts,
@@ -22,6 +22,7 @@ from widerow.engine.partitions.rules import (
     Thresholds,
     decide,
 )
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Exhausted
 from widerow.keys.encode import encode_key_value
 from widerow.model.tablestore.schema import KeyColumn, Table
@@ -38,12 +39,12 @@ CARDS = [
 
 
 @pytest.fixture
-def engine(store: Store, clock: FakeClock) -> Engine:
-    return Engine(store, clock, FakeEntropy(), thresholds=LIMITS, enforce_throughput=True)
+def engine(store: Store, clock: FakeClock) -> TablestoreEngine:
+    return open_tablestore(store, clock, FakeEntropy(), thresholds=LIMITS, enforce_throughput=True)
 
 
 def make(
-    engine: Engine,
+    engine: TablestoreEngine,
     *,
     kind: KeyType = KeyType.INTEGER,
     bounds: Iterable[KeyValue] = (),
@@ -53,61 +54,69 @@ def make(
     edges: list[KeyInput] = [KeyMarker.INF_MIN, *bounds, KeyMarker.INF_MAX]
     ranges = tuple(pairwise(edges)) if len(edges) > 2 else ()
     throughput = replace(asked.throughput, write=write)
-    engine.run(engine.create_table("i", replace(asked, partitions=ranges, throughput=throughput)))
+    engine.core.run(
+        engine.create_table("i", replace(asked, partitions=ranges, throughput=throughput))
+    )
     return engine.describe_table("i", "t")
 
 
-def work(engine: Engine, clock: FakeClock) -> None:
+def work(engine: TablestoreEngine, clock: FakeClock) -> None:
     clock.advance(1)
-    while (plan := engine.partitions.step()) is not None:
-        engine.run(plan)
+    while (plan := engine.core.partitions.step()) is not None:
+        engine.core.run(plan)
 
 
-def load(engine: Engine, clock: FakeClock, keys: Iterator[KeyValue], *, seconds: int = 40) -> Table:
+def load(
+    engine: TablestoreEngine, clock: FakeClock, keys: Iterator[KeyValue], *, seconds: int = 40
+) -> Table:
     """So many seconds of 300 new rows each; the table afterwards."""
     table = engine.describe_table("i", "t")
     for _ in range(seconds):
         for key in islice(keys, 300):
-            engine.partitions.note_load(table.id, encode_key_value(key), 0, 1, 1, 100)
+            engine.core.partitions.note_load(table.id, encode_key_value(key), 0, 1, 1, 100)
         work(engine, clock)
     return engine.describe_table("i", "t")
 
 
-def shares(engine: Engine) -> list[float]:
+def shares(engine: TablestoreEngine) -> list[float]:
     """The part of the load that each partition carries."""
-    facts = engine.partitions.load_of(engine.describe_table("i", "t")).facts()
+    facts = engine.core.partitions.load_of(engine.describe_table("i", "t")).facts()
     whole = sum(each.rate for each in facts)
     return [each.rate / whole for each in facts]
 
 
-def taken(engine: Engine, keys: Iterable[int]) -> int:
+def taken(engine: TablestoreEngine, keys: Iterable[int]) -> int:
     """How many of these rows are written at once before one is refused."""
     written = 0
     for key in keys:
         try:
-            engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": 1})))
+            engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": 1})))
         except Exhausted:
             break
         written += 1
     return written
 
 
-def test_the_range_of_a_key_decides_its_partition(engine: Engine, clock: FakeClock) -> None:
+def test_the_range_of_a_key_decides_its_partition(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     make(engine, bounds=(10, 20))
     for key in (-5, 9, 10, 19, 20, 20, 20):
-        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": 1})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": 1})))
     work(engine, clock)
-    facts = engine.partitions.load_of(engine.describe_table("i", "t")).facts()
+    facts = engine.core.partitions.load_of(engine.describe_table("i", "t")).facts()
     consumed = [round(sum(units for _, units in each.load)) for each in facts]
     assert consumed == [2, 2, 3]  # 10 and 20 themselves lie in the range that they begin
 
 
-def test_a_partition_holds_many_partition_key_values(engine: Engine, clock: FakeClock) -> None:
+def test_a_partition_holds_many_partition_key_values(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     make(engine)
     for key in range(50):
-        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": 1})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": 1})))
     work(engine, clock)
-    facts = engine.partitions.load_of(engine.describe_table("i", "t")).facts()
+    facts = engine.core.partitions.load_of(engine.describe_table("i", "t")).facts()
     assert [each.rows for each in facts] == [50]
 
 
@@ -122,34 +131,36 @@ def test_more_than_ten_gigabytes_under_one_key_are_reported() -> None:
     assert "splice" in REMEDIES[report.reason]
 
 
-def test_partitions_split_and_merge_by_rules(engine: Engine, clock: FakeClock) -> None:
+def test_partitions_split_and_merge_by_rules(engine: TablestoreEngine, clock: FakeClock) -> None:
     make(engine)
     assert load(engine, clock, cycle(CARDS)).splits
     for _ in range(300):
         work(engine, clock)
     assert engine.describe_table("i", "t").splits == ()
-    changes = engine.partitions.changes
+    changes = engine.core.partitions.changes
     assert changes[Reason.TOO_HOT] == changes[Reason.COLD] > 0
 
 
-def test_applications_do_nothing_and_notice_nothing(engine: Engine, clock: FakeClock) -> None:
+def test_applications_do_nothing_and_notice_nothing(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     make(engine)
     rows = {}
     for key, number in zip(CARDS, range(900), strict=False):
-        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": number})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": number})))
         rows[key] = number
         if number % 100 == 0:
             load(engine, clock, cycle(CARDS), seconds=5)
     assert engine.describe_table("i", "t").splits
     work(engine, clock)
-    stored = engine.partitions.load_of(engine.describe_table("i", "t"))
-    found = [key for key, _ in engine.store.snapshot().scan(b"\x10", b"\x11")]
+    stored = engine.core.partitions.load_of(engine.describe_table("i", "t"))
+    found = [key for key, _ in engine.core.store.snapshot().scan(b"\x10", b"\x11")]
     assert len(found) == len(rows)
     assert found == sorted(found)
     assert stored.bounds == engine.describe_table("i", "t").splits
 
 
-def test_even_keys_are_spread_over_partitions(engine: Engine, clock: FakeClock) -> None:
+def test_even_keys_are_spread_over_partitions(engine: TablestoreEngine, clock: FakeClock) -> None:
     make(engine)
     load(engine, clock, cycle(CARDS), seconds=60)
     spread = shares(engine)
@@ -157,15 +168,17 @@ def test_even_keys_are_spread_over_partitions(engine: Engine, clock: FakeClock) 
     assert max(spread) <= 2 / len(spread)
 
 
-def test_growing_order_numbers_load_one_partition(engine: Engine, clock: FakeClock) -> None:
+def test_growing_order_numbers_load_one_partition(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     make(engine, bounds=(10_000, 20_000))
     load(engine, clock, count(30_000))
     assert shares(engine)[-1] > 0.99
-    reports = engine.partitions.reports(engine.describe_table("i", "t"))
+    reports = engine.core.partitions.reports(engine.describe_table("i", "t"))
     assert [each.reason for each in reports] == [Reason.KEYS_GROW]
 
 
-def test_hashed_order_numbers_load_all_of_them(engine: Engine, clock: FakeClock) -> None:
+def test_hashed_order_numbers_load_all_of_them(engine: TablestoreEngine, clock: FakeClock) -> None:
     make(engine, kind=KeyType.STRING)
     orders = (str(number) for number in count(200_001))
     keys = (md5(each.encode(), usedforsecurity=False).hexdigest()[:4] + each for each in orders)
@@ -173,16 +186,18 @@ def test_hashed_order_numbers_load_all_of_them(engine: Engine, clock: FakeClock)
     spread = shares(engine)
     assert len(spread) >= 3
     assert max(spread) <= 2 / len(spread)
-    assert engine.partitions.reports(engine.describe_table("i", "t")) == []
+    assert engine.core.partitions.reports(engine.describe_table("i", "t")) == []
 
 
-def test_reserved_throughput_is_shared_by_the_partitions(engine: Engine) -> None:
+def test_reserved_throughput_is_shared_by_the_partitions(engine: TablestoreEngine) -> None:
     make(engine, bounds=(100, 200, 300), write=40)
     assert taken(engine, range(50)) == 10  # a quarter, though the table has forty
     assert taken(engine, range(100, 150)) == 10
 
 
-def test_a_sorted_import_uses_a_part_of_the_reserve(engine: Engine, clock: FakeClock) -> None:
+def test_a_sorted_import_uses_a_part_of_the_reserve(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     make(engine, bounds=(100, 200, 300), write=40)
     assert taken(engine, range(400)) == 10
     clock.advance(1)
@@ -190,7 +205,9 @@ def test_a_sorted_import_uses_a_part_of_the_reserve(engine: Engine, clock: FakeC
     assert 30 <= taken(engine, shuffled) <= 40
 
 
-def test_cold_partitions_keep_their_part_of_the_reserve(engine: Engine, clock: FakeClock) -> None:
+def test_cold_partitions_keep_their_part_of_the_reserve(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     make(engine, bounds=(100, 200, 300), write=40)
     for _ in range(60):  # nobody has asked for the cards up to 300 for a minute
         work(engine, clock)

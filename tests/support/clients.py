@@ -13,7 +13,7 @@ from tests.support.changes import get, primary_key
 from tests.support.scripts import INSTANCE, REFUSALS, REFUSED, Script, named_key
 from tests.support.watched import WATCHED, Begun, Hold, See, WatchedTable
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, NotFound, Rule
 from widerow.limits import LOCAL_TRANSACTION_SECONDS
 from widerow.testing.clock import FakeClock
@@ -56,13 +56,13 @@ class TransactionClients:
         usable = [each for each in self._begun if not each.over and not each.doubtful]
         return self._random.choice(usable) if usable else None
 
-    def begin(self, engine: Engine, table: WatchedTable) -> str:
+    def begin(self, engine: TablestoreEngine, table: WatchedTable) -> str:
         """Begin one, or be refused; what happened, for traces. Raises `StorageFailure`."""
         partition = self._random.choice(_PARTITIONS)
         locked = self.locked(partition)
         key = primary_key({"k": partition})
         try:
-            identity = engine.run(engine.transactions.start(INSTANCE, WATCHED, key))
+            identity = engine.core.run(engine.transactions.start(INSTANCE, WATCHED, key))
         except Conflict as error:
             known = error.rule is Rule.KEY_LOCKED and locked is not False
             self._hold(known, f"{partition} is free, and a transaction on it is refused: {error}")
@@ -72,7 +72,7 @@ class TransactionClients:
         self._begun.append(Begun.on(table, identity, partition, until_ns))
         return f"begin {partition}"
 
-    def write_inside(self, engine: Engine, now_ms: int) -> str:
+    def write_inside(self, engine: TablestoreEngine, now_ms: int) -> str:
         """Write and read inside one; what happened, for traces."""
         begun = self.pick()
         if begun is None:
@@ -82,7 +82,7 @@ class TransactionClients:
         transactions = engine.transactions
         try:
             plan = transactions.write_row(INSTANCE, begun.identity, change)
-            answer: object = engine.run(plan)
+            answer: object = engine.core.run(plan)
         except NotFound as error:
             self._ran_out(begun, error)
             return f"inside {begun.partition} too late"
@@ -100,13 +100,13 @@ class TransactionClients:
         self._hold((row and row[1]) == shown, f"inside, {key} reads {row}, not {shown}")
         return f"inside {ask}"
 
-    def abort(self, engine: Engine) -> str:
+    def abort(self, engine: TablestoreEngine) -> str:
         """Abort one; what happened, for traces."""
         begun = self.pick()
         if begun is None:
             return "nothing is begun"
         try:
-            answer = engine.run(engine.transactions.abort(INSTANCE, begun.identity))
+            answer = engine.core.run(engine.transactions.abort(INSTANCE, begun.identity))
         except NotFound as error:
             self._ran_out(begun, error)
             return f"abort {begun.partition} too late"

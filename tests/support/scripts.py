@@ -17,8 +17,8 @@ from tests.support.changes import create, delete, delete_all, increment, put, pu
 from tests.support.model import ModelRefusal, ModelRow, ModelTable
 from tests.support.watched import WATCHED, Begun, WatchedTable, make_watched
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.tablestore.answers import RowWritten
 from widerow.model.tablestore.condition import UNCONDITIONAL, Condition, RowExpectation
@@ -98,11 +98,11 @@ def named_key(key: ScriptKey) -> dict[str, KeyInput]:
     return {"k": key[0], "n": key[1]}
 
 
-def make_tables(engine: Engine) -> None:
+def make_tables(engine: TablestoreEngine) -> None:
     """Create the three tables."""
-    engine.run(engine.create_table(INSTANCE, create(PLAIN, _SCHEMA, max_versions=2)))
+    engine.core.run(engine.create_table(INSTANCE, create(PLAIN, _SCHEMA, max_versions=2)))
     brief = create(BRIEF, _SCHEMA, time_to_live=BRIEF_SECONDS)
-    engine.run(engine.create_table(INSTANCE, brief))
+    engine.core.run(engine.create_table(INSTANCE, brief))
     make_watched(engine, INSTANCE)
 
 
@@ -114,7 +114,7 @@ class WriteAsk(NamedTuple):
     batch: bool = False
     atomic: bool = False
 
-    def plan(self, engine: Engine) -> Plan[Any]:
+    def plan(self, engine: TablestoreEngine) -> Plan[Any]:
         """The engine's plan for it."""
         if not self.batch:
             return engine.rows.write_row(INSTANCE, self.changes[0][1])
@@ -168,7 +168,7 @@ class TableAsk(NamedTuple):
         """Not a batch."""
         return False
 
-    def plan(self, engine: Engine) -> Plan[Any]:
+    def plan(self, engine: TablestoreEngine) -> Plan[Any]:
         """The engine's plan for it."""
         if self.drop:
             return engine.delete_table(INSTANCE, self.table)
@@ -213,7 +213,7 @@ class CommitAsk(NamedTuple):
         """Not a batch."""
         return False
 
-    def plan(self, engine: Engine) -> Plan[Any]:
+    def plan(self, engine: TablestoreEngine) -> Plan[Any]:
         """The engine's plan for it."""
         return engine.transactions.commit(INSTANCE, self.begun.identity)
 

@@ -42,6 +42,7 @@ from rich.progress import track
 from tests.support.answers import decode_answer_rows, decode_row
 from tests.support.changes import delete, get, scan_all
 from tests.support.clients import TransactionClients
+from tests.support.engines import open_tablestore
 from tests.support.faults import PowerCut, os_failure, power_cut
 from tests.support.lossy import CAPACITY_BYTES_DEFAULT, Keep, LossyDisk, LossyStore
 from tests.support.scripts import (
@@ -79,7 +80,6 @@ from tests.support.watched import WATCHED, Followers, WatchedTable
 
 from widerow.commit.committer import Committer
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import (
     NotFound,
@@ -362,7 +362,7 @@ class World:
             self._disk.plan.forget()
             self._make_room()
             before = self._number()
-            self._engine.run(
+            self._engine.core.run(
                 self._engine.rows.write_row(INSTANCE, delete(PLAIN, named_key(_NOBODY)))
             )
             self._settle(before, self._open)
@@ -562,8 +562,8 @@ class World:
         """One step of housekeeping, between two groups."""
         if not self._store.writable or self._disk.capacity == 0:
             return
-        dropped = self._engine.catalog.leftovers()
-        plan = self._engine.housekeeping()
+        dropped = self._engine.core.catalog.leftovers()
+        plan = self._engine.core.housekeeping()
         if plan is None:
             return
         self._note(f"sweep of {len(plan.writes)}")
@@ -572,7 +572,7 @@ class World:
         swept = self._swept(plan)
         purged[BRIEF].purge(self._now_ms(), swept)
         try:
-            self._engine.run(plan)
+            self._engine.core.run(plan)
         except PowerCut:
             self._crash(cut=True, instead=purged)
             return
@@ -581,7 +581,7 @@ class World:
             return
         if swept:
             self._see("expired rows were removed")
-        if len(self._engine.catalog.leftovers()) < len(dropped):
+        if len(self._engine.core.catalog.leftovers()) < len(dropped):
             self._see("rows of a dropped table were removed")
         self._purge(purged)
         self._compare_all()
@@ -678,7 +678,7 @@ class World:
 
     def _start(self) -> None:
         """Make a new engine and a new committer over the store."""
-        self._engine = Engine(self._store, self._clock, self._entropy)
+        self._engine = open_tablestore(self._store, self._clock, self._entropy)
         self._committer = Committer(
             self._store, self._clock, Metrics(), failed=lambda _: self._see_poison()
         )

@@ -14,7 +14,7 @@ from tests.support.answers import decode_answer_rows
 from tests.support.changes import create, scan_all
 from tests.support.model import ModelTable
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.requests import IndexDefinition, StreamChange
 from widerow.model.tablestore.row import CellOperation, RowChange
 from widerow.model.tablestore.schema import DefinedColumn
@@ -116,7 +116,7 @@ class Begun:
 # --- what there is --------------------------------------------------------------------------------
 
 
-def make_watched(engine: Engine, instance: str) -> None:
+def make_watched(engine: TablestoreEngine, instance: str) -> None:
     """Create the table."""
     indexes = (
         IndexDefinition("watched_local", ("k", LISTED), (COVERED,), 1, 1),
@@ -129,10 +129,10 @@ def make_watched(engine: Engine, instance: str) -> None:
     asked = create(WATCHED, {"k": KeyType.STRING, "n": KeyType.INTEGER})
     stream = StreamChange(enable=True, expiration_hours=_STREAM_HOURS)
     asked = replace(asked, defined_columns=columns, indexes=indexes, stream=stream)
-    engine.run(engine.create_table(instance, asked))
+    engine.core.run(engine.create_table(instance, asked))
 
 
-def entries_found(engine: Engine, instance: str, index: str) -> list[Entry]:
+def entries_found(engine: TablestoreEngine, instance: str, index: str) -> list[Entry]:
     """What a read of an index shows."""
     low: dict[str, KeyInput] = dict.fromkeys(INDEXES[index], KeyMarker.INF_MIN)
     high: dict[str, KeyInput] = dict.fromkeys(INDEXES[index], KeyMarker.INF_MAX)
@@ -151,7 +151,9 @@ def entries_wanted(table: ModelTable, index: str, now_ms: int) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry[0])
 
 
-def records_found(engine: Engine, instance: str) -> list[tuple[tuple[int, int], ToldChange]]:
+def records_found(
+    engine: TablestoreEngine, instance: str
+) -> list[tuple[tuple[int, int], ToldChange]]:
     """Every record that the stream still holds, with its position."""
     table = engine.describe_table(instance, WATCHED)
     iterator: str | None = engine.streams.iterator(table, "0", None)
@@ -193,7 +195,9 @@ class Followers:
         self._positions: dict[int, tuple[int, int]] = {}  # of the records, by their number
         self._trimmed = 0  # the number of records that are gone
 
-    def compare(self, engine: Engine, instance: str, table: WatchedTable, now_us: int) -> None:
+    def compare(
+        self, engine: TablestoreEngine, instance: str, table: WatchedTable, now_us: int
+    ) -> None:
         """Read both indexes and the whole stream."""
         for index in INDEXES:
             found = entries_found(engine, instance, index)
@@ -209,7 +213,7 @@ class Followers:
         self._listed = listed
 
     def _compare_stream(
-        self, engine: Engine, instance: str, table: WatchedTable, now_us: int
+        self, engine: TablestoreEngine, instance: str, table: WatchedTable, now_us: int
     ) -> None:
         """The records are the changes in their order, without the oldest that were trimmed."""
         read = records_found(engine, instance)

@@ -17,9 +17,11 @@ LAYERS = "layers point downwards only"
 PURE = "pure packages do no input or output and read no clock"
 DRIVERS = "only the opener knows the drivers"
 CONTRACT_ONLY = "the engine knows the storage contract only"
+CORE = "the core of the engine knows no table model"
+MODELS = "table models do not know each other"
 ACYCLIC = "no cycles among siblings"
 PAGES = "only the console makes pages"
-ALL = {LAYERS, PURE, DRIVERS, CONTRACT_ONLY, ACYCLIC, PAGES}
+ALL = {LAYERS, PURE, DRIVERS, CONTRACT_ONLY, CORE, MODELS, ACYCLIC, PAGES}
 
 
 def broken_contracts(project: Path) -> set[str]:
@@ -86,6 +88,22 @@ PLANTED = {
     ),
     "the server makes a page": ({"server/planted.py": "import jinja2"}, {PAGES}),
     "a package without a layer": ({"misplaced/__init__.py": ""}, {LAYERS}),
+    "the core knows Tablestore": (
+        {"engine/engine.py": "import widerow.engine.tablestore.writes"},
+        {CORE},
+    ),
+    "the core knows typed tables": (
+        {"engine/sweep/sweep.py": "import widerow.engine.typed.form"},
+        {CORE},
+    ),
+    "the core knows search indexes": (
+        {"engine/partitions/rules.py": "import widerow.model.search.schema"},
+        {CORE},
+    ),
+    "one table model knows another": (
+        {"engine/typed/planted.py": "import widerow.engine.tablestore.select"},
+        {MODELS},
+    ),
     "modules in a circle": (
         {
             "keys/encode.py": "import widerow.keys.decode",

@@ -11,8 +11,9 @@ from widerow.cli.flags import listed
 from widerow.cli.partitions import fetch
 from widerow.cli.places import no_table, require_store
 from widerow.cli.progress import progress_bar
-from widerow.engine.catalog.catalog import Tables
-from widerow.engine.table_models import open_catalog
+from widerow.engine.catalog.catalog import Catalog, Tables
+from widerow.engine.engine import catalog_models
+from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.errors import NotFound
 from widerow.keydesign.advisor import Advice, KeyAssessment, Question, Verdict, advise
@@ -60,7 +61,7 @@ def _advise_stored(given: Mapping[str, Any]) -> None:
     directory = Path(given["path"])
     require_store(directory)
     with open_store(str(directory)) as store:
-        tables = Tables(open_catalog(store), TABLESTORE_MODEL)
+        tables = Tables(Catalog(store, catalog_models(TABLE_MODELS)), TABLESTORE_MODEL)
         try:
             table = tables.find(given["instance"], given["table"])
         except NotFound as error:

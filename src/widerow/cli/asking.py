@@ -43,6 +43,7 @@ def engine_of(directory: Path) -> "Iterator[Engine]":
     """
     from widerow.cli.places import require_store  # noqa: PLC0415  # only to read a store
     from widerow.engine.engine import Engine  # noqa: PLC0415  # same
+    from widerow.engine.table_models import TABLE_MODELS  # noqa: PLC0415  # same
     from widerow.storage.opener import open_store  # noqa: PLC0415  # same
 
     require_store(directory)
@@ -51,7 +52,7 @@ def engine_of(directory: Path) -> "Iterator[Engine]":
     except StoreLocked as error:
         raise NoAnswer(f"{error}; ask the server that has it, with --endpoint") from error
     with store:
-        yield Engine(store, SystemClock(), SystemEntropy())
+        yield Engine(store, SystemClock(), SystemEntropy(), TABLE_MODELS)
 
 
 def ask_server(action: str, asked: Json, flags: Mapping[str, Any]) -> Json:

@@ -8,8 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from widerow.engine.catalog.catalog import Tables
-from widerow.engine.table_models import open_catalog
+from widerow.engine.catalog.catalog import Catalog, Tables
+from widerow.engine.engine import catalog_models
+from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.engine.tablestore.search.backlog import JournalBacklog
 from widerow.model.values import KeyValue
@@ -54,7 +55,7 @@ def search_report(
     """
     if directory is None:
         return SearchReport()
-    tables = Tables(open_catalog(store), TABLESTORE_MODEL)
+    tables = Tables(Catalog(store, catalog_models(TABLE_MODELS)), TABLESTORE_MODEL)
     if not any(table.search for table in tables.all()):
         return SearchReport()
     if find_spec("numpy") is None:

@@ -49,10 +49,12 @@ def indexes(
 
 def _read(directory: Path, instance: str, table: str) -> Json:
     from widerow.cli.places import no_table  # noqa: PLC0415  # only to read a store
+    from widerow.engine.tablestore.plug import TABLESTORE  # noqa: PLC0415  # same
 
     with engine_of(directory) as engine:
         try:
-            return engine.indexes.document(instance, table)
+            tables = engine.operations(TABLESTORE)
+            return dict(tables.indexes.document(instance, table))
         except NotFound as error:
             raise no_table(table, instance, directory) from error
 

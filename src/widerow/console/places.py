@@ -7,7 +7,6 @@ from widerow.engine.partitions.table_load import TableLoad
 from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.typed.form import TableForm
 from widerow.errors import NotFound
-from widerow.keys.layout import SPACE_TYPED_CATALOG
 from widerow.model.tablestore.schema import Table
 
 __all__ = [
@@ -45,17 +44,11 @@ def all_tables(visit: Visit) -> list[TablePlace]:
 
     Cost: the catalogue, which is in memory.
     """
-    engine = visit.parts.engine
     found = [
-        TablePlace(table.instance, table.name, "tablestore")
-        for table in engine.tables.all()
-        if not table.index_of
+        TablePlace(each.owner, each.name, model.name)
+        for model in visit.parts.engine.open_models()
+        for each in model.listed()
     ]
-    if engine.catalog.holds(SPACE_TYPED_CATALOG):
-        found += [
-            TablePlace(form.table.shown_namespace, form.table.name, "nosql")
-            for form in engine.typed.tables.all()
-        ]
     instances = {each.instance for each in found}
     opened = {each for each in instances if visit.opens(each)}
     return sorted(each for each in found if each.instance in opened)
@@ -72,16 +65,14 @@ def asked_table(visit: Visit) -> TablePlace:
 
 def the_table(visit: Visit, name: TablePlace) -> Table:
     """The Tablestore table of that name. Raises: `NotFound`, `InvalidRequest`."""
-    return visit.parts.engine.describe_table(name.instance, name.name)
+    return visit.parts.tablestore.describe_table(name.instance, name.name)
 
 
 def the_typed_table(visit: Visit, name: TablePlace) -> TableForm:
     """The typed table of that name. Raises: `NotFound`."""
-    engine = visit.parts.engine
-    if engine.catalog.holds(SPACE_TYPED_CATALOG):
-        form = engine.typed.tables.get_qualified(f"{name.instance}:{name.name}")
-        if form is not None:
-            return form
+    form = visit.parts.typed.tables.get_qualified(f"{name.instance}:{name.name}")
+    if form is not None:
+        return form
     raise ConsoleRefused(
         404,
         f"There is no typed table {name.name[:200]} in {name.instance[:200]}.",

@@ -99,7 +99,7 @@ def _found(visit: Visit, table: Table, identity: str, start: int) -> PageDocumen
         pagination=Pagination(start - 1, CONSOLE_COLUMNS_MAX),
     )
     request = GetRow(table.name, key_from_text(table, identity), selection)
-    read = visit.parts.engine.rows.get_row(table.instance, request)
+    read = visit.parts.tablestore.rows.get_row(table.instance, request)
     if not read.row:
         raise no_such_row()
     row = decode_plain_rows(PLAIN_HEADER + read.row)[0]
@@ -142,7 +142,7 @@ def _change(visit: Visit, name: TablePlace, table: Table, form: Mapping[str, str
     if make is None:
         raise ConsoleRefused(400, "The form asks for nothing.", "Use a button of the page.")
     change = make(table, form)
-    plan = visit.parts.engine.rows.write_row(table.instance, change)
+    plan = visit.parts.tablestore.rows.write_row(table.instance, change)
     written = visit.parts.committer.run(plan)
     asked = {"instance": name.instance, "table": name.name}
     if change.modification is Modification.DELETE:

@@ -106,7 +106,7 @@ def _read(
     selection = Selection(
         max_versions=versions, filter=tree, pagination=Pagination(0, CONSOLE_COLUMNS_MAX)
     )
-    rows = visit.parts.engine.rows
+    rows = visit.parts.tablestore.rows
     if len(key_prefix(table, visit.asked)) == len(table.key_columns):
         read = rows.get_row(table.instance, GetRow(table.name, low, selection))
         return decode_plain_rows(PLAIN_HEADER + read.row) if read.row else [], None

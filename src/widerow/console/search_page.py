@@ -48,7 +48,7 @@ def show_search(visit: Visit) -> PageDocument:
 
 def _searched(visit: Visit) -> list[PageDocument]:
     """Tables that have a search index."""
-    tables = visit.parts.engine.tables
+    tables = visit.parts.tablestore.tables
     return [
         {**each._asdict(), "indexes": [index.name for index in tables.find(*each[:2]).search]}
         for each in all_tables(visit)
@@ -81,7 +81,7 @@ def _found(
     asked = name.name, index.name, document["query"]
     search = visit.languages.search(asked, document["sort"], document["limit"], index.schema)
     with visit.parts.long_work():
-        answer = visit.parts.engine.search.search(name.instance, search)
+        answer = visit.parts.tablestore.search.search(name.instance, search)
     rows = [_hit(each) for each in answer.hits]
     columns = sorted({cell["column"] for row in rows for cell in row["cells"]})[:8]
     scored = any(row["score"] is not None for row in rows)

@@ -78,7 +78,7 @@ def _page(visit: Visit, form: TableForm, limit: int) -> PageDocument:
     """The rows that were asked for, and where the next ones are."""
     reverse = visit.asked.get("order") == "down"
     selection = _selection(visit, form, reverse=reverse)
-    engine = visit.parts.engine.typed
+    engine = visit.parts.typed
     bounded = _Bounded(engine.store.snapshot(), RANGE_ROWS_MAX)
     with visit.parts.long_work():
         rows = scan_rows(bounded, selection, engine.now_hour(), reverse=reverse)
@@ -150,7 +150,7 @@ def show_typed_row(visit: Visit, name: TablePlace) -> PageDocument | Moved:
     found = None
     if identity:
         key = row_from_json(identity, form.table, key_only=True)
-        found = visit.parts.engine.typed.get(form, key)
+        found = visit.parts.typed.get(form, key)
         if found is None:
             raise ConsoleRefused(404, "There is no such row (any more).", "Look at the rows again.")
     return {
@@ -176,7 +176,7 @@ def _write(visit: Visit, name: TablePlace, form: TableForm, sent: Any) -> Moved:
     if not visit.may(Permission.WRITE):
         raise not_permitted(Permission.WRITE)
     choice = _choice(form, sent)
-    result = visit.parts.committer.run(visit.parts.engine.typed.write(form, choice))
+    result = visit.parts.committer.run(visit.parts.typed.write(form, choice))
     asked = {"instance": name.instance, "table": name.name, "model": name.model}
     if not result.success:
         if choice.kind is OperationKind.PUT_IF_ABSENT:
@@ -188,7 +188,7 @@ def _write(visit: Visit, name: TablePlace, form: TableForm, sent: Any) -> Moved:
     if result.generated is not None and form.table.generated is not None:
         row[form.table.generated.name] = result.generated
     key = {each: row[each] for each in form.table.primary_key}
-    stored = visit.parts.engine.typed.get(form, key)
+    stored = visit.parts.typed.get(form, key)
     return Moved(address("row", **asked, id="" if stored is None else stored.key.to_json()))
 
 

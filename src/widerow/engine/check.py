@@ -1,46 +1,33 @@
 """Walk a store and verify what must always hold. Tests call it, operators through `widerow doctor`.
 
-Verified: every record belongs to a table or index of the catalogue, or to a noted drop; and what
-each part says of its records: rows and sequence records of Tablestore's tables (`check_rows.py`),
-their indexes (`indexes/check.py`),
-rows, index entries and sequences of typed ones (`typed/check.py`), statistics and passes of the
-sweep, plans. Bounds of partitions are whole partition keys in order, so that each key lies in
-exactly one (`partitions/check.py`). Each record of the store is read once, rows of tables with
-indexes twice; entries of an index are looked up besides.
+Verified: every record belongs to a table or index of the catalogue, or to a noted drop; what each
+table model says of its records (`TableModel.check_parts`); statistics and passes of the sweep.
+Bounds of partitions are whole partition keys in order, so that each key lies in exactly one
+(`partitions/check.py`). Each record of the store is read once, rows of tables with indexes twice;
+entries of an index are looked up besides.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Final
 
-from widerow.engine.catalog.catalog import Catalog, Tables
+from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check_part import CheckPart
-from widerow.engine.intents import IntentKind, decode_intent
+from widerow.engine.engine import TableModelEntry, catalog_models
 from widerow.engine.nodes.record import decode_node
 from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
 from widerow.engine.partitions.shared_notes import decode_notes
 from widerow.engine.sweep.record import decode_sweep
-from widerow.engine.table_models import open_catalog
-from widerow.engine.tablestore.check_rows import tablestore_parts
-from widerow.engine.tablestore.indexes.check import index_parts
-from widerow.engine.tablestore.indexes.intents import decode_entry_intent
-from widerow.engine.tablestore.model import TABLESTORE_MODEL
-from widerow.engine.tablestore.streams.check import check_row_named, stream_parts
-from widerow.engine.tablestore.streams.intents import decode_change_intent
-from widerow.engine.tablestore.streams.log import decode_record
-from widerow.engine.tablestore.tunnels.check import tunnel_parts
-from widerow.engine.typed.check import typed_parts
-from widerow.engine.typed.plans import check_plan
+from widerow.engine.table_models import TABLE_MODELS
 from widerow.errors import InvalidRequest, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import (
-    PLAN_PREFIX,
     ROW_PREFIX_BYTES,
-    SPACE_CATALOG,
     SPACE_CHANGES,
     SPACE_INDEXES,
     SPACE_INTENTS,
@@ -51,16 +38,12 @@ from widerow.keys.layout import (
     SPACE_STATISTICS,
     SPACE_STORE,
     SPACE_TUNNELS,
-    SPACE_TYPED_CATALOG,
-    intent_prefix,
     nodes_notes_prefix,
     nodes_prefix,
     statistics_key,
     statistics_prefix,
     sweep_key,
 )
-from widerow.model.tablestore.schema import Table
-from widerow.rows.reading import decode_plain_record
 from widerow.storage.interface import Snapshot, Store
 from widerow.storage.read_anew import read_anew
 
@@ -89,32 +72,38 @@ class Finding:
     problem: str
 
 
-def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: None) -> list[Finding]:
+def check_store(
+    store: Store,
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+    models: Sequence[TableModelEntry] = TABLE_MODELS,
+) -> list[Finding]:
     """Every violation found; an empty list is a clean store.
 
-    `progress` is called with the number of a part's records read, every thousand. Cost: one pass
-    over the store; memory: one wide row. It begins anew where a shared store lost its snapshot.
+    `progress` is called with the number of a part's records read, every thousand. `models`: the
+    table models that the store may hold tables of. Cost: one pass over the store; memory: one wide
+    row. It begins anew where a shared store lost its snapshot.
     """
-    return read_anew(lambda: _findings(store, progress))
+    return read_anew(lambda: _findings(store, progress, models))
 
 
-def _findings(store: Store, progress: Callable[[int], None]) -> list[Finding]:
+def _findings(
+    store: Store, progress: Callable[[int], None], models: Sequence[TableModelEntry]
+) -> list[Finding]:
     if next(store.snapshot().scan(b"", b"\xff" * 8), None) is None:
         return []
     try:
-        catalog = open_catalog(store)
+        catalog = Catalog(store, catalog_models(models))
     except StoreDamaged as error:
-        return [Finding("", SPACE_CATALOG.hex(), str(error))]
+        return [Finding("", "", str(error))]
     snapshot = store.snapshot()
-    findings = [*_unknown_spaces(snapshot), *_orphans(snapshot, catalog)]
+    spaces = [entry.space for entry in models]
+    findings = [*_unknown_spaces(snapshot, spaces), *_orphans(snapshot, catalog)]
     findings += [Finding(*found) for found in check_bounds(CatalogPartitions(catalog))]
-    every = (
-        *(tablestore_parts, index_parts, stream_parts, tunnel_parts),
-        *(typed_parts, _intent_parts, _statistics_parts, _plan_parts, _node_parts),
-    )
-    for parts in every:
-        for part in parts(catalog, snapshot):
-            findings += _walk(snapshot, part, progress)
+    parts = [_statistics_parts(catalog), _node_parts()]
+    parts += [entry.load().check_parts(catalog, snapshot) for entry in models]
+    for part in chain.from_iterable(parts):
+        findings += _walk(snapshot, part, progress)
     return findings
 
 
@@ -134,8 +123,8 @@ def _walk(
         yield Finding(part.table, part.start.hex(), str(error))
 
 
-def _unknown_spaces(snapshot: Snapshot) -> Iterator[Finding]:
-    known = (SPACE_STORE, SPACE_CATALOG, SPACE_TYPED_CATALOG, SPACE_NODES, *_NUMBERED)
+def _unknown_spaces(snapshot: Snapshot, catalogs: Sequence[bytes]) -> Iterator[Finding]:
+    known = (SPACE_STORE, SPACE_NODES, *_NUMBERED, *catalogs)
     position = b""
     while True:
         key = next((key for key, _ in snapshot.scan(position, b"\xff" * 8)), None)
@@ -164,32 +153,7 @@ def _orphans(snapshot: Snapshot, catalog: Catalog) -> Iterator[Finding]:
             position = after_prefix(prefix)
 
 
-def _intent_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
-    for table in Tables(catalog, TABLESTORE_MODEL).all():
-        prefix = intent_prefix(table.id)
-        visit = partial(_check_intent, table)
-        yield CheckPart(table.qualified, prefix, after_prefix(prefix), visit)
-
-
-def _check_intent(table: Table, key: bytes, record: bytes) -> None:
-    """Intents may wait at any moment; each can be read by whoever works it off."""
-    intent = decode_intent(key, record)
-    if intent.kind is IntentKind.ENTRIES:
-        decode_entry_intent(intent)
-        return
-    change = decode_change_intent(intent)
-    if table.journal is not None and table.journal.number == change.log:
-        check_row_named(change.value, [column.type for column in table.key_columns])
-        return
-    if table.stream is None or table.stream.number != change.log:
-        return  # of a log that was switched off
-    left = decode_record(change.value)
-    decode_plain_record(left.record)
-    if left.origin:
-        decode_plain_record(left.origin)
-
-
-def _statistics_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
+def _statistics_parts(catalog: Catalog) -> Iterator[CheckPart]:
     for table in CatalogPartitions(catalog).tables():
         prefix = statistics_prefix(table.id)
         visit = partial(_check_statistics, table.id)
@@ -206,11 +170,7 @@ def _check_statistics(table_id: int, key: bytes, record: bytes) -> None:
         decode_interval(second, record)
 
 
-def _plan_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
-    yield CheckPart("", PLAN_PREFIX, after_prefix(PLAN_PREFIX), check_plan)
-
-
-def _node_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
+def _node_parts() -> Iterator[CheckPart]:
     """Servers may have the store open, or have been killed: their records are as they left them."""
     records, notes = nodes_prefix(), nodes_notes_prefix()
     yield CheckPart("", records, after_prefix(records), _check_node)

@@ -1,100 +1,163 @@
-"""The table store: its tables, its housekeeping, and the parts that carry out everything else.
+"""The core of the table store: what all table models share, and the models that are open.
 
-Operations have their vendor's names. Those on tables are here, those on rows are `rows`
-(`row_operations.py`); `indexes`, `transactions`, `streams`, `tunnels`, `deliveries` and `typed` are
-as they say.
+The core has the store, the catalogue, the servers of a shared store, partitions, the sweep and
+housekeeping. What can be done with tables and rows are operations of a table model, which is a
+plug: a `TableModel` is a value without state, an `OpenModel` is the model over one open store, with
+its operations and with what the core asks of it, so that nothing in the core knows a model by name.
+`table_models.py` lists the models that there are.
 
 Reads answer at once from the published view. Writes answer a `Plan`: the caller commits its writes
 (in one group with others', or alone through `run`) and reads the answer with `finish`. Every method
 raises the errors of `widerow.errors` for requests that break a rule, and leaves nothing behind.
 """
 
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from mypy_extensions import mypyc_attr
 
 from widerow.clock import Clock, Entropy
-from widerow.engine.catalog.catalog import Tables
-from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.catalog import Catalog, Tables
+from widerow.engine.catalog.model import CatalogModel, CatalogModels, Numbered
 from widerow.engine.catalog.partitioned import CatalogPartitions
-from widerow.engine.catalog.state import CatalogState
+from widerow.engine.check_part import CheckPart
+from widerow.engine.copying import CopyMoment, ModelCopy
 from widerow.engine.ends import end_of, outcomes_of
-from widerow.engine.index_builds import IndexBuilds
-from widerow.engine.intents import IntentQueue
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.document import nodes_document
 from widerow.engine.nodes.nodes import LoadOfAll, Nodes
-from widerow.engine.observer import Observers, RowObserver
-from widerow.engine.once import Once
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import partitions_document
 from widerow.engine.partitions.places import places_of
-from widerow.engine.partitions.rules import Thresholds
-from widerow.engine.partitions.split_points import find_locations, find_split_points
 from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.partitions.throttle import Throttle
-from widerow.engine.plan import Plan, failing, single
+from widerow.engine.plan import Plan
+from widerow.engine.scan import RowAccess, ScannedRow
+from widerow.engine.settings import ENGINE_DEFAULTS, EngineSettings
+from widerow.engine.sweep.model import SweptModel
 from widerow.engine.sweep.sweep import Sweep
-from widerow.engine.table_models import open_catalog
-from widerow.engine.tablestore.bodies import BodyContext
-from widerow.engine.tablestore.indexes.definitions import check_columns_free, check_definitions
-from widerow.engine.tablestore.indexes.indexes import Indexes
-from widerow.engine.tablestore.model import TABLESTORE_MODEL
-from widerow.engine.tablestore.observed import ObservedRow
-from widerow.engine.tablestore.row_operations import RowOperations
-from widerow.engine.tablestore.search.backlog import JournalBacklog
-from widerow.engine.tablestore.search.host import ALONE, SearchHost
-from widerow.engine.tablestore.static import (
-    ColumnNames,
-    check_table_name,
-)
-from widerow.engine.tablestore.streams.log import LogPosition
-from widerow.engine.tablestore.streams.mover import ChangeMover
-from widerow.engine.tablestore.streams.reading import Streams
-from widerow.engine.tablestore.streams.recorder import ChangeRecorder
-from widerow.engine.tablestore.streams.trim import StreamTrim
-from widerow.engine.tablestore.sweep import TablestoreSweep
-from widerow.engine.tablestore.tables import (
-    check_columns_named,
-    check_create,
-    check_update,
-    new_table,
-    updated_table,
-    with_columns,
-    without_columns,
-)
-from widerow.engine.tablestore.transactions.transactions import Transactions
-from widerow.errors import (
-    Conflict,
-    Exhausted,
-    InvalidRequest,
-    NotFound,
-    Rule,
-)
-from widerow.keys.layout import NODE_ID_BYTES, SPACE_CATALOG, SPACE_TYPED_CATALOG
-from widerow.limits import (
-    TABLES_PER_INSTANCE_MAX,
-)
-from widerow.model.tablestore.requests import (
-    ComputeSplitPoints,
-    CreateTable,
-    SplitPoints,
-    UpdateTable,
-)
-from widerow.model.tablestore.schema import DefinedColumn, Table
-from widerow.storage.interface import Store
+from widerow.errors import NotFound, Rule
+from widerow.keys.layout import NODE_ID_BYTES
+from widerow.storage.interface import Snapshot, Store
 
-if TYPE_CHECKING:
-    from widerow.engine.tablestore.delivery.service import Deliveries
-    from widerow.engine.tablestore.search.service import SearchIndexes
-    from widerow.engine.tablestore.tunnels.service import Tunnels
-    from widerow.engine.typed.engine import TypedEngine
-    from widerow.engine.typed.form import TableForm
+__all__ = [
+    "Chore",
+    "Engine",
+    "OpenModel",
+    "TableListing",
+    "TableModel",
+    "TableModelEntry",
+    "catalog_models",
+]
 
-__all__ = ["Engine"]
+T = TypeVar("T", bound=Numbered)
+R = TypeVar("R")
+O = TypeVar("O", bound="OpenModel[Any]")  # noqa: E741  # operations of a table model
+O_co = TypeVar("O_co", bound="OpenModel[Any]", covariant=True)
+Chore = Callable[[], Plan[None] | None]
+"""A kind of work of housekeeping: the next small step, or None where there is none now."""
 
-T = TypeVar("T")
+
+class TableListing(NamedTuple):
+    """A table as people see it. `owner`: its instance or namespace.
+
+    `address`: the name by which `Engine.find_partitioned` finds it.
+    """
+
+    owner: str
+    name: str
+    address: str
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class OpenModel(ABC, Generic[T]):
+    """A table model over one open store. Any thread may call, except where a method says more."""
+
+    name: ClassVar[str]
+    """The name of the model, in addresses of pages."""
+
+    tables: Tables[T]
+    """The tables of the model in the catalogue."""
+
+    sweep: SweptModel[T]
+    """What the sweep needs to know of the model."""
+
+    chores: tuple[Chore, ...] = ()
+    """Work of housekeeping beside the sweep, each for one caller at a time."""
+
+    copies: ClassVar[bool] = False
+    """Whether tables can be copied and put back (`copied`)."""
+
+    @abstractmethod
+    def scan(self, table: T, access: RowAccess, after: bytes = b"") -> Iterator[ScannedRow]:
+        """The live rows that an access reaches, in its order, as they are when they are read.
+
+        `after`: the `position` of a row that an earlier scan of this access gave; the scan goes on
+        behind it, whether or not the row is there still. Memory: one page of rows. Raises
+        `NotFound` for an index that the table does not have, `InvalidRequest` for bounds that do
+        not fit the columns.
+        """
+
+    def find_partitioned(self, owner: str, address: str) -> Partitioned | None:
+        """The table of that address as partitions see it; None where no table has the address.
+
+        None also for addresses that are of another model's form.
+        """
+        found = self.tables.get(owner, address)
+        return None if found is None else self.tables.model.partitioned(found)
+
+    def listed(self) -> Iterable[TableListing]:
+        """Every table that people see by itself, without indexes. Cost: the catalogue's size."""
+        for table in self.tables.all():
+            owner, name = self.tables.model.name_of(table)
+            yield TableListing(owner, name, name)
+
+    def pass_time(self) -> None:
+        """End what time has ended in this process. Before each step of housekeeping, never slow."""
+
+    def pause(self, seconds: float) -> float:
+        """After how many seconds at most a chore may have something to do that somebody awaits."""
+        return seconds
+
+    def copied(self, moment: CopyMoment, owner: str, room: int) -> ModelCopy | None:
+        """What an owner's tables hold, at most `room` bytes; None: the model copies none.
+
+        Raises `CopyRefused`.
+        """
+        del moment, owner, room
+        return None
+
+
+class TableModel(ABC, Generic[T, O_co]):
+    """A table model as a plug of the engine. `records`: how its tables stand in the catalogue."""
+
+    records: CatalogModel[T]
+
+    @abstractmethod
+    def open(self, engine: "Engine") -> O_co:
+        """The model over an engine's store. Begins nothing: `Engine.operations` may drop it."""
+
+    @abstractmethod
+    def check_parts(self, catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
+        """What a walk of a store visits of the model's tables (`check.py`)."""
+
+
+class TableModelEntry(NamedTuple):
+    """A line of the list of models. Each function imports what it gives, when that is needed.
+
+    `space`: what the keys of the model's records begin with.
+    """
+
+    space: bytes
+    records: Callable[[], CatalogModel[Any]]
+    load: Callable[[], TableModel[Any, OpenModel[Any]]]
+
+
+def catalog_models(entries: Sequence[TableModelEntry]) -> CatalogModels:
+    """The models of a list, as the catalogue takes them."""
+    return {entry.space: entry.records for entry in entries}
 
 
 class Engine:
@@ -105,65 +168,69 @@ class Engine:
         store: Store,
         clock: Clock,
         entropy: Entropy,
-        *,
-        tables_per_instance: int = TABLES_PER_INSTANCE_MAX,
-        strict_column_names: bool = False,
-        thresholds: Thresholds | None = None,
-        enforce_throughput: bool = False,
+        models: Sequence[TableModelEntry],
+        settings: EngineSettings = ENGINE_DEFAULTS,
     ) -> None:
         """Load the catalogue. Raises `StoreDamaged` if the store is not one of ours.
 
-        `strict_column_names`: attribute columns are named as primary key columns are (semantics
-        §1.4). `thresholds`: what partitions may be. `enforce_throughput`: refuse what is above the
-        reserve.
+        `models`: the table models that the store may hold tables of.
         """
         self.store = store
-        self._clock = clock
-        self._entropy = entropy
-        self._tables_per_instance = tables_per_instance
-        names = ColumnNames(strict=strict_column_names)
-        self.catalog = open_catalog(store)
-        self.tables = Tables(self.catalog, TABLESTORE_MODEL)
+        self.clock = clock
+        self.entropy = entropy
+        self.settings = settings
+        self.catalog = Catalog(store, catalog_models(models))
         node_id = entropy.token_bytes(NODE_ID_BYTES) if store.capabilities.shared else b""
         self.lease = Lease(store, clock, node_id.hex())
         self.nodes = Nodes(store, self.catalog, self.lease, clock, node_id)
         self.partitions = Partitions(
-            CatalogPartitions(self.catalog), store, clock, self.lease, thresholds
+            CatalogPartitions(self.catalog), store, clock, self.lease, settings.thresholds
         )
-        self.throttle = Throttle(clock) if enforce_throughput else None
+        self.throttle = Throttle(clock) if settings.enforce_throughput else None
         if self.partitions.shared_notes is not None:
             told = self.partitions.told.append
             self.nodes.load = LoadOfAll(self.partitions.shared_notes, told, self.throttle)
-        self._typed = Once(self._make_typed)
-        self._builds = Once(self._make_builds)
-        self._tunnels = Once(self._make_tunnels)
-        self._deliveries = Once(self._make_deliveries)
-        self._search = Once(self._make_search)
-        self.search_host: Callable[[], SearchHost] = lambda: ALONE
-        self.backlog = JournalBacklog()
-        self.delivery_refusal: Rule | None = Rule.DELIVERY_OFF
-        self._note = self.partitions.note_load
-        self._context = BodyContext(self.tables, clock, self.partitions.notes)
-        queue = IntentQueue(clock, entropy)
-        self.indexes = Indexes(
-            store, self.tables, clock, queue, tables_per_instance, self.nodes.settled
-        )
-        apart = not store.capabilities.atomic_across_shards
-        recorder = ChangeRecorder(self.backlog.note, queue if apart else None)
-        self.observe((self.indexes.observer, recorder))
-        self.sweep = Sweep(self.catalog, store, clock, self._note)
-        self.sweep.add(TablestoreSweep(self._context))
-        self.rows = RowOperations(
-            *(store, self._context, self.indexes, names, self.throttle), self.backlog.pace
-        )
-        self.transactions = Transactions(store, self._context, entropy, names, self.rows)
-        self.streams = Streams(store, self.tables, self.rows.note_read)
-        self._mover = ChangeMover(store, self.tables)
-        trim = StreamTrim(store, self.tables, clock, self._covered).step
-        clearing = (self.sweep.clear, self._build_step, self.indexes.step, self._mover.step)
-        self._chores = deque((*clearing, trim, self.sweep.step, self.nodes.clear))
+        self.sweep = Sweep(self.catalog, store, clock, self.partitions.note_load)
+        self._models = tuple(models)
+        self._open: dict[bytes, OpenModel[Any]] = {}  # by the spaces of their records
+        self._looked_after: set[bytes] = set()
+        self._chores: deque[Chore] = deque((self.sweep.clear, self.sweep.step, self.nodes.clear))
 
-    def run(self, plan: Plan[T]) -> T:
+    # --- table models ------------------------------------------------------------------------
+
+    def operations(self, model: TableModel[Any, O]) -> O:
+        """The operations of a table model, which is opened when they are first asked for.
+
+        Raises `StoreDamaged` if the model's part of the catalogue is not readable.
+        """
+        found: Any = self._open.get(model.records.space)
+        if found is None:
+            found = self._open.setdefault(
+                model.records.space, model.open(self)
+            )  # the first one stays
+        return found  # type: ignore[no-any-return]  # what this model opened
+
+    def open_models(self) -> list[OpenModel[Any]]:
+        """The models in use: those that were asked for, and those that the store has tables of."""
+        for entry in self._models:
+            if entry.space not in self._open and self.catalog.holds(entry.space):
+                self.operations(entry.load())
+        return list(self._open.values())
+
+    def find_partitioned(self, owner: str, address: str) -> Partitioned:
+        """The table that partitions know by that address. Raises `NotFound`, `InvalidRequest`.
+
+        `owner`: an instance or a namespace. Whoever may open it sees its tables and nothing else.
+        """
+        for model in self.open_models():
+            found = model.find_partitioned(owner, address)
+            if found is not None:
+                return found
+        raise NotFound(Rule.TABLE_NOT_FOUND, instance=owner, table=address)
+
+    # --- committing and housekeeping ---------------------------------------------------------
+
+    def run(self, plan: Plan[R]) -> R:
         """Commit a plan by itself and return its answer once it is durable.
 
         Does not wait until other servers know of a change of the catalogue, as a committer does.
@@ -178,18 +245,18 @@ class Engine:
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
 
-        What was dropped, indexes that nobody waits for, and what expired take turns, of all table
-        models (`sweep/sweep.py`). Where the store is shared, its lease before that, and while
-        another process holds it only what was noted here. One caller at a time.
+        What was dropped, what expired, and the chores of table models take turns. Where the store
+        is shared, its lease before that, and while another process holds it only what was noted
+        here. One caller at a time.
         """
-        self.transactions.expire()
+        self._look_after()
+        for model in self._open.values():
+            model.pass_time()
         taking = self.lease.plan()
         if taking is not None:
             return taking
         if not self.lease.held():
             return self.sweep.save()
-        if self._has_typed():
-            self.sweep.add(self.typed.sweep)
         for _ in range(len(self._chores)):
             self._chores.rotate(-1)
             step = self._chores[-1]()
@@ -197,260 +264,35 @@ class Engine:
                 return step
         return None
 
+    def _look_after(self) -> None:
+        """Take up the sweep and the chores of models that came into use."""
+        for model in self.open_models():
+            space = model.tables.model.space
+            if space not in self._looked_after:
+                self._looked_after.add(space)
+                self.sweep.add(model.sweep)
+                self._chores.extendleft(reversed(model.chores))
+
     def pause(self, seconds: float) -> float:
         """After how many seconds at most `housekeeping` should be asked again, if it had nothing.
 
         `seconds` where no row can have left anything to do that somebody waits for.
         """
-        return min(self.indexes.pause(seconds), self._mover.pause(seconds))
+        return min([seconds, *[model.pause(seconds) for model in self._open.values()]])
 
-    def _build_step(self) -> Plan[None] | None:
-        return self.index_builds.step() if self._has_typed() else None
-
-    @property
-    def index_builds(self) -> "IndexBuilds[TableForm]":
-        """The builds of typed tables' indexes."""
-        return self._builds.get()
-
-    def _make_builds(self) -> "IndexBuilds[TableForm]":
-        from widerow.engine.typed.index_builds import TypedBuilds  # noqa: PLC0415  # as `typed`
-
-        return IndexBuilds(TypedBuilds(self.typed))
-
-    def _has_typed(self) -> bool:
-        return self._typed.is_made() or self.catalog.holds(SPACE_TYPED_CATALOG)
-
-    @property
-    def typed(self) -> "TypedEngine":
-        """The operations of typed tables. Raises `StoreDamaged` if their catalogue is not readable.
-
-        Made when first asked for: a server of the other dialect starts a tenth sooner without.
-        """
-        return self._typed.get()
-
-    def _make_typed(self) -> "TypedEngine":
-        from widerow.engine.typed.engine import TypedEngine  # noqa: PLC0415  # as `typed` says
-        from widerow.engine.typed.index_keeper import IndexKeeper  # noqa: PLC0415  # same
-
-        return TypedEngine(
-            self.store,
-            self.catalog,
-            self._clock,
-            self._entropy,
-            observers=(IndexKeeper(),),
-            note_load=self._note,
-            note_expiry=self.sweep.note,
-        )
-
-    @property
-    def tunnels(self) -> "Tunnels":
-        """The operations of tunnels."""
-        return self._tunnels.get()
-
-    def _make_tunnels(self) -> "Tunnels":
-        from widerow.engine.tablestore.tunnels.opening import open_tunnels  # noqa: PLC0415  # as `typed`
-
-        given = self.store, self._clock, self._entropy
-        return open_tunnels(self.tables, given, self.partitions, self.rows.note_read, self.streams)
-
-    @property
-    def deliveries(self) -> "Deliveries":
-        """The operations of delivery tasks.
-
-        They are refused by the rule `delivery_refusal`, which whoever writes the files sets to
-        None.
-        """
-        return self._deliveries.get()
-
-    def _make_deliveries(self) -> "Deliveries":
-        from widerow.engine.tablestore.delivery.service import (  # noqa: PLC0415  # as `typed`
-            Deliveries,
-            delivery_tunnels,
-        )
-        from widerow.engine.tablestore.tunnels.opening import open_tunnels  # noqa: PLC0415  # as `typed`
-
-        given = self.store, self._clock, self._entropy
-        tunnels = open_tunnels(
-            self.tables,
-            given,
-            self.partitions,
-            self.rows.note_read,
-            self.streams,
-            delivery_tunnels,
-        )
-        return Deliveries(self.tables, given, tunnels, lambda: self.delivery_refusal)
-
-    @property
-    def search(self) -> "SearchIndexes":
-        """The operations of search indexes.
-
-        Whoever asks from several threads gives `search_host` before that.
-        """
-        return self._search.get()
-
-    def has_search(self) -> bool:
-        """Whether any table has a search index."""
-        return any(table.search for table in self.tables.all())
-
-    def _covered(self, table: Table) -> Mapping[int, LogPosition]:
-        return self._search.get().covered(table) if self._search.is_made() else {}
-
-    def _make_search(self) -> "SearchIndexes":
-        from widerow.engine.tablestore.search.answers import AnswerRows  # noqa: PLC0415  # as `typed`
-        from widerow.engine.tablestore.search.service import SearchIndexes  # noqa: PLC0415  # as `typed`
-
-        given = self.store, self._clock, self._entropy, self.nodes.settled
-        rows = AnswerRows(self.store, self._clock, self.rows.note_read)
-        return SearchIndexes(given, self.tables, rows, self.backlog, self.search_host())
-
-    def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
-        """Let these too hear of every change of rows; before the first write is planned."""
-        known = self._context.observers
-        self._context.observers = Observers(observers) if known is None else known.joined(observers)
-
-    # --- tables ------------------------------------------------------------------------------
-
-    def create_table(self, instance: str, request: CreateTable) -> Plan[None]:
-        """CreateTable (semantics §2.1)."""
-        check_create(request)
-        if request.local_transactions is None:
-            request = replace(request, local_transactions=self.transactions.on_by_default)
-        check_definitions(request.indexes)
-        self._check_room(self.catalog.seen(), instance, request.name)
-
-        def make(draft: Draft) -> Table:
-            self._check_room(draft.state, instance, request.name)
-            table = new_table(instance, request, draft.number, self._clock.now_us())
-            return self.indexes.create_with(draft, table, request.indexes)
-
-        return Plan((self.catalog.change(make),), failing)
-
-    def _check_room(self, state: CatalogState, instance: str, name: str) -> None:
-        if (SPACE_CATALOG, instance, name) in state.by_name:
-            raise Conflict(Rule.TABLE_EXISTS, instance=instance, table=name)
-        if len(state.names(SPACE_CATALOG, instance)) >= self._tables_per_instance:
-            raise Exhausted(Rule.TABLE_QUOTA, limit=self._tables_per_instance)
-
-    def list_tables(self, instance: str) -> tuple[str, ...]:
-        """ListTable: the instance's tables by name, without indexes (semantics §2.2)."""
-        found = self.tables.owned(instance)
-        return tuple(table.name for table in found if not table.index_of)
-
-    def describe_table(self, instance: str, table: str) -> Table:
-        """DescribeTable (semantics §2.3)."""
-        return self._table(instance, table)
-
-    def compute_split_points(self, instance: str, request: ComputeSplitPoints) -> SplitPoints:
-        """ComputeSplitPointsBySize: sizes are those that writes added up to (semantics §6).
-
-        Without a write in between, the same question has the same points for an answer.
-        """
-        if request.split_bytes <= 0:
-            raise InvalidRequest(Rule.SPLIT_SIZE)
-        if request.limit is not None and request.limit <= 0:
-            raise InvalidRequest(Rule.SPLIT_POINT_LIMIT, value=request.limit)
-        table = self._table(instance, request.table)
-        divided = self._divided(table)
-        load, written = self.partitions.load_of(divided), self._written(divided)
-        asked = request.split_bytes, request.limit
-        numbered = divided.id, TABLESTORE_MODEL.partition_key(divided).end
-
-        def find() -> tuple[bytes, ...]:
-            return find_split_points(self.store.snapshot(), numbered, load.sizes, *asked)
-
-        points = load.answered.of(written, asked, find)
-        places = places_of(self.store, divided)
-        return SplitPoints(table, points, find_locations(divided, points, places))
-
-    def _written(self, table: Table) -> tuple[int, int]:
-        """Another value after every write of a table: of an index, whose rows its table writes."""
-        partitions = self.partitions
-        if not table.index_of:
-            return partitions.write_units(table), 0
-        later = partitions.load_of(table).sizes.size  # entries may follow their rows
-        return partitions.write_units(self.indexes.table_of(table)), later
-
-    def _divided(self, table: Table) -> Table:
-        """Whose partitions a table's rows lie in: those of a local index lie beside the rows."""
-        return self.indexes.table_of(table) if table.local_index else table
+    # --- descriptions ------------------------------------------------------------------------
 
     def describe_partitions(
-        self, instance: str, table: str, *, history: bool = False
+        self, owner: str, address: str, *, history: bool = False
     ) -> dict[str, Any]:
         """What is known of a table's partitions (docs/operating/partitions.md).
 
-        `[namespace]:table` is a typed table's hierarchy, and `instance` must be its namespace then:
-        whoever may open an instance sees what bears its name and nothing else.
+        Raises as `find_partitioned`.
         """
-        found = self.find_partitioned(instance, table)
+        found = self.find_partitioned(owner, address)
         places = places_of(self.store, found)
         return partitions_document(self.partitions, found, places, history=history)
 
     def describe_nodes(self) -> dict[str, Any]:
         """What is known of the servers of a shared store (docs/operating/cluster.md)."""
-        return nodes_document(self.nodes, self._clock)
-
-    def find_partitioned(self, instance: str, name: str) -> Partitioned:
-        """The table of that name in an instance or namespace. Raises `NotFound`."""
-        if ":" not in name:
-            return self._divided(self._table(instance, name))
-        form = self.typed.tables.get_qualified(name) if self._has_typed() else None
-        if form is None or form.table.shown_namespace.lower() != instance.lower():
-            raise NotFound(Rule.TABLE_NOT_FOUND, instance=instance, table=name)
-        top = self.typed.tables.by_id(form.table.top)
-        assert top is not None  # a table with children cannot be dropped
-        return top.table
-
-    def update_table(self, instance: str, request: UpdateTable) -> Plan[Table]:
-        """UpdateTable: the table as it is afterwards (semantics §2.4)."""
-        check_update(request)
-        self._table(instance, request.name)
-
-        def make(table: Table, draft: Draft) -> Table:
-            after = updated_table(table, request, self._clock.now_us(), draft.number)
-            if after.search:
-                from widerow.engine.tablestore.search.definitions import (  # noqa: PLC0415  # as `typed`
-                    check_options_of_searched,
-                )
-
-                check_options_of_searched(after)
-            return after
-
-        return Plan((self.indexes.changing(instance, request.name, make),), single)
-
-    def add_defined_columns(
-        self, instance: str, name: str, columns: tuple[DefinedColumn, ...]
-    ) -> Plan[None]:
-        """AddDefinedColumn (semantics §2.6)."""
-        check_columns_named(name, tuple(column.name for column in columns))
-        self._table(instance, name)
-
-        def make(table: Table, _: Draft) -> Table:
-            return with_columns(table, columns)
-
-        return Plan((self.indexes.changing(instance, name, make),), failing)
-
-    def delete_defined_columns(
-        self, instance: str, name: str, columns: tuple[str, ...]
-    ) -> Plan[None]:
-        """DeleteDefinedColumn (semantics §2.6)."""
-        check_columns_named(name, columns)
-        self._table(instance, name)
-
-        def make(table: Table, _: Draft) -> Table:
-            check_columns_free(table, columns)
-            return without_columns(table, columns)
-
-        return Plan((self.indexes.changing(instance, name, make),), failing)
-
-    def delete_table(self, instance: str, table: str) -> Plan[None]:
-        """DeleteTable: gone when answered, with its indexes; `housekeeping` frees its space.
-
-        (semantics §2.5, change §A7)
-        """
-        due_us = self.catalog.due_us(self._clock.now_us())
-        return Plan((self.indexes.dropping(self._table(instance, table), due_us),), failing)
-
-    def _table(self, instance: str, name: str) -> Table:
-        check_table_name(name)
-        return self.tables.find(instance, name)
+        return nodes_document(self.nodes, self.clock)

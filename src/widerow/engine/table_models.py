@@ -1,36 +1,48 @@
-"""The list of table models, and the catalogue over all of them."""
+"""The list of table models: the one place of the engine where they are met by name."""
 
 from typing import TYPE_CHECKING, Final
 
-from widerow.engine.catalog.catalog import Catalog
-from widerow.engine.catalog.model import TableModelEntry
-from widerow.engine.tablestore.model import TABLESTORE_MODEL, TablestoreModel
+from widerow.engine.engine import TableModelEntry
 from widerow.keys.layout import SPACE_CATALOG, SPACE_TYPED_CATALOG
-from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
+    from widerow.engine.tablestore.model import TablestoreModel
+    from widerow.engine.tablestore.plug import Tablestore
     from widerow.engine.typed.model import TypedModel
+    from widerow.engine.typed.plug import Typed
 
-__all__ = ["TABLE_MODELS", "open_catalog"]
+__all__ = ["TABLE_MODELS"]
 
 
-def _tablestore() -> TablestoreModel:
+# A model is imported where a store has a table of it, or somebody asks for it: a server without
+# typed tables starts a tenth sooner.
+
+
+def _tablestore_records() -> "TablestoreModel":
+    from widerow.engine.tablestore.model import TABLESTORE_MODEL  # noqa: PLC0415  # see above
+
     return TABLESTORE_MODEL
 
 
-def _typed() -> "TypedModel":
-    """Imported where a store has a typed table: a server without any starts a tenth sooner."""
+def _tablestore() -> "Tablestore":
+    from widerow.engine.tablestore.plug import TABLESTORE  # noqa: PLC0415  # see above
+
+    return TABLESTORE
+
+
+def _typed_records() -> "TypedModel":
     from widerow.engine.typed.model import TYPED_MODEL  # noqa: PLC0415  # see above
 
     return TYPED_MODEL
 
 
+def _typed() -> "Typed":
+    from widerow.engine.typed.plug import TYPED  # noqa: PLC0415  # see above
+
+    return TYPED
+
+
 TABLE_MODELS: Final = (
-    TableModelEntry(SPACE_CATALOG, _tablestore),
-    TableModelEntry(SPACE_TYPED_CATALOG, _typed),
+    TableModelEntry(SPACE_CATALOG, _tablestore_records, _tablestore),
+    TableModelEntry(SPACE_TYPED_CATALOG, _typed_records, _typed),
 )
-
-
-def open_catalog(store: Store) -> Catalog:
-    """The catalogue of a store; a new store becomes ours. Raises `StoreDamaged`."""
-    return Catalog(store, TABLE_MODELS)

@@ -36,6 +36,7 @@ from widerow.model.values import KeyValue
 
 __all__ = [
     "CATALOG_EPOCH_KEY",
+    "CATALOG_SPACES",
     "CHILD_MARK",
     "DROPPED_MARK",
     "LEASE_KEY",
@@ -100,6 +101,8 @@ SPACE_TYPED_CATALOG: Final = b"\x04"
 SPACE_TUNNELS: Final = b"\x05"
 SPACE_REVISIONS: Final = b"\x06"
 SPACE_NODES: Final = b"\x07"
+CATALOG_SPACES: Final = (SPACE_CATALOG, SPACE_TYPED_CATALOG, b"\x08", b"\x09", b"\x0a")
+"""What the keys of table models' records begin with: the last three are free."""
 NODE_ID_BYTES: Final = 11
 SPACE_ROWS: Final = b"\x10"
 ROW_PREFIX_BYTES: Final = 5  # the space and the table's number; the partition key follows
@@ -132,8 +135,7 @@ _SPACES_OF_TABLES: Final = (
 # revision, and how many bytes behind the space tag say which shard it is.
 _SHARDS_OF_SPACES: Final = {
     SPACE_STORE: (SPACE_STORE, 0),
-    SPACE_CATALOG: (SPACE_STORE, 0),
-    SPACE_TYPED_CATALOG: (SPACE_STORE, 0),
+    **dict.fromkeys(CATALOG_SPACES, (SPACE_STORE, 0)),
     SPACE_INDEXES: (SPACE_ROWS, 4),
     SPACE_STATISTICS: (SPACE_ROWS, 4),
     SPACE_TUNNELS: (SPACE_TUNNELS, 8),
@@ -322,7 +324,7 @@ def revision_key(shard: bytes) -> bytes:
     Where transactions are optimistic, two writes conflict if and only if this is the same for both.
     So it has to be the same for writes that name prefixes with keys in common:
 
-        01, 02, 04 …                  one: a change of the catalogue names these spaces whole
+        01, 02, 04, 08 …              one: a change of the catalogue names these spaces whole
         10, 11, 13, 15 id key         the table and the partition key (typed tables: the shard key)
         12 id stream shard …          the shard of the stream
         05 id tunnel …                the tunnel

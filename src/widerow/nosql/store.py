@@ -14,7 +14,9 @@ from widerow.engine.engine import Engine
 from widerow.engine.in_order import in_order
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.plan import Plan, concluded
+from widerow.engine.settings import EngineSettings
 from widerow.engine.sweep.sweep import Reclaimed
+from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.typed.engine import AskedOperation
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import (
@@ -22,6 +24,7 @@ from widerow.engine.typed.index_build import (
     drop_index,
 )
 from widerow.engine.typed.plans import plan_write, read_plans
+from widerow.engine.typed.plug import TYPED
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import (
     Conflict,
@@ -114,8 +117,10 @@ class TypedStore:
     ) -> None:
         """Take over an open ordered store. Raises `StoreDamaged`."""
         self._bytes = store
-        self._whole = Engine(store, clock, entropy, thresholds=thresholds)
-        self.engine = self._whole.typed
+        self._whole = Engine(
+            store, clock, entropy, TABLE_MODELS, EngineSettings(thresholds=thresholds)
+        )
+        self.engine = self._whole.operations(TYPED)
         self._committer = Committer(store, clock, Uncounted())
         self._balancing = threading.Lock()  # one at a time looks at what is counted
         self._cleaning = threading.Lock()  # one at a time takes a step of cleaning up
@@ -268,7 +273,7 @@ class TypedStore:
                 return False
         self.commit(lambda: begin_index(self.engine, form, index))
         try:
-            with self._whole.index_builds.driving(form, index.name) as build:
+            with self.engine.builds.driving(form, index.name) as build:
                 while not self._run(build.step()):
                     progress(build.rows)
         except InvalidRequest:
@@ -284,7 +289,7 @@ class TypedStore:
         closed; the dropped index is in no definition. Create the index again to see the reason
         again: `create_index` raises it.
         """
-        return dict(self._whole.index_builds.failures)
+        return dict(self.engine.builds.failures)
 
     def drop_index(self, table: str | Target, name: str, *, if_exists: bool = False) -> bool:
         """Drop a secondary index. Returns whether there was one.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer
 from widerow.engine.engine import Engine
+from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.limits import BESIDE_REQUESTS_MAX, BESIDE_SECONDS_MAX
 from widerow.server.admission import Admission
 from widerow.server.message import Reply, Request, Response
@@ -27,6 +28,8 @@ from widerow.storage.bulk import LONG_WORK
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+    from widerow.engine.tablestore.engine import TablestoreEngine
+    from widerow.engine.typed.engine import TypedEngine
     from widerow.server.dispatch import AccessRules
     from widerow.server.settings import Settings
 
@@ -67,6 +70,18 @@ class ServerParts:
     identity: "Callable[[], AccessRules]"
     endpoint: Callable[[], str]
     loop: "AbstractEventLoop"
+
+    @property
+    def tablestore(self) -> "TablestoreEngine":
+        """The operations of Tablestore's tables."""
+        return self.engine.operations(TABLESTORE)
+
+    @property
+    def typed(self) -> "TypedEngine":
+        """The operations of typed tables."""
+        from widerow.engine.typed.plug import TYPED  # noqa: PLC0415  # few stores have any
+
+        return self.engine.operations(TYPED)
 
     def on_loop(self, look: Callable[[], T]) -> T:
         """What `look` finds on the loop, whose thread some parts belong to. It must be short.

@@ -146,13 +146,21 @@ class _Route:
         "lengthy",
         "name",
         "open_request",
+        "operations",
         "path",
         "permission",
         "writes",
     )
 
-    def __init__(self, dialect: Dialect, operation: WireOperation, counts: ActionCounts) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        operations: Any,  # noqa: ANN401  # of the dialect's table model
+        operation: WireOperation,
+        counts: ActionCounts,
+    ) -> None:
         self.dialect = dialect
+        self.operations = operations
         self.open_request = dialect.open_request
         self.envelope = dialect.envelope
         self.answer_date = dialect.answer_date
@@ -359,7 +367,9 @@ class Dispatcher:
         route = self._selected.get(name)
         if route is None:
             counts = self._metrics.of(dialect.label + operation.name)
-            route = self._selected[name] = _Route(dialect, operation, counts)
+            route = self._selected[name] = _Route(
+                dialect, dialect.open(self._engine), operation, counts
+            )
         return route
 
     # --- stages ------------------------------------------------------------------------------
@@ -446,12 +456,14 @@ class Dispatcher:
         assert call.opened is not None
         if route.call_within is not None and self._schedule.has_threads:
             try:
-                result = route.call_within(self._engine, call.opened.instance, task.asked, Budget())
+                result = route.call_within(
+                    route.operations, call.opened.instance, task.asked, Budget()
+                )
             except TooLong:
                 self._run_on_thread(task)
                 return False
         else:
-            result = route.call(self._engine, call.opened.instance, task.asked)
+            result = route.call(route.operations, call.opened.instance, task.asked)
         if route.writes:
             self._submit(task, result)
             return False
@@ -525,8 +537,8 @@ class Dispatcher:
         route, opened = task.route, task.call.opened
         assert opened is not None
         if route.call_within is not None:
-            return route.call_within(self._engine, opened.instance, task.asked, Budget())
-        return route.call(self._engine, opened.instance, task.asked)
+            return route.call_within(route.operations, opened.instance, task.asked, Budget())
+        return route.call(route.operations, opened.instance, task.asked)
 
     def _gathers(self, task: _Task, reads: ForeseenReads) -> bool:
         """Whether what a request asks for is read with what others ask for."""
@@ -601,8 +613,8 @@ class Dispatcher:
         if reads is not None:
             task.reads = None
             with suppress(NotForeseen):
-                return reads.attempt(lambda: route.call(self._engine, instance, asked))
-        return read_anew(lambda: route.call(self._engine, instance, asked))
+                return reads.attempt(lambda: route.call(route.operations, instance, asked))
+        return read_anew(lambda: route.call(route.operations, instance, asked))
 
     def _enveloped(
         self,

@@ -25,7 +25,11 @@ from widerow.commit.committer import Committer
 from widerow.commit.waiting import Waiting
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.errors import StorageFailure, StoreDamaged, StorePoisoned
+from widerow.engine.settings import EngineSettings
+from widerow.engine.table_models import TABLE_MODELS
+from widerow.engine.tablestore.engine import TablestoreEngine, TablestoreSettings
+from widerow.engine.tablestore.plug import TABLESTORE
+from widerow.errors import Rule, StorageFailure, StoreDamaged, StorePoisoned
 from widerow.limits import (
     DRAIN_SECONDS_MAX,
     FLUSH_SECONDS_MAX,
@@ -147,24 +151,16 @@ class Server:
             self._begin_dev()
             store = self._store = self._given or self._open_store()
             engine = Engine(
-                store,
-                self._engine_clock,
-                self._entropy,
-                tables_per_instance=self.settings.max_tables_per_instance,
-                strict_column_names=self.settings.column_names == "strict",
-                thresholds=self.settings.thresholds,
-                enforce_throughput=self.settings.enforce_throughput,
+                *(store, self._engine_clock, self._entropy, TABLE_MODELS),
+                self._engine_settings(store),
             )
-            engine.transactions.on_by_default = self.settings.local_transactions_default
-            engine.indexes.hold_back(self.settings.index_lag)
-            engine.indexes.keeps_indexed_tables = self.settings.keep_indexed_tables
-            engine.search_host = partial(self._begin_search, engine, store)
             await self._listen(engine, store, identity)
             await self._join(engine, store)
             await self._begin(engine)
             self._deliver(engine)
-            if engine.has_search():
-                _ = engine.search  # its thread opens the indexes
+            tables = engine.operations(TABLESTORE)
+            if tables.has_search():
+                _ = tables.search  # its thread opens the indexes
             if self._given is None and store.capabilities.checkpoints:
                 directory = store_directory(self.settings.store)
                 self._control = Control(directory, store.checkpoint, self._entropy)
@@ -250,6 +246,33 @@ class Server:
             return load_identity(self.settings)
         self._credentials = CredentialsFile(self.settings, self.metrics)
         return self._credentials.load()
+
+    def _engine_settings(self, store: Store) -> EngineSettings:
+        """What the settings say of the engine. Raises `SettingsInvalid` (delivery_root)."""
+        settings = self.settings
+        tablestore = TablestoreSettings(
+            tables_per_instance=settings.max_tables_per_instance,
+            strict_column_names=settings.column_names == "strict",
+            transactions_on_by_default=settings.local_transactions_default,
+            index_lag=settings.index_lag,
+            keeps_indexed_tables=settings.keep_indexed_tables,
+            search_host=partial(self._begin_search, store),
+            delivery_refusal=self._delivery_refusal(),
+        )
+        return EngineSettings(settings.thresholds, settings.enforce_throughput, (tablestore,))
+
+    def _delivery_refusal(self) -> Rule | None:
+        """Why delivery tasks are refused; None: a thread writes their files."""
+        if self.settings.delivery_root is None:
+            return Rule.DELIVERY_OFF
+        if not Path(self.settings.delivery_root).is_dir():
+            root = Path(self.settings.delivery_root).resolve()
+            raise SettingsInvalid(f"delivery_root: {root} is no directory; make it first")
+        from widerow.server.delivery.thread import (  # noqa: PLC0415  # few servers deliver
+            refusal_of_deliveries,
+        )
+
+        return refusal_of_deliveries()
 
     def _replace(self, identity: AccessRules) -> None:
         """Let in whom `identity` names from the next request on."""
@@ -397,20 +420,16 @@ class Server:
         """Start the thread of delivery tasks, where there is a directory for their files."""
         if self.settings.delivery_root is None or self._committer is None:
             return
-        root = Path(self.settings.delivery_root).resolve()
-        if not root.is_dir():
-            raise SettingsInvalid(f"delivery_root: {root} is no directory; make it first")
         from widerow.server.delivery.thread import (  # noqa: PLC0415  # few servers deliver
             DeliveryThread,
-            refusal_of_deliveries,
         )
 
-        engine.delivery_refusal = refusal_of_deliveries()
+        root = Path(self.settings.delivery_root).resolve()
         wait = self.settings.delivery_seconds
         self._delivery = DeliveryThread(engine, self._committer, self._engine_clock, root, wait)
         self._delivery.start()
 
-    def _begin_search(self, engine: Engine, store: Store) -> "SearchHost":
+    def _begin_search(self, store: Store, tables: TablestoreEngine) -> "SearchHost":
         """What search indexes need, which starts their thread. On any thread, any number of times.
 
         Files of indexes lie beside an embedded store that this server has opened.
@@ -424,7 +443,7 @@ class Server:
             directory = SearchDirectory(store_directory(self.settings.store))
         with self._search_begins:
             if self._search is None:
-                self._search = SearchThread(engine, lags=bool(self.settings.search_lag))
+                self._search = SearchThread(tables, lags=bool(self.settings.search_lag))
                 self._search.start()
         return ServerSearchHost(directory, self.settings.search_lag)
 

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from widerow import __version__
+from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.server.message import Response
 from widerow.server.metrics import Metrics, render_metrics
 from widerow.server.partition_metrics import partition_lines
@@ -94,8 +95,9 @@ class Probes:
 
     def _search_lines(self) -> "Iterable[str]":
         """What is counted of search indexes, where there are any."""
-        if not self._engine.has_search():
+        tables = self._engine.operations(TABLESTORE)
+        if not tables.has_search():
             return ()
         from widerow.server.search.metrics import search_lines  # noqa: PLC0415  # few servers search
 
-        return search_lines(self._engine)
+        return search_lines(tables)

@@ -45,12 +45,12 @@ class WireOperation(NamedTuple):
     permission: Permission
     writes: bool
     decode: Callable[[bytes], Any]
-    call: Callable[[Engine, str, Any], Any]
+    call: Callable[[Any, str, Any], Any]
     encode: Callable[[Any], bytes]
     consumed: Callable[[Any], tuple[int, int]] | None = None
     lengthy: Callable[[bytes], bool] | None = None
     path: str = "/"
-    call_within: Callable[[Engine, str, Any, Budget], Any] | None = None
+    call_within: Callable[[Any, str, Any, Budget], Any] | None = None
     foreseen: bool = False
 
 
@@ -117,17 +117,17 @@ class FaultParts(NamedTuple):
     """What injecting faults has to know of a dialect (`server/dev`); no other request needs it.
 
     `codes`: the documented error codes, each with its HTTP status and its text. `batches`: the
-    operations whose rows have errors of their own. `tables(engine, instance, asked)` are the names
-    of the tables that what `decode` made of a request names, or that a transaction, a tunnel or a
-    stream in it is of. For the batches `rows` is the table of each row, `without(asked, marked)` is
-    the request without the marked rows, None where none is left, and `filled(asked, marked, result,
-    error)` is the result of the whole request, made of that of the rest or of all, with `error` for
-    each marked row.
+    operations whose rows have errors of their own. `tables(operations, instance, asked)` are the
+    names of the tables that what `decode` made of a request names, or that a transaction, a tunnel
+    or a stream in it is of. For the batches `rows` is the table of each row, `without(asked,
+    marked)` is the request without the marked rows, None where none is left, and `filled(asked,
+    marked, result, error)` is the result of the whole request, made of that of the rest or of all,
+    with `error` for each marked row.
     """
 
     codes: Mapping[str, tuple[int, str]]
     batches: frozenset[str]
-    tables: Callable[[Engine, str, Any], frozenset[str]]
+    tables: Callable[[Any, str, Any], frozenset[str]]
     rows: Callable[[Any], tuple[str, ...]]
     without: Callable[[Any, Sequence[bool]], Any]
     filled: Callable[[Any, Sequence[bool], Any, Exception], Any]
@@ -138,9 +138,10 @@ class FaultParts(NamedTuple):
 class Dialect:
     """A protocol. Functions raise only where that is said.
 
-    `name` is for people, `label` begins the names of its operations in the metrics ("" for one
-    dialect at most). `operations` are those of the protocol that are served, `own` further ones for
-    our commands, `refused` names the protocol's others and what they belong to.
+    `open` gives the operations of the table model that the dialect is about, which its calls are
+    made on. `name` is for people, `label` begins the names of its operations in the metrics ("" for
+    one dialect at most). `operations` are those of the protocol that are served, `own` further ones
+    for our commands, `refused` names the protocol's others and what they belong to.
 
     A request is taken for the operation that `paths` has for its whole target if it is POSTed; else
     for what `select` makes of method, target and body, in the first dialect that `claims` the
@@ -158,6 +159,7 @@ class Dialect:
 
     name: str
     label: str
+    open: Callable[[Engine], Any]
     operations: Mapping[str, WireOperation]
     own: Mapping[str, WireOperation]
     refused: Mapping[str, str]

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 from tests.unit.engine.reading_all import rows_of
 
 from widerow.advice.cost import WorkloadCost
@@ -21,7 +22,6 @@ from widerow.advice.expiry import ExpiryFinding, TableOptionsSeen, advise_expiry
 from widerow.advice.sampling import TableSample
 from widerow.advice.unit_rules import Units
 from widerow.advice.version_reads import count_version_reads
-from widerow.engine.engine import Engine
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
 from widerow.model.values import KeyType
 from widerow.proxy.exchange import Exchange, ProxiedAnswer, ProxiedRequest
@@ -54,11 +54,11 @@ class Kept:
 
     def __init__(self, contents: dict[int, dict[str, dict[tuple[int, int], Any]]]) -> None:
         self.clock = FakeClock()
-        self.engine = Engine(MemoryStore(), self.clock, FakeEntropy())
+        self.engine = open_tablestore(MemoryStore(), self.clock, FakeEntropy())
         self.now_ms = self.clock.now_us() // 1000
         key = {"k": KeyType.INTEGER}
         made = create("t", key, max_versions=VERSIONS, max_version_offset=10**9)
-        self.engine.run(self.engine.create_table("i", made))
+        self.engine.core.run(self.engine.create_table("i", made))
         for number, columns in contents.items():
             cells = {
                 name: [
@@ -67,14 +67,14 @@ class Kept:
                 ]
                 for name, versions in columns.items()
             }
-            self.engine.run(self.engine.rows.write_row("i", put("t", {"k": number}, cells)))
+            self.engine.core.run(self.engine.rows.write_row("i", put("t", {"k": number}, cells)))
 
     def rows(self) -> list[Row]:
         return [row for data in rows_of(self.engine, "i", "t") for row in decode_plain_rows(data)]
 
     def change(self, options: OptionsChange) -> None:
         asked = UpdateTable("t", options=options)
-        self.engine.run(self.engine.update_table("i", asked))
+        self.engine.core.run(self.engine.update_table("i", asked))
 
     def advise(self, version_reads: int | None = None) -> dict[str, ExpiryFinding]:
         sample = TableSample((tuple(self.rows()),), True, None)  # noqa: FBT003  # a field

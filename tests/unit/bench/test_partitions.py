@@ -8,10 +8,11 @@ from bench.choosers import Zipfian
 from bench.partitions import Look, document, judged
 from bench.rows import source
 from tests.support.changes import create
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
 from widerow.engine.partitions.document import partitions_document
 from widerow.engine.partitions.rules import Reason, Thresholds
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.keys.encode import encode_key_value
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
@@ -27,33 +28,38 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def engine(clock: FakeClock) -> Iterator[Engine]:
+def engine(clock: FakeClock) -> Iterator[TablestoreEngine]:
     with open_store("memory:") as store:
-        opened = Engine(store, clock, FakeEntropy(), thresholds=LIMITS)
-        opened.run(opened.create_table("bench", create("t", {"k": KeyType.INTEGER})))
+        opened = open_tablestore(store, clock, FakeEntropy(), thresholds=LIMITS)
+        opened.core.run(opened.create_table("bench", create("t", {"k": KeyType.INTEGER})))
         yield opened
 
 
 def load(
-    engine: Engine, clock: FakeClock, keys: Iterator[int], *, seconds: int, new: bool = False
+    engine: TablestoreEngine,
+    clock: FakeClock,
+    keys: Iterator[int],
+    *,
+    seconds: int,
+    new: bool = False,
 ) -> Look:
     """A thousand writes a second; the partitions afterwards."""
     table = engine.describe_table("bench", "t")
     for _ in range(seconds):
         for _ in range(1000):
             key = encode_key_value(next(keys))
-            engine.partitions.note_load(table.id, key, 0, 1, int(new), 100 * new)
+            engine.core.partitions.note_load(table.id, key, 0, 1, int(new), 100 * new)
         rest(engine, clock)
-    found = partitions_document(engine.partitions, engine.describe_table("bench", "t"))
+    found = partitions_document(engine.core.partitions, engine.describe_table("bench", "t"))
     reports = ", ".join(sorted({each["reason"] for each in found["reports"]}))
     return judged(found["partitions"], Look("", 0, 1000, 0, 0, 0, reports))
 
 
-def rest(engine: Engine, clock: FakeClock, seconds: int = 1) -> None:
+def rest(engine: TablestoreEngine, clock: FakeClock, seconds: int = 1) -> None:
     for _ in range(seconds):
         clock.advance(1)
-        while (plan := engine.partitions.step()) is not None:
-            engine.run(plan)
+        while (plan := engine.core.partitions.step()) is not None:
+            engine.core.run(plan)
 
 
 def skewed() -> Iterator[int]:
@@ -63,7 +69,7 @@ def skewed() -> Iterator[int]:
 
 
 def test_a_skewed_load_splits_a_growing_one_is_told_and_idle_partitions_merge(
-    engine: Engine, clock: FakeClock
+    engine: TablestoreEngine, clock: FakeClock
 ) -> None:
     zipf = load(engine, clock, skewed(), seconds=60)
     assert zipf.partitions > 10
@@ -76,7 +82,7 @@ def test_a_skewed_load_splits_a_growing_one_is_told_and_idle_partitions_merge(
     assert "keys-grow" in growing.reports
     rest(engine, clock, 400)
     assert engine.describe_table("bench", "t").splits == ()
-    changes = engine.partitions.changes
+    changes = engine.core.partitions.changes
     assert changes[Reason.COLD] == changes[Reason.TOO_HOT] + changes[Reason.UNEVEN] > 10
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from tests.support.changes import Columns, create, put
+from tests.support.engines import open_tablestore
 from typer.testing import CliRunner
 
 from widerow.cli.main import app
-from widerow.engine.engine import Engine
 from widerow.errors import WiderowError
 from widerow.keydesign.sketch import mixed
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
@@ -87,9 +87,9 @@ def directory(tmp_path: Path) -> str:
     path = str(tmp_path / "data")
     clock = FakeClock()
     with open_store(path) as store:
-        engine = Engine(store, clock, FakeEntropy())
+        engine = open_tablestore(store, clock, FakeEntropy())
         key = {"order": KeyType.INTEGER, "card": KeyType.STRING, "raw": KeyType.BINARY}
-        engine.run(engine.create_table("campus", create("purchases", key)))
+        engine.core.run(engine.create_table("campus", create("purchases", key)))
         for start in range(0, 3000, 200):
             rows = []
             for number in range(start, start + 200):
@@ -99,7 +99,7 @@ def directory(tmp_path: Path) -> str:
                 rows.append(put("purchases", key_of, {"x": "y" * 50}))
             clock.advance(1.0)
             batch = BatchWrite((TableWrite("purchases", tuple(rows)),))
-            engine.run(engine.rows.batch_write_row("campus", batch))
+            engine.core.run(engine.rows.batch_write_row("campus", batch))
     return path
 
 
@@ -123,11 +123,11 @@ def test_a_wide_row_is_one_row(tmp_path: Path) -> None:
     """Its segments lie under keys of their own, and are not counted."""
     path = str(tmp_path / "data")
     with open_store(path) as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
-        engine.run(engine.create_table("widerow", create("t", {"k": KeyType.INTEGER})))
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
+        engine.core.run(engine.create_table("widerow", create("t", {"k": KeyType.INTEGER})))
         wide: Columns = {f"c{number}": "x" * 200 for number in range(1000)}
-        engine.run(engine.rows.write_row("widerow", put("t", {"k": 1}, wide)))
-        engine.run(engine.rows.write_row("widerow", put("t", {"k": 2}, {"x": 1})))
+        engine.core.run(engine.rows.write_row("widerow", put("t", {"k": 1}, wide)))
+        engine.core.run(engine.rows.write_row("widerow", put("t", {"k": 2}, {"x": 1})))
     document = json.loads(run("--table", "t", "--path", path, "--json"))
     assert document["findings"][0]["rows"] == 2
     assert document["findings"][0]["largest_bytes"] > 200_000

@@ -20,7 +20,7 @@ from tests.unit.engine.search.tables import (
 
 from widerow.cli.backup import backup_store, restore_store
 from widerow.cli.doctor import examine
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.search import check
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
@@ -55,7 +55,7 @@ def place(tmp_path: Path) -> Path:
     return place
 
 
-def kept_up(engine: Engine) -> None:
+def kept_up(engine: TablestoreEngine) -> None:
     while engine.search.work():
         pass
 

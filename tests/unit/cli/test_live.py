@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from tests.support.changes import create
+from tests.support.engines import open_tablestore
 from typer.testing import CliRunner
 
 from widerow.cli import advise, partitions, simulate
 from widerow.cli.main import app
-from widerow.engine.engine import Engine
 from widerow.engine.partitions.document import partitions_document
 from widerow.errors import WiderowError
 from widerow.keydesign.sketch import mixed
@@ -28,17 +28,19 @@ def recorded(kind: KeyType, key: Callable[[int], KeyValue]) -> dict[str, Any]:
     """What a server tells of a table with five minutes of load at 4000 units a second."""
     clock = FakeClock()
     with open_store("memory:") as store:
-        engine = Engine(store, clock, FakeEntropy())
-        engine.run(engine.create_table("i", create("t", {"k": kind})))
+        engine = open_tablestore(store, clock, FakeEntropy())
+        engine.core.run(engine.create_table("i", create("t", {"k": kind})))
         table = engine.describe_table("i", "t")
         for second in range(SECONDS):
             for number in range(second * RATE, (second + 1) * RATE):
                 noted = encode_key_value(key(number))
-                engine.partitions.note_load(table.id, noted, 0, 4000 // RATE, 1, 100)
+                engine.core.partitions.note_load(table.id, noted, 0, 4000 // RATE, 1, 100)
             clock.advance(1)
-            while (plan := engine.partitions.step()) is not None:
-                engine.run(plan)
-        return partitions_document(engine.partitions, engine.describe_table("i", "t"), history=True)
+            while (plan := engine.core.partitions.step()) is not None:
+                engine.core.run(plan)
+        return partitions_document(
+            engine.core.partitions, engine.describe_table("i", "t"), history=True
+        )
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -24,5 +25,5 @@ def store() -> Iterator[Store]:
 
 
 @pytest.fixture
-def engine(store: Store, clock: FakeClock) -> Engine:
-    return Engine(store, clock, FakeEntropy())
+def engine(store: Store, clock: FakeClock) -> TablestoreEngine:
+    return open_tablestore(store, clock, FakeEntropy())

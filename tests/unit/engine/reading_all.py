@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.search.query import MATCH_ALL
 from widerow.model.search.requests import (
     ColumnReturn,
@@ -24,12 +24,12 @@ __all__ = ["everything", "found_by_search", "rows_of"]
 _SEARCH_ROWS = 100
 
 
-def everything(engine: Engine, instance: str) -> dict[str, Any]:
+def everything(engine: TablestoreEngine, instance: str) -> dict[str, Any]:
     """All of it, by the names of the tables."""
     return {name: _all_of(engine, instance, name) for name in engine.list_tables(instance)}
 
 
-def _all_of(engine: Engine, instance: str, name: str) -> dict[str, Any]:
+def _all_of(engine: TablestoreEngine, instance: str, name: str) -> dict[str, Any]:
     table = engine.describe_table(instance, name)
     found: dict[str, Any] = {
         "definition": _unnumbered(table),
@@ -47,7 +47,7 @@ def _all_of(engine: Engine, instance: str, name: str) -> dict[str, Any]:
     return found
 
 
-def rows_of(engine: Engine, instance: str, name: str) -> list[bytes]:
+def rows_of(engine: TablestoreEngine, instance: str, name: str) -> list[bytes]:
     """The rows of a table or of a secondary index, with all versions."""
     columns = engine.describe_table(instance, name).key_columns
     low, high = (
@@ -60,7 +60,7 @@ def rows_of(engine: Engine, instance: str, name: str) -> list[bytes]:
     return [PLAIN_HEADER + piece for piece in page.pieces]
 
 
-def found_by_search(engine: Engine, instance: str, name: str, index: str) -> list[bytes]:
+def found_by_search(engine: TablestoreEngine, instance: str, name: str, index: str) -> list[bytes]:
     """The rows that a search of everything finds."""
     columns = ColumnReturn(ColumnReturnType.ALL)
     asked = Search(
@@ -89,7 +89,7 @@ def _unnumbered(table: Table) -> Table:
     )
 
 
-def _changes(engine: Engine, table: Table) -> list[Any]:
+def _changes(engine: TablestoreEngine, table: Table) -> list[Any]:
     """Every shard of the stream with its iterators and its records; nothing where it is off."""
     if table.stream is None:
         return []
@@ -105,12 +105,12 @@ def _changes(engine: Engine, table: Table) -> list[Any]:
     return found
 
 
-def _tunnel(engine: Engine, instance: str, tunnel_id: str) -> Any:  # noqa: ANN401  # to compare
+def _tunnel(engine: TablestoreEngine, instance: str, tunnel_id: str) -> Any:  # noqa: ANN401  # to compare
     shown = engine.tunnels.describe(instance, TunnelName("", "", tunnel_id))
     return shown.tunnel.id, shown.stage, shown.consumed_us, shown.state, shown.expired
 
 
-def _delivery(engine: Engine, instance: str, table: Table, name: str) -> Any:  # noqa: ANN401  # to compare
+def _delivery(engine: TablestoreEngine, instance: str, table: Table, name: str) -> Any:  # noqa: ANN401  # to compare
     shown = engine.deliveries.describe(instance, table.name, name)
     state = engine.deliveries.tunnels.describe(
         instance, TunnelName("", "", shown.task.tunnel.id)

@@ -4,7 +4,7 @@ import pytest
 from tests.support.answers import decode_row, plain
 from tests.support.changes import create, delete, get, primary_key, put, put_cells, update
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.model.tablestore.answers import RowOutcome
 from widerow.model.tablestore.condition import Condition, RowExpectation
@@ -18,19 +18,19 @@ EXISTS = Condition(RowExpectation.EXPECT_EXIST)
 
 
 @pytest.fixture(autouse=True)
-def _tables(engine: Engine) -> None:
+def _tables(engine: TablestoreEngine) -> None:
     schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
     for name in ("t", "u"):
-        engine.run(engine.create_table("i", create(name, schema)))
+        engine.core.run(engine.create_table("i", create(name, schema)))
 
 
-def batch(engine: Engine, *changes: RowChange, atomic: bool = False) -> list[RowOutcome]:
+def batch(engine: TablestoreEngine, *changes: RowChange, atomic: bool = False) -> list[RowOutcome]:
     tables = tuple(TableWrite(change.table, (change,)) for change in changes)
-    answered = engine.run(engine.rows.batch_write_row("i", BatchWrite(tables, atomic)))
+    answered = engine.core.run(engine.rows.batch_write_row("i", BatchWrite(tables, atomic)))
     return [outcome for rows in answered for outcome in rows]
 
 
-def row(engine: Engine, key: str, number: int, table: str = "t") -> object:
+def row(engine: TablestoreEngine, key: str, number: int, table: str = "t") -> object:
     found = engine.rows.get_row("i", get(table, {"k": key, "n": number})).row
     return plain(decode_row(found))
 
@@ -39,7 +39,7 @@ def rules(outcomes: list[RowOutcome]) -> list[Rule | None]:
     return [getattr(outcome.error, "rule", None) for outcome in outcomes]
 
 
-def test_every_row_stands_alone(engine: Engine) -> None:
+def test_every_row_stands_alone(engine: TablestoreEngine) -> None:
     outcomes = batch(
         engine,
         put("t", {"k": "a", "n": 1}, {"x": 1}),
@@ -60,7 +60,7 @@ def test_every_row_stands_alone(engine: Engine) -> None:
     assert row(engine, "b", 3, "u") == {"y": 2}
 
 
-def test_repeated_rows_apply_in_order(engine: Engine) -> None:
+def test_repeated_rows_apply_in_order(engine: TablestoreEngine) -> None:
     # semantics §19 row 5: puts: the last one stays; updates merge
     key: dict[str, KeyInput] = {"k": "a", "n": 1}
     assert rules(batch(engine, *(put("t", key, {"x": n}) for n in range(10)))) == [None] * 10
@@ -71,7 +71,7 @@ def test_repeated_rows_apply_in_order(engine: Engine) -> None:
     assert row(engine, "a", 1) is None
 
 
-def test_repeated_rows_take_no_conditions(engine: Engine) -> None:
+def test_repeated_rows_take_no_conditions(engine: TablestoreEngine) -> None:
     key: dict[str, KeyInput] = {"k": "a", "n": 1}
     test = Condition(columns=Comparison("x", Comparator.EQUAL, 1))
     for condition, rule in (
@@ -83,7 +83,7 @@ def test_repeated_rows_take_no_conditions(engine: Engine) -> None:
         assert refused.value.rule is rule
 
 
-def test_static_violations_fail_the_whole_request(engine: Engine) -> None:
+def test_static_violations_fail_the_whole_request(engine: TablestoreEngine) -> None:
     with pytest.raises(InvalidRequest):
         batch(
             engine, put("t", {"k": "a", "n": 1}, {"x": 1}), put("t", {"k": "a", "n": 2}, {"#": 1})
@@ -91,7 +91,7 @@ def test_static_violations_fail_the_whole_request(engine: Engine) -> None:
     assert row(engine, "a", 1) is None
 
 
-def test_batch_write_counts(engine: Engine) -> None:
+def test_batch_write_counts(engine: TablestoreEngine) -> None:
     changes = [put("t", {"k": "a", "n": n}, {"x": n}) for n in range(201)]
     assert rules(batch(engine, *changes[:200])) == [None] * 200
     cases: list[tuple[BatchWrite, Rule]] = [
@@ -105,7 +105,7 @@ def test_batch_write_counts(engine: Engine) -> None:
         assert refused.value.rule is rule
 
 
-def test_atomic_batches(engine: Engine) -> None:
+def test_atomic_batches(engine: TablestoreEngine) -> None:
     # semantics §4.8: one partition key value of one table, all or nothing
     good = [put("t", {"k": "a", "n": n}, {"x": n}) for n in range(3)]
     assert rules(batch(engine, *good, atomic=True)) == [None] * 3
@@ -121,7 +121,7 @@ def test_atomic_batches(engine: Engine) -> None:
         assert rules(outcomes) == [Rule.BATCH_ATOMIC_SCOPE] * 2
 
 
-def test_batch_get(engine: Engine) -> None:
+def test_batch_get(engine: TablestoreEngine) -> None:
     batch(engine, *(put("t", {"k": "a", "n": n}, {"x": n, "y": n}) for n in range(3)))
     keys = tuple(primary_key({"k": "a", "n": n}) for n in (0, 7, 2, 2))
     only_x = Selection(frozenset({"x"}), max_versions=1)
@@ -141,7 +141,7 @@ def test_batch_get(engine: Engine) -> None:
     assert empty == []
 
 
-def test_batch_get_counts(engine: Engine) -> None:
+def test_batch_get_counts(engine: TablestoreEngine) -> None:
     keys = tuple(primary_key({"k": "a", "n": n}) for n in range(101))
     engine.rows.batch_get_row("i", BatchGet((TableGet("t", keys[:100], Selection()),)))
     for request, rule in (

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, get, primary_key, put, scan_all
+from tests.support.engines import open_tablestore
 
 from widerow.engine.budget import Budget, BudgetReader
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import TooLong
 from widerow.limits import LOOP_READ_BYTES_MAX, READ_SLICE_ROWS, WHOLE_ROW_BYTES_MAX
 from widerow.model.tablestore.filter import Comparator, Comparison
@@ -19,7 +20,7 @@ from widerow.storage.interface import Reader
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 
-Ask = Callable[[Engine, Budget | None], object]
+Ask = Callable[[TablestoreEngine, Budget | None], object]
 
 ROWS = 60
 FIRST, LAST = {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX}
@@ -62,15 +63,15 @@ class Counted:
 
 
 @pytest.fixture(scope="module")
-def filled() -> Iterator[Engine]:
+def filled() -> Iterator[TablestoreEngine]:
     """Every seventh row is wide, every fifth has sixty columns, the others two."""
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
-        engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
+        engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
         for number in range(ROWS):
             count = 800 if number % 7 == 0 else 60 if number % 5 == 0 else 2
             columns = {f"c{at:04}": "x" * (number % 30) for at in range(count)}
-            engine.run(engine.rows.write_row("i", put("t", {"k": number}, columns)))
+            engine.core.run(engine.rows.write_row("i", put("t", {"k": number}, columns)))
         yield engine
 
 
@@ -112,7 +113,7 @@ def _page(page: object) -> tuple[object, ...]:
 @settings(max_examples=300)
 @given(asks(), st.integers(0, 20_000), st.integers(0, 2000))
 def test_within_a_budget_the_answer_is_the_same_bytes_or_there_is_none(
-    filled: Engine, ask: Ask, size: int, steps: int
+    filled: TablestoreEngine, ask: Ask, size: int, steps: int
 ) -> None:
     expected = ask(filled, None)
     try:
@@ -126,10 +127,10 @@ def test_within_a_budget_the_answer_is_the_same_bytes_or_there_is_none(
 @settings(max_examples=200)
 @given(asks(), st.integers(0, 20_000), st.integers(0, 300))
 def test_what_is_wasted_is_bounded_by_the_budget(
-    filled: Engine, ask: Ask, size: int, steps: int
+    filled: TablestoreEngine, ask: Ask, size: int, steps: int
 ) -> None:
     """At most one slice of a batch, and one record, is read beyond it."""
-    store = filled.store
+    store = filled.core.store
     snapshot = store.snapshot
     counted = Counted(snapshot())
     patch = pytest.MonkeyPatch()
@@ -147,7 +148,7 @@ def test_what_is_wasted_is_bounded_by_the_budget(
 
 
 def test_a_read_that_is_too_long_is_not_counted(
-    filled: Engine, monkeypatch: pytest.MonkeyPatch
+    filled: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted: list[object] = []
     monkeypatch.setattr(filled.rows, "_note", lambda *load: noted.append(load))
@@ -160,11 +161,11 @@ def test_a_read_that_is_too_long_is_not_counted(
     assert len(noted) == len(keys)
 
 
-def test_a_wide_row_is_refused_by_its_header(filled: Engine) -> None:
+def test_a_wide_row_is_refused_by_its_header(filled: TablestoreEngine) -> None:
     """The size of the whole is known before the first segment is read."""
-    counted = Counted(filled.store.snapshot())
+    counted = Counted(filled.core.store.snapshot())
     patch = pytest.MonkeyPatch()
-    patch.setattr(filled.store, "snapshot", lambda: counted)
+    patch.setattr(filled.core.store, "snapshot", lambda: counted)
     row: GetRow = get("t", {"k": 7}, Selection(max_versions=1))
     with pytest.raises(TooLong):
         filled.rows.get_row("i", row, Budget(4000))
@@ -177,8 +178,8 @@ def test_every_whole_row_is_within_the_loops_budget() -> None:
     assert LOOP_READ_BYTES_MAX > 2 * WHOLE_ROW_BYTES_MAX
 
 
-def test_a_reader_within_a_budget_takes_from_it_whatever_is_read(filled: Engine) -> None:
-    snapshot = filled.store.snapshot()
+def test_a_reader_within_a_budget_takes_from_it_whatever_is_read(filled: TablestoreEngine) -> None:
+    snapshot = filled.core.store.snapshot()
     (key, record), *_ = snapshot.scan(b"", b"\xff")
     budget = Budget(10 * len(record), 10)
     reader = BudgetReader(snapshot, budget)

@@ -1,24 +1,27 @@
 """The catalogue of all table models: one state, changed by check-and-set (engine/catalog)."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.catalog.draft import Draft
-from widerow.engine.catalog.model import Namespace, TableModel, TableModelEntry
+from widerow.engine.catalog.model import CatalogModel, Namespace
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.engine import catalog_models
 from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionKey
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import TABLE_MODELS
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.typed.engine import AskedOperation
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import begin_index, build_step, drop_index, finish_index
+from widerow.engine.typed.plug import TYPED
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_INDEXES, SPACE_ROWS, SPACE_SEQUENCES, SPACE_STATISTICS
 from widerow.model.typed.builder import TableBuilder
@@ -37,33 +40,37 @@ INDEX = Index("by_name", (IndexField("name"),))
 PUT = OperationKind.PUT
 
 
-def people(engine: Engine, name: str = "people") -> TableForm:
+def people(engine: TablestoreEngine, name: str = "people") -> TableForm:
     builder = TableBuilder(name).add_field("id", INTEGER).add_field("name", STRING)
-    engine.run(engine.typed.create_table(builder.primary_key("id").build()))
-    return engine.typed.tables.find_qualified(name)
+    engine.core.run(engine.core.operations(TYPED).create_table(builder.primary_key("id").build()))
+    return engine.core.operations(TYPED).tables.find_qualified(name)
 
 
-def index(engine: Engine, form: TableForm) -> None:
+def index(engine: TablestoreEngine, form: TableForm) -> None:
     """Create an index and fill it."""
-    typed = engine.typed
-    engine.run(begin_index(typed, form, INDEX))
+    typed = engine.core.operations(TYPED)
+    engine.core.run(begin_index(typed, form, INDEX))
     start: bytes | None = b""
     while start is not None:
         step = build_step(typed, typed.tables.current(form), "by_name", start)
-        engine.run(step.plan)
+        engine.core.run(step.plan)
         start = step.following
-    engine.run(finish_index(typed, form, "by_name"))
+    engine.core.run(finish_index(typed, form, "by_name"))
 
 
-def fill(engine: Engine, form: TableForm, rows: int = 3) -> None:
+def fill(engine: TablestoreEngine, form: TableForm, rows: int = 3) -> None:
     for number in range(rows):
         row = {"id": number, "name": f"n{number}"}
-        engine.run(engine.typed.write(engine.typed.tables.current(form), WriteChoice(PUT, row)))
+        engine.core.run(
+            engine.core.operations(TYPED).write(
+                engine.core.operations(TYPED).tables.current(form), WriteChoice(PUT, row)
+            )
+        )
 
 
-def clean(engine: Engine) -> None:
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
+def clean(engine: TablestoreEngine) -> None:
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
 
 
 def bytes_of_tables(store: Store) -> list[bytes]:
@@ -75,44 +82,46 @@ def bytes_of_tables(store: Store) -> list[bytes]:
 # --- what is checked in planning is checked again in the body -------------------------------------
 
 
-def test_a_drop_planned_before_an_index_leaves_nothing(engine: Engine, store: Store) -> None:
+def test_a_drop_planned_before_an_index_leaves_nothing(
+    engine: TablestoreEngine, store: Store
+) -> None:
     """What a drop leaves is worked out when it runs, so the new index is in it."""
     form = people(engine)
     fill(engine, form)
-    drop = engine.typed.drop_table(form)
+    drop = engine.core.operations(TYPED).drop_table(form)
     index(engine, form)
     fill(engine, form)
-    engine.run(drop)
+    engine.core.run(drop)
     clean(engine)
     assert bytes_of_tables(store) == []
     assert check_store(store) == []
 
 
-def test_an_index_of_a_table_that_is_dropped_meanwhile_is_refused(engine: Engine) -> None:
+def test_an_index_of_a_table_that_is_dropped_meanwhile_is_refused(engine: TablestoreEngine) -> None:
     """The same race, the other way round."""
     form = people(engine)
-    begin = begin_index(engine.typed, form, INDEX)
-    engine.run(engine.typed.drop_table(form))
+    begin = begin_index(engine.core.operations(TYPED), form, INDEX)
+    engine.core.run(engine.core.operations(TYPED).drop_table(form))
     with pytest.raises(NotFound):
-        engine.run(begin)
+        engine.core.run(begin)
 
 
-def test_two_creations_planned_together_make_one_table(engine: Engine) -> None:
+def test_two_creations_planned_together_make_one_table(engine: TablestoreEngine) -> None:
     """The second body sees the first one's table."""
     first, second = engine.create_table("i", TABLE), engine.create_table("i", TABLE)
-    engine.run(first)
+    engine.core.run(first)
     with pytest.raises(Conflict):
-        engine.run(second)
+        engine.core.run(second)
 
 
-def test_a_parent_that_gets_a_child_is_not_dropped(engine: Engine) -> None:
+def test_a_parent_that_gets_a_child_is_not_dropped(engine: TablestoreEngine) -> None:
     """The drop was planned when there was none."""
     form = people(engine)
-    drop = engine.typed.drop_table(form)
+    drop = engine.core.operations(TYPED).drop_table(form)
     child = TableBuilder("pets", parent=form.table).add_field("pet", STRING)
-    engine.run(engine.typed.create_table(child.primary_key("pet").build()))
+    engine.core.run(engine.core.operations(TYPED).create_table(child.primary_key("pet").build()))
     with pytest.raises(InvalidRequest):
-        engine.run(drop)
+        engine.core.run(drop)
 
 
 def test_a_change_goes_by_what_its_transaction_reads(store: Store, clock: FakeClock) -> None:
@@ -120,11 +129,14 @@ def test_a_change_goes_by_what_its_transaction_reads(store: Store, clock: FakeCl
 
     (One process has a store to itself; this shows the check and set of a change alone.)
     """
-    one, other = Engine(store, clock, FakeEntropy(1)), Engine(store, clock, FakeEntropy(2))
-    one.run(one.create_table("i", TABLE))
+    one, other = (
+        open_tablestore(store, clock, FakeEntropy(1)),
+        open_tablestore(store, clock, FakeEntropy(2)),
+    )
+    one.core.run(one.create_table("i", TABLE))
     with pytest.raises(Conflict):
-        other.run(other.create_table("i", TABLE))
-    other.run(other.create_table("i", create("u", {"k": KeyType.STRING})))
+        other.core.run(other.create_table("i", TABLE))
+    other.core.run(other.create_table("i", create("u", {"k": KeyType.STRING})))
     tables = {table.name: table.id for table in other.tables.all()}
     assert tables == {"t": 1, "u": 2}
 
@@ -145,7 +157,7 @@ class _Planning(MemoryStore):
 def test_planning_writes_nothing(clock: FakeClock) -> None:
     """Numbers of tables and indexes and identity blocks are taken by bodies."""
     store = _Planning()
-    engine = Engine(store, clock, FakeEntropy())
+    engine = open_tablestore(store, clock, FakeEntropy())
     builder = TableBuilder("n").add_field("id", INTEGER, identity=Identity(cache=1))
     numbered = builder.add_field("name", STRING).primary_key("id").build()
     choice = WriteChoice(PUT, {"name": "x"})
@@ -154,56 +166,60 @@ def test_planning_writes_nothing(clock: FakeClock) -> None:
         store.planning = True
         plan = make()
         store.planning = False
-        return engine.run(plan)
+        return engine.core.run(plan)
 
     run(lambda: engine.create_table("i", TABLE))
     run(lambda: engine.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
-    run(lambda: engine.typed.create_table(numbered))
-    form = engine.typed.tables.find_qualified("n")
-    assert [run(lambda: engine.typed.write(form, choice)).generated for _ in range(3)] == [1, 2, 3]
-    run(lambda: begin_index(engine.typed, form, INDEX))
+    run(lambda: engine.core.operations(TYPED).create_table(numbered))
+    form = engine.core.operations(TYPED).tables.find_qualified("n")
+    assert [
+        run(lambda: engine.core.operations(TYPED).write(form, choice)).generated for _ in range(3)
+    ] == [1, 2, 3]
+    run(lambda: begin_index(engine.core.operations(TYPED), form, INDEX))
 
 
-def test_a_sequence_of_generated_rows_ends_with_blocks_of_one(engine: Engine) -> None:
+def test_a_sequence_of_generated_rows_ends_with_blocks_of_one(engine: TablestoreEngine) -> None:
     """Planned again, each step has the value that was made for it before."""
     builder = TableBuilder("s").add_field("g", INTEGER)
     builder.add_field("id", INTEGER, identity=Identity(cache=1))
     builder.primary_key("g", "id").shard_key("g")
-    engine.run(engine.typed.create_table(builder.build()))
-    form = engine.typed.tables.find_qualified("s")
+    engine.core.run(engine.core.operations(TYPED).create_table(builder.build()))
+    form = engine.core.operations(TYPED).tables.find_qualified("s")
     steps = [AskedOperation(form, WriteChoice(PUT, {"g": 1})) for _ in range(5)]
-    results = engine.run(engine.typed.execute(steps))
+    results = engine.core.run(engine.core.operations(TYPED).execute(steps))
     assert [result.generated for result in results] == [1, 2, 3, 4, 5]
 
 
-def test_no_identity_block_is_written_for_a_dropped_table(engine: Engine, store: Store) -> None:
+def test_no_identity_block_is_written_for_a_dropped_table(
+    engine: TablestoreEngine, store: Store
+) -> None:
     """The block was planned before the drop: its record would stay for ever."""
     builder = TableBuilder("n").add_field("id", INTEGER, identity=Identity())
-    engine.run(engine.typed.create_table(builder.primary_key("id").build()))
-    form = engine.typed.tables.find_qualified("n")
-    plan = engine.typed.write(form, WriteChoice(PUT, {}))
-    engine.run(engine.typed.drop_table(form))
+    engine.core.run(engine.core.operations(TYPED).create_table(builder.primary_key("id").build()))
+    form = engine.core.operations(TYPED).tables.find_qualified("n")
+    plan = engine.core.operations(TYPED).write(form, WriteChoice(PUT, {}))
+    engine.core.run(engine.core.operations(TYPED).drop_table(form))
     clean(engine)
     with pytest.raises(NotFound):
-        engine.run(plan)
+        engine.core.run(plan)
     assert bytes_of_tables(store) == []
 
 
 # --- readers --------------------------------------------------------------------------------------
 
 
-def test_a_state_never_changes(engine: Engine) -> None:
+def test_a_state_never_changes(engine: TablestoreEngine) -> None:
     """Whoever looks at one while others are made sees what was there, all of it."""
     form = people(engine)
-    seen = engine.catalog.seen()
+    seen = engine.core.catalog.seen()
     before = (dict(seen.by_name), dict(seen.by_id), dict(seen.leftovers), dict(seen.namespaces))
-    engine.run(engine.create_table("i", TABLE))
-    engine.run(engine.typed.create_namespace("shop"))
-    engine.run(begin_index(engine.typed, form, INDEX))
-    engine.run(drop_index(engine.typed, form, "by_name"))
-    engine.run(engine.typed.drop_table(form))
+    engine.core.run(engine.create_table("i", TABLE))
+    engine.core.run(engine.core.operations(TYPED).create_namespace("shop"))
+    engine.core.run(begin_index(engine.core.operations(TYPED), form, INDEX))
+    engine.core.run(drop_index(engine.core.operations(TYPED), form, "by_name"))
+    engine.core.run(engine.core.operations(TYPED).drop_table(form))
     assert (seen.by_name, seen.by_id, seen.leftovers, seen.namespaces) == before
-    assert engine.catalog.seen().epoch == seen.epoch + 5
+    assert engine.core.catalog.seen().epoch == seen.epoch + 5
 
 
 # --- crashes --------------------------------------------------------------------------------------
@@ -214,22 +230,22 @@ def test_a_crash_between_drop_and_note_leaves_nothing(
     store: Store, clock: FakeClock, groups: int
 ) -> None:
     """After any number of groups of housekeeping another process goes on."""
-    engine = Engine(store, clock, FakeEntropy())
-    engine.run(engine.create_table("i", TABLE))
-    engine.run(engine.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    engine = open_tablestore(store, clock, FakeEntropy())
+    engine.core.run(engine.create_table("i", TABLE))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
     form = people(engine)
     fill(engine, form)
     index(engine, form)
-    engine.run(engine.delete_table("i", "t"))
-    engine.run(engine.typed.drop_table(form))
-    steps = iter(engine.housekeeping, None)
+    engine.core.run(engine.delete_table("i", "t"))
+    engine.core.run(engine.core.operations(TYPED).drop_table(form))
+    steps = iter(engine.core.housekeeping, None)
     for group in itertools.islice((each for plan in steps for each in plan.groups()), groups):
         assert all(outcome.error is None for outcome in store.transact_group(group))
-    again = Engine(store, clock, FakeEntropy(1))
+    again = open_tablestore(store, clock, FakeEntropy(1))
     assert check_store(store) == []
     clean(again)
     assert bytes_of_tables(store) == []
-    assert again.catalog.leftovers() == []
+    assert again.core.catalog.leftovers() == []
 
 
 # --- a third model --------------------------------------------------------------------------------
@@ -242,7 +258,7 @@ class _Series(NamedTuple):
     name: str
 
 
-class _SeriesModel(TableModel[_Series]):
+class _SeriesModel(CatalogModel[_Series]):
     """The least that a table model is: a record `name`, `id` in four bytes under a space."""
 
     name = "series"
@@ -263,9 +279,6 @@ class _SeriesModel(TableModel[_Series]):
 
     def leftover_of(self, table: _Series, due_us: int) -> Leftover:
         return Leftover(table.id, self.space + b"-%d" % table.id, (b"\x10",), 0, due_us)
-
-    def left_by_change(self, *_: object) -> Iterable[Leftover]:
-        return ()
 
     def missing(self, owner: str, name: str) -> NotFound:
         return NotFound(Rule.TABLE_NOT_FOUND, instance=owner, table=name)
@@ -294,8 +307,8 @@ def empty() -> Iterator[Store]:
 
 def test_another_model_is_a_value_in_the_list(empty: Store) -> None:
     """Tables, numbers, drops and notes of a model that the catalogue has never heard of."""
-    entries = (TABLE_MODELS[0], TableModelEntry(SERIES.space, lambda: SERIES))
-    tables = Tables(Catalog(empty, entries), SERIES)
+    models = {**catalog_models(TABLE_MODELS[:1]), SERIES.space: lambda: SERIES}
+    tables = Tables(Catalog(empty, models), SERIES)
 
     def make(draft: Draft) -> _Series:
         return _Series(draft.number(), "cpu")
@@ -308,11 +321,11 @@ def test_another_model_is_a_value_in_the_list(empty: Store) -> None:
 
     made = run(tables.create(make))
     assert made == _Series(1, "cpu")
-    again = Tables(Catalog(empty, entries), SERIES)
+    again = Tables(Catalog(empty, models), SERIES)
     assert again.find("", "cpu") == again.current(made) == made
     run(tables.drop(made))
     assert tables.get("", "cpu") is None
     with pytest.raises(NotFound):
         tables.current(made)
     assert [leftover.id for leftover in tables.leftovers()] == [1]
-    assert Tables(Catalog(empty, entries), SERIES).leftovers()[0].id == 1
+    assert Tables(Catalog(empty, models), SERIES).leftovers()[0].id == 1

@@ -15,7 +15,7 @@ from tests.support.answers import decode_answer_rows
 from tests.support.changes import create, delete, scan_all
 from tests.unit.engine.streams.test_moving import STEPS_MAX, Follower, Moving, keys, who
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import OutcomeUnknown
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES
@@ -30,7 +30,7 @@ LOCAL, GLOBAL = "by_n_inside", "by_n"
 _COLUMNS = {"t": ("k",), LOCAL: ("k", "n"), GLOBAL: ("n", "k")}
 
 
-def rows_of(engine: Engine, table: str) -> list[tuple[int, int]]:
+def rows_of(engine: TablestoreEngine, table: str) -> list[tuple[int, int]]:
     """Key and number of every row, or of every entry of an index."""
     bounds: list[dict[str, KeyInput]] = [dict.fromkeys(_COLUMNS[table], end) for end in (MIN, MAX)]
     page = engine.rows.get_range("i", scan_all(table, *bounds))
@@ -74,7 +74,7 @@ class Together(Moving):
         """A delete and the put behind it: the entry of the former number goes."""
         engine = self.engines[which]
         try:
-            engine.run(engine.rows.write_row("i", delete("t", {"k": key})))
+            engine.core.run(engine.rows.write_row("i", delete("t", {"k": key})))
         except OutcomeUnknown:
             return
         self.write(which, [key])
@@ -103,7 +103,7 @@ class Together(Moving):
         super().nothing_stays()
         for _ in range(STEPS_MAX):
             self.clock.advance(10)
-            plan = engine.housekeeping()
+            plan = engine.core.housekeeping()
             if plan is not None:
                 self.run(engine, lambda: plan)  # noqa: B023  # at once
             if not self.left_over():

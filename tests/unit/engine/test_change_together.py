@@ -15,7 +15,7 @@ from tests.support.changes import (
     update,
 )
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.model.tablestore.requests import (
     BatchWrite,
@@ -35,7 +35,7 @@ INDEXES = ("local", "global")
 
 
 @pytest.fixture
-def engine_with_all(engine: Engine) -> Engine:
+def engine_with_all(engine: TablestoreEngine) -> TablestoreEngine:
     """A table with a local and a global index over its column `c`, and a stream."""
     asked = replace(
         create("t", KEYS),
@@ -46,11 +46,11 @@ def engine_with_all(engine: Engine) -> Engine:
         ),
         stream=StreamChange(enable=True),
     )
-    engine.run(engine.create_table("i", asked))
+    engine.core.run(engine.create_table("i", asked))
     return engine
 
 
-def entries(engine: Engine, index: str) -> list[tuple[str, str, int]]:
+def entries(engine: TablestoreEngine, index: str) -> list[tuple[str, str, int]]:
     """What stands in an index: the listed column and the key of the row."""
     names = ("p", "c", "n") if index == "local" else ("c", "p", "n")
     bounds: list[dict[str, KeyInput]] = [dict.fromkeys(names, end) for end in (MIN, MAX)]
@@ -58,7 +58,7 @@ def entries(engine: Engine, index: str) -> list[tuple[str, str, int]]:
     return sorted((str(key["c"]), str(key["p"]), int(str(key["n"]))) for key, _ in rows)
 
 
-def actions(engine: Engine) -> list[int]:
+def actions(engine: TablestoreEngine) -> list[int]:
     """What the stream has recorded."""
     table = engine.describe_table("i", "t")
     page = engine.streams.read(table, engine.streams.iterator(table, "0", None), None)
@@ -70,42 +70,46 @@ def row(number: int, value: str) -> RowChange:
     return put("t", {"p": "a", "n": number}, {"c": value})
 
 
-def test_what_a_transaction_implies_comes_with_its_commit(engine_with_all: Engine) -> None:
+def test_what_a_transaction_implies_comes_with_its_commit(
+    engine_with_all: TablestoreEngine,
+) -> None:
     engine = engine_with_all
-    engine.run(engine.rows.write_row("i", row(1, "old")))
-    identity = engine.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
+    engine.core.run(engine.rows.write_row("i", row(1, "old")))
+    identity = engine.core.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
     for change in (
         row(1, "new"),
         update("t", {"p": "a", "n": 2}, put_cells({"c": "two"})),
         row(3, "gone"),
         delete("t", {"p": "a", "n": 3}),
     ):
-        engine.run(engine.transactions.write_row("i", identity, change))
+        engine.core.run(engine.transactions.write_row("i", identity, change))
     assert [entries(engine, index) for index in INDEXES] == [[("old", "a", 1)]] * 2
     assert actions(engine) == [1]
-    engine.run(engine.transactions.commit("i", identity))
+    engine.core.run(engine.transactions.commit("i", identity))
     assert [entries(engine, index) for index in INDEXES] == [[("new", "a", 1), ("two", "a", 2)]] * 2
     assert actions(engine) == [1, 1, 2, 1, 3]
 
 
-def test_nothing_of_an_aborted_transaction_is_implied(engine_with_all: Engine) -> None:
+def test_nothing_of_an_aborted_transaction_is_implied(engine_with_all: TablestoreEngine) -> None:
     engine = engine_with_all
-    identity = engine.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
-    engine.run(engine.transactions.write_row("i", identity, row(1, "never")))
-    engine.run(engine.transactions.abort("i", identity))
+    identity = engine.core.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
+    engine.core.run(engine.transactions.write_row("i", identity, row(1, "never")))
+    engine.core.run(engine.transactions.abort("i", identity))
     assert [entries(engine, index) for index in INDEXES] == [[], []]
     assert actions(engine) == []
     assert engine.rows.get_row("i", get("t", {"p": "a", "n": 1})).row == b""
 
 
-def test_rows_of_a_batch_on_a_locked_key_fail_and_imply_nothing(engine_with_all: Engine) -> None:
+def test_rows_of_a_batch_on_a_locked_key_fail_and_imply_nothing(
+    engine_with_all: TablestoreEngine,
+) -> None:
     """BulkImport, too: every row for itself (change §D1, the table in E)."""
     engine = engine_with_all
-    engine.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
+    engine.core.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
     changes = (row(1, "locked"), put("t", {"p": "b", "n": 1}, {"c": "free"}))
     for declared in (False, True):
         request = BatchWrite((TableWrite("t", changes),), declared=declared)
-        ((locked, free),) = engine.run(engine.rows.batch_write_row("i", request))
+        ((locked, free),) = engine.core.run(engine.rows.batch_write_row("i", request))
         assert isinstance(locked.error, Conflict)
         assert locked.error.rule is Rule.KEY_LOCKED
         assert free.error is None
@@ -114,11 +118,13 @@ def test_rows_of_a_batch_on_a_locked_key_fail_and_imply_nothing(engine_with_all:
 
 
 @pytest.mark.parametrize("index", INDEXES)
-def test_an_index_has_neither_stream_nor_tunnel(engine_with_all: Engine, index: str) -> None:
+def test_an_index_has_neither_stream_nor_tunnel(
+    engine_with_all: TablestoreEngine, index: str
+) -> None:
     """The table in E of the page: none on index tables."""
     engine = engine_with_all
     change = UpdateTable(index, stream=StreamChange(enable=True))
     with pytest.raises(InvalidRequest):
-        engine.run(engine.update_table("i", change))
+        engine.core.run(engine.update_table("i", change))
     with pytest.raises(InvalidRequest):
         engine.tunnels.create("i", CreateTunnel(index, "tunnel", TunnelKind.BASE))

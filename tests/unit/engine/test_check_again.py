@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.errors import ViewLost
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
@@ -24,9 +24,9 @@ STRAY = row_prefix(99) + b"k"  # a row of a table that nobody made
 
 def damaged() -> Store:
     store = open_store("memory:")
-    engine = Engine(store, FakeClock(), FakeEntropy())
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
-    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": 1})))
+    engine = open_tablestore(store, FakeClock(), FakeEntropy())
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": 1})))
 
     def stray(transaction: Transaction) -> None:
         transaction.put(STRAY, b"x")

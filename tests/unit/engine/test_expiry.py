@@ -4,7 +4,7 @@ import pytest
 from tests.support.answers import AnsweredRow, decode_answer_rows, decode_row
 from tests.support.changes import create, get, increment, put, put_cells, scan_all, update
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
@@ -16,12 +16,12 @@ JULY_21 = JULY_20 + 86_400_000
 DAY = 86_400
 
 
-def write(engine: Engine, versions: list[tuple[int, int]]) -> None:
+def write(engine: TablestoreEngine, versions: list[tuple[int, int]]) -> None:
     cells: dict[str, list[tuple[int, int | float | bool | str | bytes]]] = {"x": [*versions]}
-    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, cells)))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, cells)))
 
 
-def read(engine: Engine) -> AnsweredRow | None:
+def read(engine: TablestoreEngine) -> AnsweredRow | None:
     row = decode_row(engine.rows.get_row("i", get("t", {"k": 1})).row)
     page = engine.rows.get_range(
         "i", scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
@@ -31,7 +31,7 @@ def read(engine: Engine) -> AnsweredRow | None:
 
 
 def create_table(
-    engine: Engine, *, time_to_live: int, offset: int = DAY, versions: int = 9
+    engine: TablestoreEngine, *, time_to_live: int, offset: int = DAY, versions: int = 9
 ) -> None:
     options = create(
         "t",
@@ -40,10 +40,10 @@ def create_table(
         max_versions=versions,
         max_version_offset=offset,
     )
-    engine.run(engine.create_table("i", options))
+    engine.core.run(engine.create_table("i", options))
 
 
-def test_data_expires_to_the_second(engine: Engine, clock: FakeClock) -> None:
+def test_data_expires_to_the_second(engine: TablestoreEngine, clock: FakeClock) -> None:
     create_table(engine, time_to_live=DAY)
     write(engine, [(JULY_20, 1), (JULY_20 + 999, 2), (JULY_20 + 1000, 3)])
     clock.set(JULY_21 - 1)
@@ -58,7 +58,7 @@ def test_data_expires_to_the_second(engine: Engine, clock: FakeClock) -> None:
     assert read(engine) is None
 
 
-def test_expired_data_cannot_be_written(engine: Engine, clock: FakeClock) -> None:
+def test_expired_data_cannot_be_written(engine: TablestoreEngine, clock: FakeClock) -> None:
     clock.set(JULY_21)
     create_table(engine, time_to_live=DAY, offset=10 * DAY)
     with pytest.raises(InvalidRequest) as refused:
@@ -74,7 +74,7 @@ def test_expired_data_cannot_be_written(engine: Engine, clock: FakeClock) -> Non
     assert read(engine) is None
 
 
-def test_versions_must_lie_within_the_offset(engine: Engine, clock: FakeClock) -> None:
+def test_versions_must_lie_within_the_offset(engine: TablestoreEngine, clock: FakeClock) -> None:
     # semantics §1.6: offset 86400 at 2016-07-21 accepts [1468944000000, 1469116800000)
     clock.set(JULY_21)
     create_table(engine, time_to_live=-1)
@@ -86,30 +86,30 @@ def test_versions_must_lie_within_the_offset(engine: Engine, clock: FakeClock) -
         assert refused.value.rule is Rule.VERSION_WINDOW
 
 
-def test_an_expired_row_does_not_exist(engine: Engine, clock: FakeClock) -> None:
+def test_an_expired_row_does_not_exist(engine: TablestoreEngine, clock: FakeClock) -> None:
     create_table(engine, time_to_live=10)
     write(engine, [(JULY_20, 7)])
     clock.advance(10)
     with pytest.raises(Conflict):
-        engine.run(
+        engine.core.run(
             engine.rows.write_row(
                 "i", put("t", {"k": 1}, {"x": 1}, Condition(RowExpectation.EXPECT_EXIST))
             )
         )
-    engine.run(engine.rows.write_row("i", update("t", {"k": 1}, [increment("x", 5)])))
+    engine.core.run(engine.rows.write_row("i", update("t", {"k": 1}, [increment("x", 5)])))
     row = read(engine)
     assert row is not None
     assert row[1] == {"x": [(JULY_20 + 10_000, 5)]}  # an expired counter counts as missing
 
 
-def test_options_act_at_once(engine: Engine, clock: FakeClock) -> None:
+def test_options_act_at_once(engine: TablestoreEngine, clock: FakeClock) -> None:
     # semantics §2.4, §8: lowering hides, raising may show again what was not purged
     create_table(engine, time_to_live=-1, versions=3)
     write(engine, [(JULY_20 + n, n) for n in range(3)])
     clock.advance(60)
 
     def set_options(change: OptionsChange) -> None:
-        engine.run(engine.update_table("i", UpdateTable("t", options=change)))
+        engine.core.run(engine.update_table("i", UpdateTable("t", options=change)))
 
     set_options(OptionsChange(max_versions=1))
     row = read(engine)
@@ -121,11 +121,11 @@ def test_options_act_at_once(engine: Engine, clock: FakeClock) -> None:
     assert read(engine) is not None
 
 
-def test_updates_trim_what_they_touch(engine: Engine, clock: FakeClock) -> None:
+def test_updates_trim_what_they_touch(engine: TablestoreEngine, clock: FakeClock) -> None:
     create_table(engine, time_to_live=100, versions=2)
     for n in range(4):
         clock.advance(30)
-        engine.run(engine.rows.write_row("i", update("t", {"k": 1}, put_cells({"x": n}))))
+        engine.core.run(engine.rows.write_row("i", update("t", {"k": 1}, put_cells({"x": n}))))
     row = read(engine)
     assert row is not None
     assert [value for _, value in row[1]["x"]] == [3, 2]

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import pytest
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 from tests.support.faults import FaultPlan, engine_failure, os_failure
 from tests.support.lossy import LossyDisk, LossyStore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, NotFound, OutcomeUnknown
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store
@@ -27,7 +28,7 @@ ROW = put("t", {"k": "a"}, {"x": 1})
 
 class World(NamedTuple):
     store: Store
-    engine: Engine
+    engine: TablestoreEngine
     fill: Callable[[], None]
 
     def run_out_of_room(self, work: Callable[[], object]) -> None:
@@ -52,29 +53,29 @@ def stores(place: Path, kind: str) -> tuple[Store, Callable[[], None]]:
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     store, fill = stores(tmp_path, request.param)
     with store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
-        engine.run(engine.create_table("i", create("other", {"k": KeyType.STRING})))
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
+        engine.core.run(engine.create_table("i", create("other", {"k": KeyType.STRING})))
         yield World(store, engine, fill)
         assert check_store(store) == []
 
 
 def test_a_write_does_not_land_in_a_table_that_was_dropped_after_all(world: World) -> None:
     engine = world.engine
-    engine.run(engine.create_table("i", TABLE))
-    world.run_out_of_room(lambda: engine.run(engine.delete_table("i", "t")))
+    engine.core.run(engine.create_table("i", TABLE))
+    world.run_out_of_room(lambda: engine.core.run(engine.delete_table("i", "t")))
     with pytest.raises(NotFound):
-        engine.run(engine.rows.write_row("i", ROW))
+        engine.core.run(engine.rows.write_row("i", ROW))
     assert engine.list_tables("i") == ("other",)
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
-    engine.run(engine.create_table("i", TABLE))
-    engine.run(engine.rows.write_row("i", ROW))
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
+    engine.core.run(engine.create_table("i", TABLE))
+    engine.core.run(engine.rows.write_row("i", ROW))
 
 
 def test_a_table_that_was_created_after_all_is_there(world: World) -> None:
     engine = world.engine
-    world.run_out_of_room(lambda: engine.run(engine.create_table("i", TABLE)))
+    world.run_out_of_room(lambda: engine.core.run(engine.create_table("i", TABLE)))
     with pytest.raises(Conflict):
-        engine.run(engine.create_table("i", TABLE))
-    engine.run(engine.rows.write_row("i", ROW))
+        engine.core.run(engine.create_table("i", TABLE))
+    engine.core.run(engine.rows.write_row("i", ROW))
     assert engine.list_tables("i") == ("other", "t")

@@ -14,18 +14,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.answers import decode_answer_rows
 from tests.support.changes import create, delete, primary_key, put, scan_all
+from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 from tests.support.watched import INDEXES, WATCHED, entries_found, make_watched, records_found
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.copying import CopyRefused
 from widerow.engine.instance_copy import (
     EMPTY_COPY,
-    CopyRefused,
     InstanceCopy,
     copy_instance,
     reset_instance,
 )
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import NotFound
 from widerow.limits import COPY_BYTES_MAX
 from widerow.model.tablestore.requests import StreamChange
@@ -49,40 +50,42 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def engine(store: Store) -> Engine:
-    return Engine(store, FakeClock(), FakeEntropy())
+def engine(store: Store) -> TablestoreEngine:
+    return open_tablestore(store, FakeClock(), FakeEntropy())
 
 
-def kept(engine: Engine, instance: str = "a") -> InstanceCopy:
-    return copy_instance(engine, instance)
+def kept(engine: TablestoreEngine, instance: str = "a") -> InstanceCopy:
+    return copy_instance(engine.core, instance)
 
 
-def reset(engine: Engine, copy: InstanceCopy = EMPTY_COPY, instance: str = "a") -> None:
+def reset(engine: TablestoreEngine, copy: InstanceCopy = EMPTY_COPY, instance: str = "a") -> None:
     now_us = FakeClock().now_us()
-    engine.run(reset_instance(engine, instance, copy, now_us))
+    engine.core.run(reset_instance(engine.core, instance, copy, now_us))
 
 
-def rows(engine: Engine, table: str, instance: str = "a") -> list[Any]:
+def rows(engine: TablestoreEngine, table: str, instance: str = "a") -> list[Any]:
     low: dict[str, KeyInput] = dict.fromkeys(KEYS, KeyMarker.INF_MIN)
     high: dict[str, KeyInput] = dict.fromkeys(KEYS, KeyMarker.INF_MAX)
     return decode_answer_rows(engine.rows.get_range(instance, scan_all(table, low, high)).rows)
 
 
-def write(engine: Engine, table: str, number: int, instance: str = "a", **columns: Written) -> None:
+def write(
+    engine: TablestoreEngine, table: str, number: int, instance: str = "a", **columns: Written
+) -> None:
     key: dict[str, KeyInput] = {"k": f"p{number % 3}", "n": number}
-    engine.run(engine.rows.write_row(instance, put(table, key, columns or {"v": number})))
+    engine.core.run(engine.rows.write_row(instance, put(table, key, columns or {"v": number})))
 
 
-def test_rows_with_their_versions_come_back(engine: Engine) -> None:
-    engine.run(engine.create_table("a", create("t", KEYS, max_versions=3)))
+def test_rows_with_their_versions_come_back(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("a", create("t", KEYS, max_versions=3)))
     now_ms = FakeClock().now_us() // 1000
     write(engine, "t", 1, v=[(now_ms, 1), (now_ms + 1, 2)], w=b"x")
     write(engine, "t", 2)
     before, copy = rows(engine, "t"), kept(engine)
 
     write(engine, "t", 3)
-    engine.run(engine.rows.write_row("a", delete("t", {"k": "p1", "n": 1})))
-    engine.run(engine.create_table("a", create("other", KEYS)))
+    engine.core.run(engine.rows.write_row("a", delete("t", {"k": "p1", "n": 1})))
+    engine.core.run(engine.create_table("a", create("other", KEYS)))
     reset(engine, copy)
 
     assert rows(engine, "t") == before
@@ -90,8 +93,8 @@ def test_rows_with_their_versions_come_back(engine: Engine) -> None:
     assert (copy.names, copy.rows) == (("t",), 2)
 
 
-def test_a_wide_row_comes_back(engine: Engine) -> None:
-    engine.run(engine.create_table("a", create("t", KEYS)))
+def test_a_wide_row_comes_back(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("a", create("t", KEYS)))
     columns = {f"c{number:03}": "x" * 5000 for number in range(200)}
     write(engine, "t", 1, **columns)
     before, copy = rows(engine, "t"), kept(engine)
@@ -102,7 +105,7 @@ def test_a_wide_row_comes_back(engine: Engine) -> None:
     assert copy.rows > 1  # its segments
 
 
-def test_an_empty_instance_has_no_tables(engine: Engine) -> None:
+def test_an_empty_instance_has_no_tables(engine: TablestoreEngine) -> None:
     make_watched(engine, "a")
     write(engine, WATCHED, 1, x="l")
     reset(engine)
@@ -114,7 +117,7 @@ def test_an_empty_instance_has_no_tables(engine: Engine) -> None:
     assert rows(engine, WATCHED) == []
 
 
-def test_indexes_come_back_with_their_entries(engine: Engine) -> None:
+def test_indexes_come_back_with_their_entries(engine: TablestoreEngine) -> None:
     make_watched(engine, "a")
     for number in range(8):
         write(engine, WATCHED, number, x=f"l{number}", c=number)
@@ -130,7 +133,9 @@ def test_indexes_come_back_with_their_entries(engine: Engine) -> None:
         assert len(entries_found(engine, "a", index)) == 8
 
 
-def test_a_stream_has_the_records_of_the_snapshot_and_those_behind(engine: Engine) -> None:
+def test_a_stream_has_the_records_of_the_snapshot_and_those_behind(
+    engine: TablestoreEngine,
+) -> None:
     make_watched(engine, "a")
     write(engine, WATCHED, 1)
     before, copy = records_found(engine, "a"), kept(engine)
@@ -141,16 +146,16 @@ def test_a_stream_has_the_records_of_the_snapshot_and_those_behind(engine: Engin
     assert [told.key for _, told in records_found(engine, "a")] == [("p1", 1), ("p2", 2)]
 
 
-def test_auto_increment_goes_on_from_where_it_was(engine: Engine) -> None:
+def test_auto_increment_goes_on_from_where_it_was(engine: TablestoreEngine) -> None:
     columns = (
         KeyColumn("k", KeyType.STRING),
         KeyColumn("n", KeyType.INTEGER, auto_increment=True),
     )
-    engine.run(engine.create_table("a", create("t", columns)))
+    engine.core.run(engine.create_table("a", create("t", columns)))
 
     def add() -> None:
         key: dict[str, KeyInput] = {"k": "a", "n": KeyMarker.AUTO_INCREMENT}
-        engine.run(engine.rows.write_row("a", put("t", key, {"v": 1})))
+        engine.core.run(engine.rows.write_row("a", put("t", key, {"v": 1})))
 
     add()
     copy = kept(engine)
@@ -161,9 +166,9 @@ def test_auto_increment_goes_on_from_where_it_was(engine: Engine) -> None:
     assert [key for key, _ in rows(engine, "t")] == [key for key, _ in after]
 
 
-def test_other_instances_stay_as_they_are(engine: Engine) -> None:
+def test_other_instances_stay_as_they_are(engine: TablestoreEngine) -> None:
     for instance in ("a", "b", "ab"):
-        engine.run(engine.create_table(instance, create("t", KEYS)))
+        engine.core.run(engine.create_table(instance, create("t", KEYS)))
         write(engine, "t", 1, instance)
     copy = kept(engine)
     before = {each: engine.describe_table(each, "t") for each in ("b", "ab")}
@@ -174,46 +179,48 @@ def test_other_instances_stay_as_they_are(engine: Engine) -> None:
         assert len(rows(engine, "t", instance=instance)) == 1
 
 
-def test_a_write_that_was_planned_before_is_refused(engine: Engine) -> None:
+def test_a_write_that_was_planned_before_is_refused(engine: TablestoreEngine) -> None:
     """Its table is another one by now, though it has the same name and key columns."""
-    engine.run(engine.create_table("a", create("t", KEYS)))
+    engine.core.run(engine.create_table("a", create("t", KEYS)))
     copy = kept(engine)
     late = engine.rows.write_row("a", put("t", {"k": "p", "n": 1}, {"v": 1}))
     reset(engine, copy)
     with pytest.raises(NotFound):
-        engine.run(late)
+        engine.core.run(late)
     assert rows(engine, "t") == []
 
 
-def test_a_transaction_from_before_ends_with_its_table(engine: Engine) -> None:
-    engine.run(engine.create_table("a", create("t", KEYS)))
+def test_a_transaction_from_before_ends_with_its_table(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("a", create("t", KEYS)))
     copy = kept(engine)
-    begun = engine.run(engine.transactions.start("a", "t", primary_key({"k": "p0"})))
+    begun = engine.core.run(engine.transactions.start("a", "t", primary_key({"k": "p0"})))
     inside = put("t", {"k": "p0", "n": 0}, {"v": 1})
-    engine.run(engine.transactions.write_row("a", begun, inside))
+    engine.core.run(engine.transactions.write_row("a", begun, inside))
     reset(engine, copy)
     write(engine, "t", 3)  # under the same partition key: nothing is locked any more
     with pytest.raises(NotFound):
-        engine.run(engine.transactions.commit("a", begun))
+        engine.core.run(engine.transactions.commit("a", begun))
     assert [key["n"] for key, _ in rows(engine, "t")] == [3]
 
 
-def test_what_changed_since_planning_is_planned_again(engine: Engine) -> None:
-    engine.run(engine.create_table("a", create("t", KEYS)))
+def test_what_changed_since_planning_is_planned_again(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("a", create("t", KEYS)))
     write(engine, "t", 1)
     copy = kept(engine)
-    plan = reset_instance(engine, "a", copy, FakeClock().now_us())
-    engine.run(engine.create_table("a", create("u", KEYS)))
-    engine.run(engine.create_table("b", create("u", KEYS)))
-    engine.run(plan)
+    plan = reset_instance(engine.core, "a", copy, FakeClock().now_us())
+    engine.core.run(engine.create_table("a", create("u", KEYS)))
+    engine.core.run(engine.create_table("b", create("u", KEYS)))
+    engine.core.run(plan)
     assert engine.list_tables("a") == ("t",)
     assert engine.list_tables("b") == ("u",)
     assert len(rows(engine, "t")) == 1
 
 
-def test_what_a_copy_cannot_hold_is_said(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_copy_cannot_hold_is_said(
+    engine: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stream = StreamChange(enable=True, expiration_hours=1)
-    engine.run(engine.create_table("a", replace(create("t", KEYS), stream=stream)))
+    engine.core.run(engine.create_table("a", replace(create("t", KEYS), stream=stream)))
     write(engine, "t", 1)
     monkeypatch.setattr("widerow.engine.instance_copy.COPY_BYTES_MAX", 20)
     assert COPY_BYTES_MAX > 20
@@ -224,14 +231,14 @@ def test_what_a_copy_cannot_hold_is_said(engine: Engine, monkeypatch: pytest.Mon
 def test_a_shared_store_can_be_emptied_and_not_copied() -> None:
     """One transaction does not reach over shards there; the sweep removes what was dropped."""
     store = StrictStore(StrictSpace(), FakeEntropy())
-    engine = Engine(store, FakeClock(), FakeEntropy())
-    engine.run(engine.create_table("a", create("t", KEYS)))
+    engine = open_tablestore(store, FakeClock(), FakeEntropy())
+    engine.core.run(engine.create_table("a", create("t", KEYS)))
     write(engine, "t", 1)
     with pytest.raises(CopyRefused, match="memory or RocksDB"):
         kept(engine)
     reset(engine)
     assert engine.list_tables("a") == ()
-    assert engine.catalog.leftovers() != []
+    assert engine.core.catalog.leftovers() != []
 
 
 Steps = st.lists(
@@ -249,7 +256,7 @@ Steps = st.lists(
 def test_the_obvious_model(steps: list[tuple[str, int]]) -> None:
     """Rows are a dictionary, a snapshot is a copy of it, and a reset puts the copy there."""
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
         make_watched(engine, "a")
         model: dict[int, str] | None = {}
         kept_model: dict[int, str] | None = {}
@@ -271,7 +278,7 @@ def test_the_obvious_model(steps: list[tuple[str, int]]) -> None:
                 model[place] = f"{number}"
             else:
                 key: dict[str, KeyInput] = {"k": f"p{place % 3}", "n": place}
-                engine.run(engine.rows.write_row("a", delete(WATCHED, key)))
+                engine.core.run(engine.rows.write_row("a", delete(WATCHED, key)))
                 model.pop(place, None)
             assert engine.list_tables("a") == (() if model is None else (WATCHED,))
             if model is not None:

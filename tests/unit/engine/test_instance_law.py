@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, delete, put
+from tests.support.engines import open_tablestore
 from tests.support.search_host import RememberingHost
 from tests.support.watched import INDEXES, WATCHED, make_watched, records_found
 from tests.unit.engine.reading_all import everything, found_by_search, rows_of
 from tests.unit.engine.tunnels.log import Consumer
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.instance_copy import EMPTY_COPY, InstanceCopy, copy_instance, reset_instance
 from widerow.engine.tablestore.tunnels.records import DeliveryTrouble
 from widerow.errors import NotFound, Rule
@@ -63,10 +63,10 @@ class World:
 
     def __init__(self, store: Store, host: RememberingHost | None = None) -> None:
         self.clock = FakeClock()
-        self.engine = Engine(store, self.clock, FakeEntropy())
-        if host is not None:
-            self.engine.search_host = lambda: host
-        self.engine.delivery_refusal = None
+        hosted: dict[str, Any] = {} if host is None else {"search_host": lambda _: host}
+        self.engine = open_tablestore(
+            store, self.clock, FakeEntropy(), delivery_refusal=None, **hosted
+        )
         self.consumer: Consumer | None = None
         self.taken: list[tuple[str, int]] = []
         make_watched(self.engine, INSTANCE)
@@ -81,14 +81,14 @@ class World:
         self.run(self.engine.deliveries.create(INSTANCE, task))
 
     def run(self, plan: Any) -> Any:  # noqa: ANN401  # any plan, and what it answers
-        return self.engine.run(plan)
+        return self.engine.core.run(plan)
 
     def keep(self) -> InstanceCopy:
-        return copy_instance(self.engine, INSTANCE)
+        return copy_instance(self.engine.core, INSTANCE)
 
     def reset(self, copy: InstanceCopy = EMPTY_COPY) -> None:
         engine, now_us = self.engine, self.clock.now_us()
-        self.run(reset_instance(engine, INSTANCE, copy, now_us))
+        self.run(reset_instance(engine.core, INSTANCE, copy, now_us))
 
     def everything(self) -> dict[str, Any]:
         return everything(self.engine, INSTANCE)
@@ -299,8 +299,7 @@ def test_files_of_an_index_that_was_put_back_are_its_own() -> None:
             world.engine.search.work()
             world.engine.search.write_down(all_of_them=True)
             assert len(host.kept()) == 1, "those of the former index are gone"
-        later = Engine(store, world.clock, FakeEntropy())
-        later.search_host = lambda: host
+        later = open_tablestore(store, world.clock, FakeEntropy(), search_host=lambda _: host)
         rows = rows_of(later, INSTANCE, WATCHED)
         assert found_by_search(later, INSTANCE, WATCHED, "s0") == rows
         assert [event for event, _ in host.told] == ["search index is built"]
@@ -308,21 +307,21 @@ def test_files_of_an_index_that_was_put_back_are_its_own() -> None:
 
 def test_streams_of_several_partitions_come_back_shard_by_shard(store: Store) -> None:
     """Change §C1.3: a shard for each partition, each with its own records."""
-    engine = Engine(store, FakeClock(), FakeEntropy())
+    engine = open_tablestore(store, FakeClock(), FakeEntropy())
     low, high = KeyMarker.INF_MIN, KeyMarker.INF_MAX
     asked = replace(
         create("t", {"k": KeyType.STRING}),
         partitions=((low, "h"), ("h", "p"), ("p", high)),
         stream=StreamChange(enable=True, expiration_hours=5),
     )
-    engine.run(engine.create_table(INSTANCE, asked))
-    engine.run(engine.search.create(INSTANCE, CreateSearchIndex("t", "s", SCHEMA)))
+    engine.core.run(engine.create_table(INSTANCE, asked))
+    engine.core.run(engine.search.create(INSTANCE, CreateSearchIndex("t", "s", SCHEMA)))
     for key in "adhkpz":
-        engine.run(engine.rows.write_row(INSTANCE, put("t", {"k": key}, {"x": key})))
-    wanted, copy = everything(engine, INSTANCE), copy_instance(engine, INSTANCE)
+        engine.core.run(engine.rows.write_row(INSTANCE, put("t", {"k": key}, {"x": key})))
+    wanted, copy = everything(engine, INSTANCE), copy_instance(engine.core, INSTANCE)
     assert len(engine.streams.shards(engine.describe_table(INSTANCE, "t"))) == 3
     for _ in range(2):
-        engine.run(engine.rows.write_row(INSTANCE, put("t", {"k": "b"}, {"x": "more"})))
+        engine.core.run(engine.rows.write_row(INSTANCE, put("t", {"k": "b"}, {"x": "more"})))
         assert len(found_by_search(engine, INSTANCE, "t", "s")) == 7
-        engine.run(reset_instance(engine, INSTANCE, copy, FakeClock().now_us()))
+        engine.core.run(reset_instance(engine.core, INSTANCE, copy, FakeClock().now_us()))
         assert everything(engine, INSTANCE) == wanted

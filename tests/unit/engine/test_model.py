@@ -24,10 +24,10 @@ from tests.support.changes import (
     scan_all,
     update,
 )
+from tests.support.engines import open_tablestore
 from tests.support.model import ModelRefusal, ModelTable
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.errors import Conflict, InvalidRequest
 from widerow.model.tablestore.condition import UNCONDITIONAL, Condition, RowExpectation
 from widerow.model.tablestore.filter import Comparator, Comparison, Composite, LogicalOperator
@@ -101,20 +101,20 @@ class EngineAgainstModel(RuleBasedStateMachine):
         super().__init__()
         self.clock = FakeClock(NOW)
         self.store = open_store(self.url)
-        self.engine = Engine(self.store, self.clock, FakeEntropy())
+        self.engine = open_tablestore(self.store, self.clock, FakeEntropy())
         self.model = ModelTable()
 
     @initialize(ttl=st.sampled_from([-1, 4]), count=st.integers(1, 3))
     def make_table(self, ttl: int, count: int) -> None:
         schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
         request = create("t", schema, time_to_live=ttl, max_versions=count)
-        self.engine.run(self.engine.create_table("i", request))
+        self.engine.core.run(self.engine.create_table("i", request))
         self.model = ModelTable(ttl, count)
 
     def _change(self, key: tuple[str, int], change: RowChange) -> None:
         now_ms = self.clock.now_us() // 1000
         try:
-            self.engine.run(self.engine.rows.write_row("i", change))
+            self.engine.core.run(self.engine.rows.write_row("i", change))
         except (InvalidRequest, Conflict):
             refused = True
         else:
@@ -167,7 +167,7 @@ class EngineAgainstModel(RuleBasedStateMachine):
         ]
         changes = [_put(key, cells, UNCONDITIONAL) for key, cells in rows]
         request = BatchWrite((TableWrite("t", tuple(changes)),), atomic)
-        (outcomes,) = self.engine.run(self.engine.rows.batch_write_row("i", request))
+        (outcomes,) = self.engine.core.run(self.engine.rows.batch_write_row("i", request))
         one_scope = len({key[0] for key, _ in rows}) == 1
         assert all((o.error is None) == (one_scope or not atomic) for o in outcomes)
         if one_scope or not atomic:
@@ -177,8 +177,8 @@ class EngineAgainstModel(RuleBasedStateMachine):
     @rule()
     def keep_house(self) -> None:
         """Giving space back changes nothing that can be seen, unless the clock goes back."""
-        while (plan := self.engine.housekeeping()) is not None:
-            self.engine.run(plan)
+        while (plan := self.engine.core.housekeeping()) is not None:
+            self.engine.core.run(plan)
             self.model.purge(self.clock.now_us() // 1000)
 
     @rule(
@@ -220,19 +220,19 @@ class EngineAgainstModel(RuleBasedStateMachine):
     def lower_max_versions(self, count: int) -> None:
         count = min(count, self.model.max_versions)  # raising may show purged data or not
         change = UpdateTable("t", options=OptionsChange(max_versions=count))
-        self.engine.run(self.engine.update_table("i", change))
+        self.engine.core.run(self.engine.update_table("i", change))
         self.model.max_versions = count
 
     @rule(ttl=st.sampled_from([-1, 2, 4]))
     def change_time_to_live(self, ttl: int) -> None:
         """Lowering hides at once; raising shows what was not purged."""
         change = UpdateTable("t", options=OptionsChange(time_to_live=ttl))
-        self.engine.run(self.engine.update_table("i", change))
+        self.engine.core.run(self.engine.update_table("i", change))
         self.model.time_to_live = ttl
 
     @rule()
     def reopen(self) -> None:
-        self.engine = Engine(self.store, self.clock, FakeEntropy())
+        self.engine = open_tablestore(self.store, self.clock, FakeEntropy())
 
     @invariant()
     def reads_agree(self) -> None:

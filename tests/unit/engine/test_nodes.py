@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.support.changes import create, get, put
+from tests.support.engines import open_tablestore
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 
+from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.ends import end_of, outcomes_of
-from widerow.engine.engine import Engine
+from widerow.engine.engine import catalog_models
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.clocks import Skew
 from widerow.engine.nodes.document import nodes_document
@@ -25,7 +27,8 @@ from widerow.engine.nodes.nodes import Nodes
 from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
 from widerow.engine.partitions.throttle import Taken
 from widerow.engine.plan import Plan
-from widerow.engine.table_models import open_catalog
+from widerow.engine.table_models import TABLE_MODELS
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import NotFound, Replan, StorageFailure, StoreBusy, StoreDamaged
 from widerow.keys.layout import CATALOG_EPOCH_KEY, NODE_ID_BYTES, node_key, row_prefix
 from widerow.limits import (
@@ -79,7 +82,7 @@ class _Process:
     def __init__(self, store: _Shared, seed: int) -> None:
         self.clock = FakeClock()
         self.store = store
-        self.catalog = open_catalog(store)
+        self.catalog = Catalog(store, catalog_models(TABLE_MODELS))
         node_id = bytes([seed]) * NODE_ID_BYTES
         self.lease = Lease(store, self.clock, node_id.hex())
         self.nodes = Nodes(store, self.catalog, self.lease, self.clock, node_id)
@@ -121,7 +124,7 @@ class _World:
 
 def test_a_store_of_one_process_has_no_nodes() -> None:
     store, clock = MemoryStore(), FakeClock()
-    catalog = open_catalog(store)
+    catalog = Catalog(store, catalog_models(TABLE_MODELS))
     nodes = Nodes(store, catalog, Lease(store, clock, ""), clock, b"")
     assert nodes.beat() is None
     write = catalog.change(lambda _: None)
@@ -531,14 +534,14 @@ def test_an_index_is_built_as_soon_as_all_servers_have_told_of_it() -> None:
     """change §A6: nobody waits for a minute because others could share the store."""
     clock = FakeClock()
     with remote_store(MemoryDriver(RemoteSpace(), FakeEntropy(1))) as store:
-        engine = Engine(store, clock, FakeEntropy(1))
+        engine = open_tablestore(store, clock, FakeEntropy(1))
         columns = (DefinedColumn("s", ColumnType.STRING),)
         asked = replace(create("t", {"k": KeyType.INTEGER}), defined_columns=columns)
-        engine.run(engine.create_table("i", asked))
-        engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"s": "x"})))
+        engine.core.run(engine.create_table("i", asked))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, {"s": "x"})))
         _beat(engine)
         index = CreateIndex("t", IndexDefinition("by_s", ("s",)), include_base_data=True)
-        engine.run(engine.indexes.create("i", index))
+        engine.core.run(engine.indexes.create("i", index))
         _keep_house(engine)
         assert not engine.describe_table("i", "t").indexes[0].ready
         _beat(engine)
@@ -546,17 +549,17 @@ def test_an_index_is_built_as_soon_as_all_servers_have_told_of_it() -> None:
         assert engine.describe_table("i", "t").indexes[0].ready
 
 
-def _beat(engine: Engine) -> None:
-    beat = engine.nodes.beat()
+def _beat(engine: TablestoreEngine) -> None:
+    beat = engine.core.nodes.beat()
     assert beat is not None
-    engine.run(beat)
+    engine.core.run(beat)
 
 
-def _keep_house(engine: Engine) -> None:
+def _keep_house(engine: TablestoreEngine) -> None:
     for _ in range(20):
-        plan = engine.housekeeping()
+        plan = engine.core.housekeeping()
         if plan is not None:
-            engine.run(plan)
+            engine.core.run(plan)
 
 
 # --- what is shown, and how it stands in the store ----------------------------------------------
@@ -657,15 +660,15 @@ def test_rows_are_read_and_written_while_the_catalogue_is_away() -> None:
     clock = FakeClock()
     driver = MemoryDriver(RemoteSpace(), FakeEntropy(1), placed=True)
     with remote_store(driver) as store:
-        engine = Engine(store, clock, FakeEntropy(1))
-        engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
-        beat = engine.nodes.beat()
+        engine = open_tablestore(store, clock, FakeEntropy(1))
+        engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+        beat = engine.core.nodes.beat()
         assert beat is not None
-        engine.run(beat)
-        engine.nodes.look()
+        engine.core.run(beat)
+        engine.core.nodes.look()
         driver.away = {driver.home(CATALOG_EPOCH_KEY)}
         clock.advance(SIGHT_SECONDS - 1)
-        engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": 1})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": 1})))
         found = engine.rows.get_row("i", get("t", {"k": 1}))
         assert found.row
         planned = engine.rows.write_row("i", put("t", {"k": 2}, {"v": 1}))
@@ -673,22 +676,24 @@ def test_rows_are_read_and_written_while_the_catalogue_is_away() -> None:
         with pytest.raises(StoreBusy):
             engine.rows.get_row("i", get("t", {"k": 1}))
         with pytest.raises(StoreBusy):  # its body runs when the sight is over
-            engine.run(planned)
+            engine.core.run(planned)
 
 
 def test_a_row_that_was_planned_on_an_older_catalogue_is_planned_again() -> None:
     world = RemoteSpace()
     drivers = [MemoryDriver(world, FakeEntropy(number)) for number in range(2)]
     with remote_store(drivers[0]) as left, remote_store(drivers[1], 1) as right:
-        one, other = (Engine(store, FakeClock(), FakeEntropy(7)) for store in (left, right))
-        one.run(one.create_table("i", create("t", {"k": KeyType.INTEGER})))
+        one, other = (
+            open_tablestore(store, FakeClock(), FakeEntropy(7)) for store in (left, right)
+        )
+        one.core.run(one.create_table("i", create("t", {"k": KeyType.INTEGER})))
         for engine in (one, other):
-            beat = engine.nodes.beat()
+            beat = engine.core.nodes.beat()
             assert beat is not None
-            engine.run(beat)
-            engine.nodes.look()
+            engine.core.run(beat)
+            engine.core.nodes.look()
         planned = other.rows.write_row("i", put("t", {"k": 1}, {"v": 1}))
-        one.run(one.delete_table("i", "t"))
-        other.nodes.look()
+        one.core.run(one.delete_table("i", "t"))
+        other.core.nodes.look()
         with pytest.raises(NotFound):
-            other.run(planned)
+            other.core.run(planned)

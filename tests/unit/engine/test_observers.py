@@ -18,8 +18,8 @@ from tests.support.changes import (
     update,
 )
 
-from widerow.engine.engine import Engine
 from widerow.engine.observer import RowEvent
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.observed import ObservedRow
 from widerow.errors import Conflict
 from widerow.keys.layout import SPACE_INTENTS, index_prefix
@@ -89,22 +89,26 @@ def _columns(row: ObservedRow | None) -> dict[str, Value] | None:
 
 
 @pytest.fixture
-def heard(engine: Engine, store: Store) -> Iterator[Recorder]:
+def heard(engine: TablestoreEngine, store: Store) -> Iterator[Recorder]:
     """An observer of table t, which has one key column and a time to live."""
     recorder = Recorder()
     engine.observe([recorder])
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
-    engine.run(engine.create_table("i", create("other", {"k": KeyType.INTEGER})))
+    engine.core.run(
+        engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000))
+    )
+    engine.core.run(engine.create_table("i", create("other", {"k": KeyType.INTEGER})))
     yield recorder
     # What the observer kept belongs to no table, as the check of the store would find.
     store.transact((BESIDE,), lambda txn: txn.delete_range(BESIDE, BESIDE + b"\xff"))
 
 
-def write(engine: Engine, change: Any) -> None:  # noqa: ANN401  # a row change
-    engine.run(engine.rows.write_row("i", change))
+def write(engine: TablestoreEngine, change: Any) -> None:  # noqa: ANN401  # a row change
+    engine.core.run(engine.rows.write_row("i", change))
 
 
-def test_put_update_increment_and_delete_show_both_rows(engine: Engine, heard: Recorder) -> None:
+def test_put_update_increment_and_delete_show_both_rows(
+    engine: TablestoreEngine, heard: Recorder
+) -> None:
     write(engine, put("t", {"k": 1}, {"a": 1, "b": "x"}))
     write(engine, update("t", {"k": 1}, [*put_cells({"b": "y"}), increment("a", 5)]))
     write(engine, update("t", {"k": 1}, [delete_all("b")]))
@@ -119,7 +123,9 @@ def test_put_update_increment_and_delete_show_both_rows(engine: Engine, heard: R
     ]
 
 
-def test_a_write_that_changes_nothing_is_told_too(engine: Engine, heard: Recorder) -> None:
+def test_a_write_that_changes_nothing_is_told_too(
+    engine: TablestoreEngine, heard: Recorder
+) -> None:
     """A stream records the delete of a row that is not there (change §C1.4)."""
     write(engine, delete("t", {"k": 1}))
     write(engine, update("t", {"k": 1}, [delete_all("b")]))
@@ -127,7 +133,7 @@ def test_a_write_that_changes_nothing_is_told_too(engine: Engine, heard: Recorde
 
 
 def test_nobody_hears_of_other_tables_nor_of_refused_writes(
-    engine: Engine, heard: Recorder
+    engine: TablestoreEngine, heard: Recorder
 ) -> None:
     write(engine, put("other", {"k": 1}, {"a": 1}))
     expecting = Condition(RowExpectation.EXPECT_EXIST)
@@ -137,21 +143,21 @@ def test_nobody_hears_of_other_tables_nor_of_refused_writes(
 
 
 def test_the_rows_of_a_request_were_asked_for_at_one_moment(
-    engine: Engine, heard: Recorder, clock: FakeClock
+    engine: TablestoreEngine, heard: Recorder, clock: FakeClock
 ) -> None:
     changes = tuple(put("t", {"k": number}, {"a": number}) for number in range(3))
     plan = engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),)))
     asked_us = clock.now_us()
     clock.advance(1)
-    engine.run(plan)
+    engine.core.run(plan)
     assert heard.asked == [(True, asked_us)] * 3
 
 
-def test_a_batch_is_told_row_by_row(engine: Engine, heard: Recorder) -> None:
+def test_a_batch_is_told_row_by_row(engine: TablestoreEngine, heard: Recorder) -> None:
     changes = tuple(put("t", {"k": number}, {"a": number}) for number in range(3))
-    engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
+    engine.core.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
     one_shard = (put("t", {"k": 1}, {"a": 7}), update("t", {"k": 1}, [increment("a", 1)]))
-    engine.run(
+    engine.core.run(
         engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", one_shard),), atomic=True))
     )
     assert heard.heard == [
@@ -161,7 +167,7 @@ def test_a_batch_is_told_row_by_row(engine: Engine, heard: Recorder) -> None:
     ]
 
 
-def test_wide_rows_show_all_their_columns(engine: Engine, heard: Recorder) -> None:
+def test_wide_rows_show_all_their_columns(engine: TablestoreEngine, heard: Recorder) -> None:
     """Also those in segments that the change does not touch, and when the row changes its form."""
     small: dict[str, Any] = {"c0001": 1}
     wide: dict[str, Any] = {f"c{n:04}": n for n in range(900)}
@@ -180,7 +186,7 @@ def test_wide_rows_show_all_their_columns(engine: Engine, heard: Recorder) -> No
 
 
 def test_the_sweep_tells_what_it_takes_away(
-    engine: Engine, heard: Recorder, clock: FakeClock
+    engine: TablestoreEngine, heard: Recorder, clock: FakeClock
 ) -> None:
     write(engine, put("t", {"k": 1}, {"a": 1}))
     write(engine, put("t", {"k": 2}, {f"c{n:04}": n for n in range(900)}))
@@ -188,25 +194,27 @@ def test_the_sweep_tells_what_it_takes_away(
     write(engine, update("t", {"k": 2}, put_cells({"new": 1})))
     del heard.heard[:]
     clock.advance(SWEEP_PAUSE_SECONDS)
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
     assert heard.heard[0] == ({"a": 1}, None)
     assert heard.heard[1][1] == {"new": 1}
     assert len(heard.heard[1][0] or ()) == 901
     assert len(heard.heard) == 2
 
 
-def test_numbers_that_the_store_gives_are_in_the_key(engine: Engine, heard: Recorder) -> None:
+def test_numbers_that_the_store_gives_are_in_the_key(
+    engine: TablestoreEngine, heard: Recorder
+) -> None:
     columns = (KeyColumn("p", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True))
     heard.watched = "numbered"
-    engine.run(engine.create_table("i", create("numbered", columns)))
+    engine.core.run(engine.create_table("i", create("numbered", columns)))
     write(engine, put("numbered", {"p": "a", "n": KeyMarker.AUTO_INCREMENT}, {"a": 1}))
     assert heard.heard == [(None, {"a": 1})]
 
 
 @pytest.mark.parametrize("how", ["write", "sweep"])
 def test_a_refusal_leaves_row_and_observers_records_as_they_were(
-    engine: Engine, store: Store, heard: Recorder, clock: FakeClock, how: str
+    engine: TablestoreEngine, store: Store, heard: Recorder, clock: FakeClock, how: str
 ) -> None:
     write(engine, put("t", {"k": 1}, {"a": 1}))
     before = list(store.snapshot().scan(b"\x10", b"\x15"))
@@ -216,15 +224,15 @@ def test_a_refusal_leaves_row_and_observers_records_as_they_were(
             write(engine, put("t", {"k": 1}, {"a": 2}))
     else:
         clock.advance(2000)
-        while (plan := engine.housekeeping()) is not None:
-            engine.run(plan)
-        assert engine.sweep.reclaimed.passes == 1
-        assert engine.sweep.reclaimed.rows_removed == 0
+        while (plan := engine.core.housekeeping()) is not None:
+            engine.core.run(plan)
+        assert engine.core.sweep.reclaimed.passes == 1
+        assert engine.core.sweep.reclaimed.rows_removed == 0
     assert list(store.snapshot().scan(b"\x10", b"\x15")) == before
     heard.refuse = None
     clock.advance(2000)
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
     assert engine.rows.get_row("i", get("t", {"k": 1})).row == b""
     beside = [value for _, value in store.snapshot().scan(BESIDE, BESIDE + b"\xff")]
     assert beside == [b""]
@@ -232,7 +240,7 @@ def test_a_refusal_leaves_row_and_observers_records_as_they_were(
 
 
 def test_a_write_planned_for_less_than_its_observers_need_is_planned_again(
-    engine: Engine, heard: Recorder
+    engine: TablestoreEngine, heard: Recorder
 ) -> None:
     """Here an option decides what the observer touches; an index would do the same."""
     changes = (put("t", {"k": 2}, {"a": 2}),)
@@ -241,7 +249,7 @@ def test_a_write_planned_for_less_than_its_observers_need_is_planned_again(
         engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))),
     ]
     options = OptionsChange(max_versions=3)
-    engine.run(engine.update_table("i", UpdateTable("t", options=options)))
+    engine.core.run(engine.update_table("i", UpdateTable("t", options=options)))
     for plan in plans:
-        engine.run(plan)
+        engine.core.run(plan)
     assert heard.heard == [(None, {"a": 1}), (None, {"a": 2})]

@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.answers import AnsweredRow, decode_answer_rows
 from tests.support.changes import create, put, scan_all
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.tablestore.answers import RangePage
 from widerow.model.tablestore.filter import Comparator, Comparison
@@ -20,16 +21,16 @@ from widerow.testing.clock import FakeClock, FakeEntropy
 MIN, MAX = KeyMarker.INF_MIN, KeyMarker.INF_MAX
 
 
-def fill(engine: Engine, count: int, *, value: str = "v") -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+def fill(engine: TablestoreEngine, count: int, *, value: str = "v") -> None:
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
     for start in range(0, count, 200):
         changes = tuple(
             put("t", {"k": k}, {"n": k, "v": value}) for k in range(start, min(start + 200, count))
         )
-        engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
+        engine.core.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
 
 
-def pages(engine: Engine, request: GetRange) -> list[RangePage]:
+def pages(engine: TablestoreEngine, request: GetRange) -> list[RangePage]:
     """Every page of a range, following the next key as a client does."""
     found = []
     while True:
@@ -47,7 +48,7 @@ def keys(page: RangePage) -> list[object]:
     return [row[0]["k"] for row in decode_answer_rows(page.rows)]
 
 
-def test_both_directions_with_exclusive_ends(engine: Engine) -> None:
+def test_both_directions_with_exclusive_ends(engine: TablestoreEngine) -> None:
     fill(engine, 10)
     assert keys(engine.rows.get_range("i", scan_all("t", {"k": 2}, {"k": 5}))) == [2, 3, 4]
     assert keys(engine.rows.get_range("i", scan_all("t", {"k": 5}, {"k": 2}, backward=True))) == [
@@ -63,7 +64,7 @@ def test_both_directions_with_exclusive_ends(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("backward", [False, True])
-def test_wrong_order_and_equal_bounds(engine: Engine, *, backward: bool) -> None:
+def test_wrong_order_and_equal_bounds(engine: TablestoreEngine, *, backward: bool) -> None:
     fill(engine, 1)
     rule = Rule.RANGE_BACKWARD_ORDER if backward else Rule.RANGE_FORWARD_ORDER
     low, high = ({"k": MAX}, {"k": MIN}) if not backward else ({"k": MIN}, {"k": MAX})
@@ -73,7 +74,7 @@ def test_wrong_order_and_equal_bounds(engine: Engine, *, backward: bool) -> None
         assert refused.value.rule is rule
 
 
-def test_limit_and_next_key(engine: Engine) -> None:
+def test_limit_and_next_key(engine: TablestoreEngine) -> None:
     fill(engine, 10)
     request = scan_all("t", {"k": MIN}, {"k": MAX}, limit=4)
     assert [keys(page) for page in pages(engine, request)] == [
@@ -92,7 +93,9 @@ def test_limit_and_next_key(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("backward", [False, True])
-def test_ten_thousand_filtered_rows_are_two_pages(engine: Engine, *, backward: bool) -> None:
+def test_ten_thousand_filtered_rows_are_two_pages(
+    engine: TablestoreEngine, *, backward: bool
+) -> None:
     # semantics §5.6: however few rows the filter keeps
     fill(engine, 10_000)
     start, end = ({"k": MAX}, {"k": MIN}) if backward else ({"k": MIN}, {"k": MAX})
@@ -104,13 +107,13 @@ def test_ten_thousand_filtered_rows_are_two_pages(engine: Engine, *, backward: b
         assert sum(len(keys(page)) for page in found) == kept
 
 
-def test_a_page_holds_at_most_four_megabytes(engine: Engine) -> None:
+def test_a_page_holds_at_most_four_megabytes(engine: TablestoreEngine) -> None:
     fill(engine, 10, value="v" * 1_000_000)
     found = pages(engine, scan_all("t", {"k": MIN}, {"k": MAX}))
     assert [len(keys(page)) for page in found] == [4, 4, 2]
 
 
-def test_rows_without_a_selected_column_are_left_out(engine: Engine) -> None:
+def test_rows_without_a_selected_column_are_left_out(engine: TablestoreEngine) -> None:
     # semantics §5.2
     fill(engine, 3)
     bounds: tuple[dict[str, KeyInput], dict[str, KeyInput]] = ({"k": MIN}, {"k": MAX})
@@ -124,7 +127,7 @@ def test_rows_without_a_selected_column_are_left_out(engine: Engine) -> None:
     assert keys(engine.rows.get_range("i", scan_all("t", *bounds, selection=with_key))) == [0, 1, 2]
 
 
-def test_capacity_units_are_summed_before_rounding(engine: Engine) -> None:
+def test_capacity_units_are_summed_before_rounding(engine: TablestoreEngine) -> None:
     # semantics §9: an empty range costs 1
     fill(engine, 100)
     assert engine.rows.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX})).read_units == 1
@@ -153,11 +156,11 @@ def test_ranges_agree_with_a_sorted_list(
         return tuple((ranks[v], 0) if isinstance(v, KeyMarker) else (0, v) for v in key)
 
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
         schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
-        engine.run(engine.create_table("i", create("t", schema)))
+        engine.core.run(engine.create_table("i", create("t", schema)))
         for k, n in rows:
-            engine.run(engine.rows.write_row("i", put("t", {"k": k, "n": n}, {"v": 1})))
+            engine.core.run(engine.rows.write_row("i", put("t", {"k": k, "n": n}, {"v": 1})))
         low, high = sorted((first, second), key=rank)
         if rank(low) == rank(high):
             return
@@ -181,7 +184,7 @@ def test_ranges_agree_with_a_sorted_list(
         assert _walk(engine, down) == expected
 
 
-def _walk(engine: Engine, request: GetRange) -> list[tuple[object, ...]]:
+def _walk(engine: TablestoreEngine, request: GetRange) -> list[tuple[object, ...]]:
     found: list[AnsweredRow] = []
     for page in pages(engine, request):
         found += decode_answer_rows(page.rows)

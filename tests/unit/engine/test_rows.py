@@ -17,7 +17,7 @@ from tests.support.changes import (
     update,
 )
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
@@ -31,21 +31,21 @@ NOW = 1_468_944_000_000
 
 
 @pytest.fixture(autouse=True)
-def _table(engine: Engine) -> None:
-    engine.run(
+def _table(engine: TablestoreEngine) -> None:
+    engine.core.run(
         engine.create_table("i", create("t", {"k": KeyType.STRING}, max_versions=3)),
     )
 
 
-def write(engine: Engine, change: RowChange) -> None:
-    engine.run(engine.rows.write_row("i", change))
+def write(engine: TablestoreEngine, change: RowChange) -> None:
+    engine.core.run(engine.rows.write_row("i", change))
 
 
-def read(engine: Engine, request: GetRow | None = None) -> AnsweredRow | None:
+def read(engine: TablestoreEngine, request: GetRow | None = None) -> AnsweredRow | None:
     return decode_row(engine.rows.get_row("i", request or get("t", {"k": "a"})).row)
 
 
-def test_every_type_comes_back_as_it_was_put(engine: Engine) -> None:
+def test_every_type_comes_back_as_it_was_put(engine: TablestoreEngine) -> None:
     columns: dict[str, Value] = {
         "s": "Hangzhou 杭州",
         "i": -(2**63),
@@ -59,7 +59,7 @@ def test_every_type_comes_back_as_it_was_put(engine: Engine) -> None:
     assert plain(read(engine)) == columns
 
 
-def test_columns_are_sorted_and_versions_are_newest_first(engine: Engine) -> None:
+def test_columns_are_sorted_and_versions_are_newest_first(engine: TablestoreEngine) -> None:
     # wire §2.3: columns ascending by name bytes, per column versions newest first
     write(engine, put("t", {"k": "a"}, {"b": [(NOW, 1), (NOW + 2, 3), (NOW + 1, 2)], "a": 0}))
     row = read(engine)
@@ -68,28 +68,30 @@ def test_columns_are_sorted_and_versions_are_newest_first(engine: Engine) -> Non
     assert row[1]["b"] == [(NOW + 2, 3), (NOW + 1, 2), (NOW, 1)]
 
 
-def test_put_replaces_the_whole_row(engine: Engine) -> None:
+def test_put_replaces_the_whole_row(engine: TablestoreEngine) -> None:
     # semantics §4.2
     write(engine, put("t", {"k": "a"}, {"x": 1, "y": 2}))
     write(engine, put("t", {"k": "a"}, {"y": 3}))
     assert plain(read(engine)) == {"y": 3}
 
 
-def test_the_last_of_equal_versions_in_one_put_wins(engine: Engine) -> None:
+def test_the_last_of_equal_versions_in_one_put_wins(engine: TablestoreEngine) -> None:
     write(engine, put("t", {"k": "a"}, {"x": [(NOW, 1), (NOW, 2)]}))
     row = read(engine)
     assert row is not None
     assert row[1]["x"] == [(NOW, 2)]
 
 
-def test_a_row_without_attributes_exists(engine: Engine) -> None:
+def test_a_row_without_attributes_exists(engine: TablestoreEngine) -> None:
     # semantics §4.2: a row with its primary key only is readable
     write(engine, put("t", {"k": "a"}, {}))
     assert read(engine) == ({"k": "a"}, {})
     write(engine, put("t", {"k": "a"}, {}, Condition(RowExpectation.EXPECT_EXIST)))
 
 
-def test_update_merges_deletes_and_adds_versions(engine: Engine, clock: FakeClock) -> None:
+def test_update_merges_deletes_and_adds_versions(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     # semantics §4.3
     write(engine, put("t", {"k": "a"}, {"x": [(NOW, 1)], "y": [(NOW, 2)], "z": [(NOW, 3)]}))
     clock.advance(1)
@@ -101,7 +103,7 @@ def test_update_merges_deletes_and_adds_versions(engine: Engine, clock: FakeCloc
     )
 
 
-def test_operations_of_one_update_apply_in_order(engine: Engine) -> None:
+def test_operations_of_one_update_apply_in_order(engine: TablestoreEngine) -> None:
     write(engine, put("t", {"k": "a"}, {"x": 1}))
     write(engine, update("t", {"k": "a"}, [delete_all("x"), *put_cells({"x": 2})]))
     assert plain(read(engine)) == {"x": 2}
@@ -109,13 +111,13 @@ def test_operations_of_one_update_apply_in_order(engine: Engine) -> None:
     assert read(engine) == ({"k": "a"}, {})
 
 
-def test_deletes_alone_on_an_absent_row_change_nothing(engine: Engine) -> None:
+def test_deletes_alone_on_an_absent_row_change_nothing(engine: TablestoreEngine) -> None:
     # semantics §4.3, asserted by the Python SDK's tests
     write(engine, update("t", {"k": "a"}, [delete_all("x"), delete_one("y", 5)]))
     assert read(engine) is None
 
 
-def test_a_row_keeps_existing_when_its_last_attribute_is_deleted(engine: Engine) -> None:
+def test_a_row_keeps_existing_when_its_last_attribute_is_deleted(engine: TablestoreEngine) -> None:
     write(engine, put("t", {"k": "a"}, {"x": 1}))
     write(engine, update("t", {"k": "a"}, [delete_all("x")]))
     assert read(engine) == ({"k": "a"}, {})
@@ -123,7 +125,7 @@ def test_a_row_keeps_existing_when_its_last_attribute_is_deleted(engine: Engine)
     assert read(engine) is None
 
 
-def test_a_deleted_version_can_be_written_again(engine: Engine) -> None:
+def test_a_deleted_version_can_be_written_again(engine: TablestoreEngine) -> None:
     # semantics §8: deletes are ordered by arrival, not by version
     for value in (1, 2):
         write(engine, put("t", {"k": "a"}, {"x": [(NOW, value)]}))
@@ -141,7 +143,7 @@ def test_a_deleted_version_can_be_written_again(engine: Engine) -> None:
 @pytest.mark.parametrize("present", [True, False])
 @pytest.mark.parametrize("expectation", list(RowExpectation))
 def test_row_existence(
-    engine: Engine, kind: str, expectation: RowExpectation, *, present: bool
+    engine: TablestoreEngine, kind: str, expectation: RowExpectation, *, present: bool
 ) -> None:
     # semantics §4.1: the nine combinations, for each of the three writes
     if present:
@@ -165,7 +167,7 @@ def test_row_existence(
         assert plain(read(engine)) == (None if kind == "delete" else {"x": 2})
 
 
-def test_column_conditions(engine: Engine) -> None:
+def test_column_conditions(engine: TablestoreEngine) -> None:
     # semantics §4.1
     equal = Comparison("price", Comparator.EQUAL, 0)
     fresh = Condition(RowExpectation.EXPECT_NOT_EXIST, equal)
@@ -183,7 +185,7 @@ def test_column_conditions(engine: Engine) -> None:
     assert plain(read(engine)) == {"price": 5, "x": 1}
 
 
-def test_conditions_on_any_version(engine: Engine) -> None:
+def test_conditions_on_any_version(engine: TablestoreEngine) -> None:
     # semantics §19 row 8: latest-only `= 1` fails, any-version `= 1` succeeds
     write(engine, put("t", {"k": "a"}, {"x": [(NOW + n, n) for n in range(3)]}))
     latest = Comparison("x", Comparator.EQUAL, 1)
@@ -194,7 +196,7 @@ def test_conditions_on_any_version(engine: Engine) -> None:
     assert read(engine) is None
 
 
-def test_increments(engine: Engine) -> None:
+def test_increments(engine: TablestoreEngine) -> None:
     # semantics §4.6, §19 row 7: 10, 10, -30 → -10
     results: list[Value] = []
     for by in (10, 10, -30):
@@ -204,7 +206,7 @@ def test_increments(engine: Engine) -> None:
             [increment("n", by), *put_cells({"item": "pen"})],
             returns=ReturnContent(ReturnType.AFTER_MODIFY, ("n",)),
         )
-        row = decode_row(engine.run(engine.rows.write_row("i", change)).row)
+        row = decode_row(engine.core.run(engine.rows.write_row("i", change)).row)
         assert row is not None
         assert row[0] == {"k": "a"}
         assert list(row[1]) == ["n"]
@@ -212,7 +214,7 @@ def test_increments(engine: Engine) -> None:
     assert results == [10, 20, -10]
 
 
-def test_increment_refusals_change_nothing(engine: Engine) -> None:
+def test_increment_refusals_change_nothing(engine: TablestoreEngine) -> None:
     write(engine, put("t", {"k": "a"}, {"text": "x", "big": 2**63 - 1}))
     before = read(engine)
     for cells, rule in (
@@ -233,15 +235,15 @@ def test_increment_refusals_change_nothing(engine: Engine) -> None:
     assert read(engine) == before
 
 
-def test_return_primary_key(engine: Engine) -> None:
+def test_return_primary_key(engine: TablestoreEngine) -> None:
     returns = ReturnContent(ReturnType.PRIMARY_KEY)
-    written = engine.run(
+    written = engine.core.run(
         engine.rows.write_row("i", put("t", {"k": "a"}, {"x": 1}, returns=returns))
     )
     assert decode_row(written.row) == ({"k": "a"}, {})
 
 
-def test_max_versions_of_the_table_hold_at_once(engine: Engine) -> None:
+def test_max_versions_of_the_table_hold_at_once(engine: TablestoreEngine) -> None:
     # semantics §1.5
     write(engine, put("t", {"k": "a"}, {"x": [(NOW + n, n) for n in range(5)]}))
     row = read(engine)
@@ -249,7 +251,7 @@ def test_max_versions_of_the_table_hold_at_once(engine: Engine) -> None:
     assert row[1]["x"] == [(NOW + 4, 4), (NOW + 3, 3), (NOW + 2, 2)]
 
 
-def test_selections(engine: Engine) -> None:
+def test_selections(engine: TablestoreEngine) -> None:
     # semantics §5.1, §5.2
     write(engine, put("t", {"k": "a"}, {"x": [(NOW, 1), (NOW + 1, 2)], "y": [(NOW + 1, 3)]}))
 
@@ -293,7 +295,7 @@ _UNSELECTED: list[tuple[Selection, object]] = [
 @pytest.mark.parametrize("count", [2, 1000], ids=["plain", "wide"])
 @pytest.mark.parametrize(("selection", "expected"), _UNSELECTED)
 def test_rows_of_which_no_column_is_selected(
-    engine: Engine, selection: Selection, expected: object, count: int
+    engine: TablestoreEngine, selection: Selection, expected: object, count: int
 ) -> None:
     # semantics §5.2: by each of the three reads
     write(engine, put("t", {"k": "a"}, {f"c{n:03}": [(NOW, n)] for n in range(count)}))
@@ -311,7 +313,7 @@ def test_rows_of_which_no_column_is_selected(
     assert found == [row] * 3
 
 
-def test_server_versions_never_go_back(engine: Engine, clock: FakeClock) -> None:
+def test_server_versions_never_go_back(engine: TablestoreEngine, clock: FakeClock) -> None:
     # semantics §1.5: a version that the server chooses is not below earlier ones of the cell
     write(engine, put("t", {"k": "a"}, {"x": 1}))
     clock.advance(-3600)
@@ -321,7 +323,7 @@ def test_server_versions_never_go_back(engine: Engine, clock: FakeClock) -> None
     assert read(engine) == ({"k": "a"}, {"x": [(NOW, 3)]})
 
 
-def test_keys_that_do_not_fit_the_table(engine: Engine) -> None:
+def test_keys_that_do_not_fit_the_table(engine: TablestoreEngine) -> None:
     # semantics §3
     cases: list[tuple[dict[str, KeyInput], Rule]] = [
         ({"k": "a", "l": 1}, Rule.KEY_SIZE),
@@ -341,7 +343,7 @@ def test_keys_that_do_not_fit_the_table(engine: Engine) -> None:
         engine.rows.get_row("i", get("nowhere", {"k": "a"}))
 
 
-def test_static_limits(engine: Engine) -> None:
+def test_static_limits(engine: TablestoreEngine) -> None:
     # semantics §17, at the limit and one over
     write(engine, put("t", {"k": "a"}, {"x": "v" * 2_097_152}))
     write(engine, put("t", {"k": "a"}, {f"c{n}": n for n in range(1024)}))
@@ -362,18 +364,18 @@ def test_static_limits(engine: Engine) -> None:
     assert len(plain(read(engine)) or {}) == 1024
 
 
-def test_capacity_units(engine: Engine) -> None:
+def test_capacity_units(engine: TablestoreEngine) -> None:
     # semantics §9: a row of 2 x 4096 bytes costs (0, 3), with an expectation (1, 3)
     columns: dict[str, Value] = {"x": "v" * 4096, "y": "v" * 4096}
-    written = engine.run(engine.rows.write_row("i", put("t", {"k": "a"}, columns)))
+    written = engine.core.run(engine.rows.write_row("i", put("t", {"k": "a"}, columns)))
     assert (written.read_units, written.write_units) == (0, 3)
     exists = Condition(RowExpectation.EXPECT_EXIST)
-    written = engine.run(engine.rows.write_row("i", put("t", {"k": "a"}, columns, exists)))
+    written = engine.core.run(engine.rows.write_row("i", put("t", {"k": "a"}, columns, exists)))
     assert (written.read_units, written.write_units) == (1, 3)
     assert engine.rows.get_row("i", get("t", {"k": "a"})).read_units == 3
     assert engine.rows.get_row("i", get("t", {"k": "absent"})).read_units == 1
-    written = engine.run(engine.rows.write_row("i", delete("t", {"k": "a"}, exists)))
+    written = engine.core.run(engine.rows.write_row("i", delete("t", {"k": "a"}, exists)))
     assert (written.read_units, written.write_units) == (1, 1)
     deletion = [delete_all("x")]
-    written = engine.run(engine.rows.write_row("i", update("t", {"k": "a"}, deletion)))
+    written = engine.core.run(engine.rows.write_row("i", update("t", {"k": "a"}, deletion)))
     assert (written.read_units, written.write_units) == (0, 1)

@@ -3,9 +3,10 @@
 import pytest
 from tests.support.answers import decode_row
 from tests.support.changes import create, delete, get, put, put_cells, update
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import (
@@ -21,91 +22,101 @@ from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 
-def fill(engine: Engine, count: int) -> None:
+def fill(engine: TablestoreEngine, count: int) -> None:
     for start in range(0, count, 200):
         changes = tuple(put("t", {"k": n}, {"x": n}) for n in range(start, min(start + 200, count)))
-        engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
+        engine.core.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
 
 
 def records(store: Store) -> int:
     return len(list(store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS))))
 
 
-def clean(engine: Engine) -> int:
+def clean(engine: TablestoreEngine) -> int:
     """Every step there is to do now; how many."""
     steps = 0
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
         steps += 1
     return steps
 
 
-def test_expired_rows_go_in_bounded_steps(engine: Engine, store: Store, clock: FakeClock) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
+def test_expired_rows_go_in_bounded_steps(
+    engine: TablestoreEngine, store: Store, clock: FakeClock
+) -> None:
+    engine.core.run(
+        engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000))
+    )
     fill(engine, 1200)
     clock.advance(SWEEP_PAUSE_SECONDS)
-    engine.run(engine.rows.write_row("i", put("t", {"k": 7}, {"x": "fresh"})))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": 7}, {"x": "fresh"})))
     assert clean(engine) == 1 + 1200 // SWEEP_STEP_RECORDS + 1  # and the record of the pass
     assert records(store) == 1200
     clock.advance(400)
-    assert engine.housekeeping() is None  # the table rests between two passes
+    assert engine.core.housekeeping() is None  # the table rests between two passes
     clock.advance(SWEEP_PAUSE_SECONDS - 400)
     clean(engine)
     assert records(store) == 1
-    assert engine.sweep.reclaimed.rows_removed == 1199
-    assert engine.sweep.reclaimed.bytes_reclaimed > 0
-    assert engine.sweep.reclaimed.passes == 2
+    assert engine.core.sweep.reclaimed.rows_removed == 1199
+    assert engine.core.sweep.reclaimed.bytes_reclaimed > 0
+    assert engine.core.sweep.reclaimed.passes == 2
     assert check_store(store) == []
 
 
 def test_what_expired_waits_for_no_queue_of_dropped_tables(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
+    engine.core.run(
+        engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000))
+    )
     fill(engine, 10)
     dropped = 3 * CLEAR_STEP_NOTES + 1
     for _ in range(dropped):
-        engine.run(engine.create_table("i", create("passing", {"k": KeyType.INTEGER})))
-        engine.run(engine.delete_table("i", "passing"))
+        engine.core.run(engine.create_table("i", create("passing", {"k": KeyType.INTEGER})))
+        engine.core.run(engine.delete_table("i", "passing"))
     clock.advance(1000 + SWEEP_PAUSE_SECONDS)
     for _ in range(3):  # one step of each kind of work, at the most
-        plan = engine.housekeeping()
+        plan = engine.core.housekeeping()
         assert plan is not None
-        engine.run(plan)
-    assert engine.sweep.reclaimed.rows_removed == 10
-    assert engine.sweep.reclaimed.tables_dropped <= 2 * CLEAR_STEP_NOTES
+        engine.core.run(plan)
+    assert engine.core.sweep.reclaimed.rows_removed == 10
+    assert engine.core.sweep.reclaimed.tables_dropped <= 2 * CLEAR_STEP_NOTES
     clean(engine)
-    assert engine.sweep.reclaimed.tables_dropped == dropped
-    assert engine.catalog.leftovers() == []
+    assert engine.core.sweep.reclaimed.tables_dropped == dropped
+    assert engine.core.catalog.leftovers() == []
     assert check_store(store) == []
 
 
-def test_a_step_is_bounded_by_bytes_too(engine: Engine, clock: FakeClock) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
+def test_a_step_is_bounded_by_bytes_too(engine: TablestoreEngine, clock: FakeClock) -> None:
+    engine.core.run(
+        engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000))
+    )
     for number in range(10):
-        engine.run(engine.rows.write_row("i", put("t", {"k": number}, {"x": b"x" * 60_000})))
-    engine.run(
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": number}, {"x": b"x" * 60_000})))
+    engine.core.run(
         engine.rows.write_row("i", put("t", {"k": 10}, {f"c{n}": b"x" * 999 for n in range(900)}))
     )
     clock.advance(SWEEP_PAUSE_SECONDS)
     steps = []
-    while (plan := engine.housekeeping()) is not None:
-        before = engine.sweep.reclaimed.records_examined
-        engine.run(plan)
-        steps.append(engine.sweep.reclaimed.records_examined - before)
-    assert engine.sweep.reclaimed.records_examined == 11  # no segment of the wide row
+    while (plan := engine.core.housekeeping()) is not None:
+        before = engine.core.sweep.reclaimed.records_examined
+        engine.core.run(plan)
+        steps.append(engine.core.sweep.reclaimed.records_examined - before)
+    assert engine.core.sweep.reclaimed.records_examined == 11  # no segment of the wide row
     assert len(steps) == 1 + 10 * 60_000 // SWEEP_STEP_BYTES + 1
 
 
 def test_a_table_is_not_read_again_because_an_engine_begins(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=100_000)))
+    engine.core.run(
+        engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=100_000))
+    )
     fill(engine, 10)
     clock.advance(100_000)
     clean(engine)
-    assert engine.sweep.reclaimed.records_examined == 10
-    again = Engine(store, clock, FakeEntropy())
+    assert engine.core.sweep.reclaimed.records_examined == 10
+    again = open_tablestore(store, clock, FakeEntropy())
     assert clean(again) == 0
     wait = 100_000 - 86_400 - WRITE_SECONDS_MAX  # until a cell written since could expire
     clock.advance(wait - 1)
@@ -113,30 +124,34 @@ def test_a_table_is_not_read_again_because_an_engine_begins(
     clock.advance(1)
     fill(again, 3)
     clean(again)
-    assert again.sweep.reclaimed.records_examined == 3
+    assert again.core.sweep.reclaimed.records_examined == 3
 
 
-def test_tables_take_turns(engine: Engine, clock: FakeClock) -> None:
+def test_tables_take_turns(engine: TablestoreEngine, clock: FakeClock) -> None:
     for name in "tu":
-        engine.run(engine.create_table("i", create(name, {"k": KeyType.INTEGER}, time_to_live=9)))
+        engine.core.run(
+            engine.create_table("i", create(name, {"k": KeyType.INTEGER}, time_to_live=9))
+        )
     fill(engine, 1200)
-    engine.run(engine.rows.write_row("i", put("u", {"k": 1}, {"x": 1})))
+    engine.core.run(engine.rows.write_row("i", put("u", {"k": 1}, {"x": 1})))
     clock.advance(SWEEP_PAUSE_SECONDS)
     for _ in range(2):  # a step of the long pass, and all of the short one
-        plan = engine.housekeeping()
+        plan = engine.core.housekeeping()
         assert plan is not None
-        engine.run(plan)
+        engine.core.run(plan)
     assert not is_there(engine, "u", 1)
-    assert engine.sweep.reclaimed.passes == 1
+    assert engine.core.sweep.reclaimed.passes == 1
 
 
 def test_a_cell_that_could_expire_sooner_makes_a_pass_due(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
     """`max_version_offset` lowered, or a time to live where there was none (semantics §1.6)."""
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
     now_ms = clock.now_us() // 1000
-    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"x": [(now_ms - 80_000_000, 1)]})))
+    engine.core.run(
+        engine.rows.write_row("i", put("t", {"k": 1}, {"x": [(now_ms - 80_000_000, 1)]}))
+    )
     change(engine, max_version_offset=1)
     assert clean(engine) == 0  # nothing of the table can expire
     change(engine, time_to_live=3600)
@@ -147,33 +162,37 @@ def test_a_cell_that_could_expire_sooner_makes_a_pass_due(
     clock.advance(60)
     fill(engine, 5)
     change(engine, max_version_offset=10)
-    passes = engine.sweep.reclaimed.passes
+    passes = engine.core.sweep.reclaimed.passes
     clean(engine)
-    assert engine.sweep.reclaimed.passes == passes + 1
+    assert engine.core.sweep.reclaimed.passes == passes + 1
 
 
 def change(
-    engine: Engine, time_to_live: int | None = None, max_version_offset: int | None = None
+    engine: TablestoreEngine, time_to_live: int | None = None, max_version_offset: int | None = None
 ) -> None:
     options = OptionsChange(time_to_live=time_to_live, max_version_offset=max_version_offset)
-    engine.run(engine.update_table("i", UpdateTable("t", options=options)))
+    engine.core.run(engine.update_table("i", UpdateTable("t", options=options)))
 
 
-def is_there(engine: Engine, table: str, key: int) -> bool:
+def is_there(engine: TablestoreEngine, table: str, key: int) -> bool:
     return bool(engine.rows.get_row("i", get(table, {"k": key})).row)
 
 
-def test_part_of_a_row_expires(engine: Engine, store: Store, clock: FakeClock) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
-    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"old": 1})))
-    engine.run(engine.rows.write_row("i", put("t", {"k": 2}, {f"c{n:04}": n for n in range(900)})))
+def test_part_of_a_row_expires(engine: TablestoreEngine, store: Store, clock: FakeClock) -> None:
+    engine.core.run(
+        engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000))
+    )
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, {"old": 1})))
+    engine.core.run(
+        engine.rows.write_row("i", put("t", {"k": 2}, {f"c{n:04}": n for n in range(900)}))
+    )
     clock.advance(600)
     for key in (1, 2):
-        engine.run(engine.rows.write_row("i", update("t", {"k": key}, put_cells({"new": 2}))))
+        engine.core.run(engine.rows.write_row("i", update("t", {"k": key}, put_cells({"new": 2}))))
     clock.advance(600)
     clean(engine)
-    assert engine.sweep.reclaimed.rows_trimmed == 2
-    assert engine.sweep.reclaimed.cells_removed == 901
+    assert engine.core.sweep.reclaimed.rows_trimmed == 2
+    assert engine.core.sweep.reclaimed.cells_removed == 901
     for key in (1, 2):
         row = decode_row(engine.rows.get_row("i", get("t", {"k": key})).row)
         assert row is not None
@@ -181,54 +200,58 @@ def test_part_of_a_row_expires(engine: Engine, store: Store, clock: FakeClock) -
     assert check_store(store) == []
 
 
-def test_surplus_versions_go_after_the_option_was_lowered(engine: Engine, store: Store) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, max_versions=5)))
+def test_surplus_versions_go_after_the_option_was_lowered(
+    engine: TablestoreEngine, store: Store
+) -> None:
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, max_versions=5)))
     now = 1_468_944_000_000
-    engine.run(
+    engine.core.run(
         engine.rows.write_row("i", put("t", {"k": 1}, {"x": [(now + n, n) for n in range(5)]}))
     )
-    assert engine.housekeeping() is None  # nothing of this table can expire
+    assert engine.core.housekeeping() is None  # nothing of this table can expire
     lower = UpdateTable("t", options=OptionsChange(max_versions=2))
-    engine.run(engine.update_table("i", lower))
-    again = Engine(store, FakeClock(), FakeEntropy())  # a restart does not forget
+    engine.core.run(engine.update_table("i", lower))
+    again = open_tablestore(store, FakeClock(), FakeEntropy())  # a restart does not forget
     clean(again)
-    assert again.sweep.reclaimed.cells_removed == 3
+    assert again.core.sweep.reclaimed.cells_removed == 3
     assert not again.describe_table("i", "t").untrimmed
     raised = UpdateTable("t", options=OptionsChange(max_versions=5))
-    again.run(again.update_table("i", raised))
+    again.core.run(again.update_table("i", raised))
     row = decode_row(again.rows.get_row("i", get("t", {"k": 1})).row)
     assert row is not None
     assert [value for _, value in row[1]["x"]] == [4, 3]
     assert clean(again) == 0
 
 
-def test_rows_without_attributes_stay(engine: Engine, store: Store, clock: FakeClock) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=10)))
-    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {})))
+def test_rows_without_attributes_stay(
+    engine: TablestoreEngine, store: Store, clock: FakeClock
+) -> None:
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=10)))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, {})))
     clock.advance(SWEEP_PAUSE_SECONDS)
     clean(engine)
-    assert engine.sweep.reclaimed.passes == 1
+    assert engine.core.sweep.reclaimed.passes == 1
     assert records(store) == 1
 
 
 @pytest.mark.parametrize("what", ["row changed", "row deleted", "table dropped"])
 def test_a_step_undoes_nothing_that_came_between(
-    engine: Engine, store: Store, clock: FakeClock, what: str
+    engine: TablestoreEngine, store: Store, clock: FakeClock, what: str
 ) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=10)))
-    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"x": 1})))
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=10)))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, {"x": 1})))
     clock.advance(SWEEP_PAUSE_SECONDS)
-    plan = engine.housekeeping()
+    plan = engine.core.housekeeping()
     assert plan is not None
     if what == "row changed":
-        engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"x": 2})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, {"x": 2})))
     elif what == "row deleted":
-        engine.run(engine.rows.write_row("i", delete("t", {"k": 1})))
+        engine.core.run(engine.rows.write_row("i", delete("t", {"k": 1})))
     else:
-        engine.run(engine.delete_table("i", "t"))
-    engine.run(plan)
+        engine.core.run(engine.delete_table("i", "t"))
+    engine.core.run(plan)
     if what == "row changed":
         row = decode_row(engine.rows.get_row("i", get("t", {"k": 1})).row)
         assert row is not None
-    assert engine.sweep.reclaimed.rows_removed == 0
+    assert engine.core.sweep.reclaimed.rows_removed == 0
     assert check_store(store) == []

@@ -7,11 +7,13 @@ time to live in semantics §1.5 and §1.6, expiry of typed rows in model §8.
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, delete, put, put_cells, update
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.stored import row_cells
 from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.plug import TYPED
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS, row_prefix, sequence_key, sweep_key
 from widerow.limits import SWEEP_PAUSE_SECONDS
@@ -33,12 +35,12 @@ LOOK = 10  # seconds between two looks for something to do
 STEPS_MAX = 150
 
 
-def clean(engine: Engine) -> int:
+def clean(engine: TablestoreEngine) -> int:
     """Every step that is due now; how many records were read."""
-    before = engine.sweep.reclaimed.records_examined
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
-    return engine.sweep.reclaimed.records_examined - before
+    before = engine.core.sweep.reclaimed.records_examined
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
+    return engine.core.sweep.reclaimed.records_examined - before
 
 
 class World:
@@ -48,7 +50,7 @@ class World:
         """One table, nothing in it."""
         self.store = store
         self.clock = FakeClock()
-        self.engine = Engine(store, self.clock, FakeEntropy())
+        self.engine = open_tablestore(store, self.clock, FakeEntropy())
         self.time_to_live = time_to_live
         self.offset = offset
         made = create(
@@ -58,7 +60,7 @@ class World:
             max_versions=1000,
             max_version_offset=offset,
         )
-        self.engine.run(self.engine.create_table("i", made))
+        self.engine.core.run(self.engine.create_table("i", made))
         self.written: set[tuple[int, int]] = set()
         self.passes = 0
 
@@ -70,7 +72,7 @@ class World:
         """A cell as old as the window allows, or younger (semantics §1.6)."""
         second = self.now - min(age, self.offset, self.time_to_live)
         cells = put_cells({"c": [(second * 1000, 1)]})
-        self.engine.run(self.engine.rows.write_row("i", update("t", {"k": key}, cells)))
+        self.engine.core.run(self.engine.rows.write_row("i", update("t", {"k": key}, cells)))
         self.written.add((key, second))
 
     def wait(self, seconds: int) -> None:
@@ -102,7 +104,7 @@ class World:
         self.written = alive if time_to_live > self.time_to_live else self.written
         self.time_to_live, self.offset = time_to_live, offset
         options = OptionsChange(time_to_live=time_to_live, max_version_offset=offset)
-        self.engine.run(self.engine.update_table("i", UpdateTable("t", options=options)))
+        self.engine.core.run(self.engine.update_table("i", UpdateTable("t", options=options)))
 
 
 lives = st.sampled_from([1, 300, 3 * HOUR, 30 * HOUR, 200 * HOUR])
@@ -163,23 +165,23 @@ def test_records_read_in_a_day_are_bounded(time_to_live: int, offset: int, rows:
 # --- sequence records ------------------------------------------------------------------------
 
 
-def numbered(engine: Engine) -> None:
+def numbered(engine: TablestoreEngine) -> None:
     columns = (KeyColumn("p", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True))
-    engine.run(engine.create_table("i", create("t", columns, time_to_live=HOUR)))
+    engine.core.run(engine.create_table("i", create("t", columns, time_to_live=HOUR)))
 
 
-def add(engine: Engine, number: int | KeyMarker = KeyMarker.AUTO_INCREMENT) -> None:
-    engine.run(engine.rows.write_row("i", put("t", {"p": "a", "n": number}, {"x": 1})))
+def add(engine: TablestoreEngine, number: int | KeyMarker = KeyMarker.AUTO_INCREMENT) -> None:
+    engine.core.run(engine.rows.write_row("i", put("t", {"p": "a", "n": number}, {"x": 1})))
 
 
-def last(store: Store, engine: Engine) -> int | None:
+def last(store: Store, engine: TablestoreEngine) -> int | None:
     table = engine.tables.find("i", "t")
     record = store.snapshot().get(sequence_key(table.id, "a"))
     return None if record is None else int.from_bytes(record, "big")
 
 
 def test_a_spent_sequence_record_goes_and_values_go_on_growing(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
     """Semantics §4.7: values are unique and increase, also behind a record that is gone."""
     numbered(engine)
@@ -194,7 +196,7 @@ def test_a_spent_sequence_record_goes_and_values_go_on_growing(
     clock.advance(25 * HOUR)
     clean(engine)
     assert last(store, engine) is None
-    assert engine.sweep.reclaimed.sequences_removed == 1
+    assert engine.core.sweep.reclaimed.sequences_removed == 1
     clock.advance(-24 * HOUR)
     add(engine)
     after = last(store, engine)
@@ -203,7 +205,7 @@ def test_a_spent_sequence_record_goes_and_values_go_on_growing(
 
 
 def test_a_sequence_record_stays_while_a_row_is_left_or_its_value_is_ahead(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
     numbered(engine)
     add(engine)
@@ -215,24 +217,24 @@ def test_a_sequence_record_stays_while_a_row_is_left_or_its_value_is_ahead(
     assert last(store, engine) == held  # a row is left
     ahead = clock.now_us() + 1000 * HOUR * 1_000_000
     add(engine, ahead)  # a client chose it, and nobody may get it again
-    engine.run(engine.rows.write_row("i", delete("t", {"p": "a", "n": ahead})))
+    engine.core.run(engine.rows.write_row("i", delete("t", {"p": "a", "n": ahead})))
     clock.advance(48 * HOUR)
     clean(engine)
     assert last(store, engine) == ahead
 
 
 def test_a_sequence_record_is_judged_in_the_transaction(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
     numbered(engine)
     add(engine)
     clock.advance(48 * HOUR)
     held = None
-    while (plan := engine.housekeeping()) is not None:
+    while (plan := engine.core.housekeeping()) is not None:
         if plan.writes and any(len(write.shards) == 2 for write in plan.writes):
             add(engine)  # behind the look, in front of the write
             held = last(store, engine)
-        engine.run(plan)
+        engine.core.run(plan)
     assert held is not None
     assert last(store, engine) == held
 
@@ -240,18 +242,18 @@ def test_a_sequence_record_is_judged_in_the_transaction(
 # --- typed tables ----------------------------------------------------------------------------
 
 
-def hours_table(engine: Engine, time_to_live: int | None) -> TableForm:
+def hours_table(engine: TablestoreEngine, time_to_live: int | None) -> TableForm:
     builder = TableBuilder("t").add_field("k", LONG).primary_key("k")
     if time_to_live is not None:
         builder.ttl(TimeToLive.hours(time_to_live))
-    made = engine.run(engine.typed.create_table(builder.build()))
-    return engine.typed.tables.find_qualified(made.qualified)
+    made = engine.core.run(engine.core.operations(TYPED).create_table(builder.build()))
+    return engine.core.operations(TYPED).tables.find_qualified(made.qualified)
 
 
-def put_typed(engine: Engine, form: TableForm, key: int, hours: int | None) -> None:
+def put_typed(engine: TablestoreEngine, form: TableForm, key: int, hours: int | None) -> None:
     ttl = None if hours is None else TimeToLive.hours(hours)
-    engine.run(
-        engine.typed.write(
+    engine.core.run(
+        engine.core.operations(TYPED).write(
             form, WriteChoice(OperationKind.PUT, {"k": key}, ttl=ttl, update_ttl=True)
         )
     )
@@ -276,7 +278,7 @@ def test_typed_rows_go_in_time_and_those_that_live_stay(
     """Within the pause; within a day or a month where a crash came before a note was kept."""
     with open_store("memory:") as store:
         clock = FakeClock()
-        engine = Engine(store, clock, FakeEntropy())
+        engine = open_tablestore(store, clock, FakeEntropy())
         form = hours_table(engine, default)
         alive: dict[int, int] = {}
         pause = 1 if default is None else max(1, default // 16)
@@ -292,12 +294,12 @@ def test_typed_rows_go_in_time_and_those_that_live_stay(
                     clock.advance(HOUR / 2)
                     clean(engine)
             else:
-                if action == "reopen" and (plan := engine.sweep.flush()) is not None:
-                    engine.run(plan)
+                if action == "reopen" and (plan := engine.core.sweep.flush()) is not None:
+                    engine.core.run(plan)
                 if action == "crash":
                     lost = 24 * 30
-                engine = Engine(store, clock, FakeEntropy(count + 1))
-                form = engine.typed.tables.find_qualified("t")
+                engine = open_tablestore(store, clock, FakeEntropy(count + 1))
+                form = engine.core.operations(TYPED).tables.find_qualified("t")
             now = clock.now_us() // (HOUR * 1_000_000)
             kept = {
                 form.key.decode(key)[0]: typed_table_and_expiry(record)[1]
@@ -314,30 +316,30 @@ def test_typed_rows_go_in_time_and_those_that_live_stay(
 
 
 def test_typed_tables_are_not_read_because_an_engine_begins(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
     form = hours_table(engine, None)
     for key in range(100):
         put_typed(engine, form, key, None)
     assert clean(engine) == 100
-    again = Engine(store, clock, FakeEntropy(1))
+    again = open_tablestore(store, clock, FakeEntropy(1))
     assert clean(again) == 0
-    put_typed(again, again.typed.tables.find_qualified("t"), 1, 5)
+    put_typed(again, again.core.operations(TYPED).tables.find_qualified("t"), 1, 5)
     clock.advance(30)
     assert clean(again) == 0  # the note is written down
-    assert again.housekeeping() is None
-    third = Engine(store, clock, FakeEntropy(2))
+    assert again.core.housekeeping() is None
+    third = open_tablestore(store, clock, FakeEntropy(2))
     clock.advance(4 * HOUR)
     assert clean(third) == 0
     clock.advance(2 * HOUR)
     assert clean(third) == 100
-    assert third.sweep.reclaimed.rows_removed == 1
+    assert third.core.sweep.reclaimed.rows_removed == 1
 
 
-def test_a_dropped_tables_record_goes_with_it(engine: Engine, store: Store) -> None:
+def test_a_dropped_tables_record_goes_with_it(engine: TablestoreEngine, store: Store) -> None:
     form = hours_table(engine, 5)
     clean(engine)
     assert store.snapshot().get(sweep_key(form.table.id)) is not None
-    engine.run(engine.typed.drop_table(form))
+    engine.core.run(engine.core.operations(TYPED).drop_table(form))
     clean(engine)
     assert store.snapshot().get(sweep_key(form.table.id)) is None

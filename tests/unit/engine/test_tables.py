@@ -15,9 +15,10 @@ from tests.support.changes import (
     put_cells,
     update,
 )
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, StoreDamaged
 from widerow.keys.encode import after_prefix
@@ -51,8 +52,8 @@ FULL = CreateTable(
 )
 
 
-def test_describe_says_what_create_asked(engine: Engine, clock: FakeClock) -> None:
-    engine.run(engine.create_table("i", FULL))
+def test_describe_says_what_create_asked(engine: TablestoreEngine, clock: FakeClock) -> None:
+    engine.core.run(engine.create_table("i", FULL))
     table = engine.describe_table("i", "full")
     assert table.key_columns == FULL.key_columns
     assert table.defined_columns == FULL.defined_columns
@@ -71,8 +72,8 @@ def test_describe_says_what_create_asked(engine: Engine, clock: FakeClock) -> No
     assert table.encryption == FULL.encryption
 
 
-def test_records_of_tables_come_back(engine: Engine) -> None:
-    engine.run(engine.create_table("i", FULL))
+def test_records_of_tables_come_back(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("i", FULL))
     table = engine.describe_table("i", "full")
     assert decode_table(encode_table(table)) == table
     plain = replace(table, stream=None, encryption=None, splits=())
@@ -84,21 +85,21 @@ def test_records_of_tables_come_back(engine: Engine) -> None:
         decode_table(encode_table(table)[:-1] + b',"more":1}')
 
 
-def test_tables_survive_a_reopened_engine(engine: Engine, store: Store) -> None:
-    engine.run(engine.create_table("i", FULL))
-    again = Engine(store, FakeClock(), FakeEntropy())
+def test_tables_survive_a_reopened_engine(engine: TablestoreEngine, store: Store) -> None:
+    engine.core.run(engine.create_table("i", FULL))
+    again = open_tablestore(store, FakeClock(), FakeEntropy())
     assert again.describe_table("i", "full") == engine.describe_table("i", "full")
-    again.run(again.create_table("i", create("other", SCHEMA)))
+    again.core.run(again.create_table("i", create("other", SCHEMA)))
     ids = {again.describe_table("i", name).id for name in again.list_tables("i")}
     assert len(ids) == 2
 
 
-def test_existing_and_unknown_names(engine: Engine) -> None:
-    engine.run(engine.create_table("i", create("t", SCHEMA)))
+def test_existing_and_unknown_names(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("i", create("t", SCHEMA)))
     with pytest.raises(Conflict) as exists:
         engine.create_table("i", create("t", SCHEMA))
     assert exists.value.rule is Rule.TABLE_EXISTS
-    engine.run(engine.create_table("other", create("t", SCHEMA)))  # instances do not meet
+    engine.core.run(engine.create_table("other", create("t", SCHEMA)))  # instances do not meet
     assert engine.list_tables("i") == ("t",)
     for call in (engine.describe_table, engine.delete_table):
         with pytest.raises(NotFound):
@@ -108,7 +109,7 @@ def test_existing_and_unknown_names(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("name", ["0", "#", "中文", "T#", "T中文", "3t", "-", "", "a" * 256, "a\n"])
-def test_invalid_table_names_come_before_everything(engine: Engine, name: str) -> None:
+def test_invalid_table_names_come_before_everything(engine: TablestoreEngine, name: str) -> None:
     # semantics §1.4
     for call in (
         lambda: engine.create_table("i", create(name, SCHEMA)),
@@ -124,37 +125,39 @@ def test_invalid_table_names_come_before_everything(engine: Engine, name: str) -
 
 
 @pytest.mark.parametrize("name", ["_0", "_T", "A0", "a" * 255])
-def test_valid_table_names(engine: Engine, name: str) -> None:
-    engine.run(engine.create_table("i", create(name, SCHEMA)))
+def test_valid_table_names(engine: TablestoreEngine, name: str) -> None:
+    engine.core.run(engine.create_table("i", create(name, SCHEMA)))
     assert engine.list_tables("i") == (name,)
 
 
-def test_delete_hides_at_once_and_frees_later(engine: Engine, store: Store) -> None:
-    engine.run(engine.create_table("i", create("t", SCHEMA)))
-    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
+def test_delete_hides_at_once_and_frees_later(engine: TablestoreEngine, store: Store) -> None:
+    engine.core.run(engine.create_table("i", create("t", SCHEMA)))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
     late = engine.rows.write_row("i", put("t", {"k": "a", "n": 2}, {"x": 1}))
-    engine.run(engine.delete_table("i", "t"))
+    engine.core.run(engine.delete_table("i", "t"))
     with pytest.raises(NotFound):
-        engine.run(late)  # planned before the drop, run after it
-    engine.run(engine.create_table("i", create("t", SCHEMA)))
+        engine.core.run(late)  # planned before the drop, run after it
+    engine.core.run(engine.create_table("i", create("t", SCHEMA)))
     assert decode_row(engine.rows.get_row("i", get("t", {"k": "a", "n": 1})).row) is None
     assert check_store(store) == []
-    cleaning = engine.housekeeping()
+    cleaning = engine.core.housekeeping()
     assert cleaning is not None
-    engine.run(cleaning)
-    assert engine.housekeeping() is None
+    engine.core.run(cleaning)
+    assert engine.core.housekeeping() is None
     assert list(store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_SEQUENCES))) == []
 
 
-def test_an_interrupted_drop_is_finished_by_the_next_engine(engine: Engine, store: Store) -> None:
-    engine.run(engine.create_table("i", create("t", SCHEMA)))
-    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
-    engine.run(engine.delete_table("i", "t"))
-    again = Engine(store, FakeClock(), FakeEntropy())
+def test_an_interrupted_drop_is_finished_by_the_next_engine(
+    engine: TablestoreEngine, store: Store
+) -> None:
+    engine.core.run(engine.create_table("i", create("t", SCHEMA)))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
+    engine.core.run(engine.delete_table("i", "t"))
+    again = open_tablestore(store, FakeClock(), FakeEntropy())
     assert again.list_tables("i") == ()
-    cleaning = again.housekeeping()
+    cleaning = again.core.housekeeping()
     assert cleaning is not None
-    again.run(cleaning)
+    again.core.run(cleaning)
     assert list(store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS))) == []
 
 
@@ -215,7 +218,7 @@ BAD_DEFINITIONS: list[tuple[CreateTable, Rule]] = [
 
 
 @pytest.mark.parametrize(("request_", "rule"), BAD_DEFINITIONS)
-def test_bad_definitions(engine: Engine, request_: CreateTable, rule: Rule) -> None:
+def test_bad_definitions(engine: TablestoreEngine, request_: CreateTable, rule: Rule) -> None:
     # semantics §2.1, §4.7
     with pytest.raises(InvalidRequest) as refused:
         engine.create_table("i", request_)
@@ -223,7 +226,7 @@ def test_bad_definitions(engine: Engine, request_: CreateTable, rule: Rule) -> N
     assert engine.list_tables("i") == ()
 
 
-def test_bad_pre_splits(engine: Engine) -> None:
+def test_bad_pre_splits(engine: TablestoreEngine) -> None:
     # semantics §2.1
     low, high = KeyMarker.INF_MIN, KeyMarker.INF_MAX
     text = replace(FULL, key_columns=(KeyColumn("k", KeyType.STRING),))
@@ -243,22 +246,22 @@ def test_bad_pre_splits(engine: Engine) -> None:
         assert refused.value.rule is rule
 
 
-def test_table_quota(engine: Engine) -> None:
+def test_table_quota(engine: TablestoreEngine) -> None:
     # semantics §17: 64 tables in an instance
     for n in range(64):
-        engine.run(engine.create_table("i", create(f"t{n}", SCHEMA)))
+        engine.core.run(engine.create_table("i", create(f"t{n}", SCHEMA)))
     with pytest.raises(Exhausted) as refused:
         engine.create_table("i", create("t64", SCHEMA))
     assert refused.value.rule is Rule.TABLE_QUOTA
-    engine.run(engine.create_table("other", create("t", SCHEMA)))
+    engine.core.run(engine.create_table("other", create("t", SCHEMA)))
 
 
-def test_update_table(engine: Engine, clock: FakeClock) -> None:
+def test_update_table(engine: TablestoreEngine, clock: FakeClock) -> None:
     # semantics §2.4
-    engine.run(engine.create_table("i", create("t", SCHEMA)))
+    engine.core.run(engine.create_table("i", create("t", SCHEMA)))
 
     def change(**parts: object) -> Table:
-        return engine.run(engine.update_table("i", UpdateTable("t", **parts)))  # type: ignore[arg-type]  # parts by name
+        return engine.core.run(engine.update_table("i", UpdateTable("t", **parts)))  # type: ignore[arg-type]  # parts by name
 
     assert change(options=OptionsChange(3600, 7)).options.max_versions == 7
     assert engine.describe_table("i", "t").options.time_to_live == 3600
@@ -290,23 +293,23 @@ def test_update_table(engine: Engine, clock: FakeClock) -> None:
         (UpdateTable("t", throughput=ThroughputChange(100_001, 1)), Rule.THROUGHPUT_TOO_LARGE),
     ],
 )
-def test_bad_updates(engine: Engine, request_: UpdateTable, rule: Rule) -> None:
-    engine.run(engine.create_table("i", create("t", SCHEMA)))
+def test_bad_updates(engine: TablestoreEngine, request_: UpdateTable, rule: Rule) -> None:
+    engine.core.run(engine.create_table("i", create("t", SCHEMA)))
     with pytest.raises(InvalidRequest) as refused:
         engine.update_table("i", request_)
     assert refused.value.rule is rule
 
 
-def test_auto_increment_keys(engine: Engine, clock: FakeClock) -> None:
+def test_auto_increment_keys(engine: TablestoreEngine, clock: FakeClock) -> None:
     # semantics §4.7
     columns = [KeyColumn("k", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True)]
-    engine.run(engine.create_table("i", create("t", columns)))
+    engine.core.run(engine.create_table("i", create("t", columns)))
     chosen: dict[str, KeyInput] = {"k": "a", "n": KeyMarker.AUTO_INCREMENT}
     returns = ReturnContent(ReturnType.PRIMARY_KEY)
     numbers: list[int] = []
     for step in (0, 0, -10, 5):
         clock.advance(step)
-        written = engine.run(
+        written = engine.core.run(
             engine.rows.write_row("i", put("t", chosen, {"x": step}, returns=returns))
         )
         row = decode_row(written.row)
@@ -318,8 +321,10 @@ def test_auto_increment_keys(engine: Engine, clock: FakeClock) -> None:
         numbers.append(number)
     assert numbers == sorted(set(numbers))
     far = numbers[-1] + 1000
-    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": far}, {"x": 1})))
-    written = engine.run(engine.rows.write_row("i", put("t", chosen, {"x": 1}, returns=returns)))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": far}, {"x": 1})))
+    written = engine.core.run(
+        engine.rows.write_row("i", put("t", chosen, {"x": 1}, returns=returns))
+    )
     row = decode_row(written.row)
     assert row is not None
     assert row[0]["n"] == far + 1
@@ -329,38 +334,38 @@ def test_auto_increment_keys(engine: Engine, clock: FakeClock) -> None:
     with pytest.raises(InvalidRequest) as refused:
         engine.rows.get_row("i", get("t", chosen))
     assert refused.value.rule is Rule.KEY_AUTO_INCREMENT_READ
-    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 2**63 - 1}, {"x": 1})))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 2**63 - 1}, {"x": 1})))
     with pytest.raises(Exhausted):
-        engine.run(engine.rows.write_row("i", put("t", chosen, {"x": 1})))
+        engine.core.run(engine.rows.write_row("i", put("t", chosen, {"x": 1})))
 
 
-def test_updates_make_no_row_under_a_concrete_auto_increment_key(engine: Engine) -> None:
+def test_updates_make_no_row_under_a_concrete_auto_increment_key(engine: TablestoreEngine) -> None:
     # semantics §4.7: UpdateRow and DeleteRow address existing rows with a concrete value
     columns = [KeyColumn("k", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True)]
-    engine.run(engine.create_table("i", create("t", columns)))
+    engine.core.run(engine.create_table("i", create("t", columns)))
     absent: dict[str, KeyInput] = {"k": "a", "n": 2**62}
     for cells in (put_cells({"x": 1}), (increment("x", 1),), (delete_all("x"),)):
         change = update("t", absent, cells)
         with pytest.raises(Conflict) as refused:
-            engine.run(engine.rows.write_row("i", change))
+            engine.core.run(engine.rows.write_row("i", change))
         assert refused.value.rule is Rule.CONDITION_FAILED
         for atomic in (False, True):
             batch = BatchWrite((TableWrite("t", (change,)),), atomic)
-            ((outcome,),) = engine.run(engine.rows.batch_write_row("i", batch))
+            ((outcome,),) = engine.core.run(engine.rows.batch_write_row("i", batch))
             assert isinstance(outcome.error, Conflict)
     assert engine.rows.get_row("i", get("t", absent)).row == b""
-    engine.run(engine.rows.write_row("i", delete("t", absent)))
+    engine.core.run(engine.rows.write_row("i", delete("t", absent)))
     # the refused numbers were not noted: the next one is far below them
     returns = ReturnContent(ReturnType.PRIMARY_KEY)
     chosen: dict[str, KeyInput] = {"k": "a", "n": KeyMarker.AUTO_INCREMENT}
     made = update("t", chosen, put_cells({"x": 1}), returns=returns)
-    row = decode_row(engine.run(engine.rows.write_row("i", made)).row)
+    row = decode_row(engine.core.run(engine.rows.write_row("i", made)).row)
     assert row is not None
     number = row[0]["n"]
     assert isinstance(number, int)
     assert number < 2**62
     # a row that exists is updated
-    engine.run(
+    engine.core.run(
         engine.rows.write_row("i", update("t", {"k": "a", "n": number}, put_cells({"x": 2})))
     )
     found = decode_row(engine.rows.get_row("i", get("t", {"k": "a", "n": number})).row)
@@ -368,16 +373,16 @@ def test_updates_make_no_row_under_a_concrete_auto_increment_key(engine: Engine)
     assert plain(found) == {"x": 2}
 
 
-def test_defined_columns_come_and_go(engine: Engine, store: Store) -> None:
+def test_defined_columns_come_and_go(engine: TablestoreEngine, store: Store) -> None:
     # semantics §2.6
-    engine.run(engine.create_table("i", FULL))
+    engine.core.run(engine.create_table("i", FULL))
     more = (DefinedColumn("e", ColumnType.BOOLEAN), DefinedColumn("f", ColumnType.BINARY))
-    engine.run(engine.add_defined_columns("i", "full", more))
+    engine.core.run(engine.add_defined_columns("i", "full", more))
     assert engine.describe_table("i", "full").defined_columns == FULL.defined_columns + more
-    engine.run(engine.delete_defined_columns("i", "full", ("d", "f")))
+    engine.core.run(engine.delete_defined_columns("i", "full", ("d", "f")))
     names = [c.name for c in engine.describe_table("i", "full").defined_columns]
     assert names == ["s", "e"]
-    again = Engine(store, FakeClock(), FakeEntropy())
+    again = open_tablestore(store, FakeClock(), FakeEntropy())
     assert [c.name for c in again.describe_table("i", "full").defined_columns] == names
     text = ColumnType.STRING
     for columns, rule in (
@@ -388,10 +393,10 @@ def test_defined_columns_come_and_go(engine: Engine, store: Store) -> None:
         (tuple(DefinedColumn(f"x{n}", text) for n in range(31)), Rule.DEFINED_COLUMN_COUNT),
     ):
         with pytest.raises(InvalidRequest) as refused:
-            engine.run(engine.add_defined_columns("i", "full", columns))
+            engine.core.run(engine.add_defined_columns("i", "full", columns))
         assert refused.value.rule is rule
     with pytest.raises(InvalidRequest) as unknown:
-        engine.run(engine.delete_defined_columns("i", "full", ("nowhere",)))
+        engine.core.run(engine.delete_defined_columns("i", "full", ("nowhere",)))
     assert unknown.value.rule is Rule.DEFINED_COLUMN_UNKNOWN
     with pytest.raises(NotFound):
         engine.add_defined_columns("i", "nowhere", more)
@@ -401,9 +406,9 @@ def test_attribute_columns_are_named_as_the_service_names_them(
     store: Store, clock: FakeClock
 ) -> None:
     # semantics §1.4: what the Java SDK's tests found the service to accept and to reject
-    lenient = Engine(store, clock, FakeEntropy())
-    lenient.run(lenient.create_table("i", create("t", {"k": KeyType.STRING})))
-    strict = Engine(store, clock, FakeEntropy(), strict_column_names=True)
+    lenient = open_tablestore(store, clock, FakeEntropy())
+    lenient.core.run(lenient.create_table("i", create("t", {"k": KeyType.STRING})))
+    strict = open_tablestore(store, clock, FakeEntropy(), strict_column_names=True)
     for name in (
         *("公司", "a b", ".", ":", "'", '"', "$", "&", "*", "(", "/", "\\", "\n", "3-x"),
         *("postal code", "price-2", "Header 1"),
@@ -417,7 +422,7 @@ def test_attribute_columns_are_named_as_the_service_names_them(
             with pytest.raises(InvalidRequest) as refused:
                 ask()
             assert refused.value.rule is Rule.COLUMN_NAME
-        lenient.run(lenient.rows.write_row("i", change))
+        lenient.core.run(lenient.rows.write_row("i", change))
         row = decode_row(lenient.rows.get_row("i", read).row)
         assert row is not None
         assert list(row[1]) == [name]
@@ -428,7 +433,9 @@ def test_attribute_columns_are_named_as_the_service_names_them(
 
 
 @pytest.mark.parametrize("name", ["公司", "a b", "price-2", "3x"])
-def test_declared_columns_are_named_by_the_documented_rule(engine: Engine, name: str) -> None:
+def test_declared_columns_are_named_by_the_documented_rule(
+    engine: TablestoreEngine, name: str
+) -> None:
     # semantics §1.4: for primary key columns the strict rule
     defined = replace(
         create("t", SCHEMA), defined_columns=(DefinedColumn(name, ColumnType.STRING),)
@@ -437,7 +444,7 @@ def test_declared_columns_are_named_by_the_documented_rule(engine: Engine, name:
         with pytest.raises(InvalidRequest) as refused:
             engine.create_table("i", request)
         assert refused.value.rule is Rule.COLUMN_NAME
-    engine.run(engine.create_table("i", create("t", SCHEMA)))
+    engine.core.run(engine.create_table("i", create("t", SCHEMA)))
     with pytest.raises(InvalidRequest) as refused:
         engine.rows.write_row("i", put("t", {"k": "a", name: 1}, {"x": 1}))
     assert refused.value.rule is Rule.COLUMN_NAME

@@ -13,12 +13,13 @@ from typing import Any, Final, NamedTuple
 import pytest
 from tests.support.answers import decode_answer_rows
 from tests.support.changes import create, put, scan_all
+from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 
-from widerow.engine.engine import Engine
 from widerow.engine.partitions.balance import FLUSH_SECONDS
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix, statistics_key
@@ -50,9 +51,9 @@ class Work(NamedTuple):
     silent.
     """
 
-    make: Callable[[Engine], None]
+    make: Callable[[TablestoreEngine], None]
     due_seconds: int
-    is_done: Callable[[Engine], bool]
+    is_done: Callable[[TablestoreEngine], bool]
     within_seconds: float = 15
 
 
@@ -63,27 +64,30 @@ class Servers:
         self.clock, space = FakeClock(), StrictSpace()
         thresholds = Thresholds(split_bytes=ROWS * len(LARGE) // 3, cold_seconds=1e9)
         self.engines = [
-            Engine(
+            open_tablestore(
                 StrictStore(space, FakeEntropy(n)),
                 self.clock,
                 FakeEntropy(n + 5),
                 thresholds=thresholds,
+                delivery_refusal=None,
             )
             for n in range(2)
         ]
         for engine in self.engines:
-            engine.run(engine.nodes.beat() or nothing())
-            engine.nodes.look()
+            engine.core.run(engine.core.nodes.beat() or nothing())
+            engine.core.nodes.look()
 
-    def live(self, seconds: float, engine: Engine, *, works: bool) -> Iterator[float]:
+    def live(self, seconds: float, engine: TablestoreEngine, *, works: bool) -> Iterator[float]:
         """A server tells of itself, holds its lease, and works if it is to; seconds so far."""
         for turn in range(round(seconds / NODE_LOOK_SECONDS)):
-            engine.partitions.absorb()
-            engine.run(engine.nodes.beat() or nothing())
-            engine.nodes.look()
+            engine.core.partitions.absorb()
+            engine.core.run(engine.core.nodes.beat() or nothing())
+            engine.core.nodes.look()
             for _ in range(200 if works else 1):
-                plan = (engine.housekeeping() or engine.partitions.step()) if works else None
-                engine.run(plan or engine.lease.plan() or nothing())
+                plan = (
+                    (engine.core.housekeeping() or engine.core.partitions.step()) if works else None
+                )
+                engine.core.run(plan or engine.core.lease.plan() or nothing())
                 if plan is None:
                     break
             yield turn * NODE_LOOK_SECONDS
@@ -94,53 +98,55 @@ def nothing() -> Plan[None]:
     return Plan((), lambda _: None)
 
 
-def make_table(engine: Engine, name: str = "t", time_to_live: int = -1, **more: object) -> None:
+def make_table(
+    engine: TablestoreEngine, name: str = "t", time_to_live: int = -1, **more: object
+) -> None:
     asked = create(
         name, {"k": KeyType.INTEGER}, time_to_live=time_to_live, allow_update=time_to_live < 0
     )
-    engine.run(engine.create_table("i", replace(asked, **more)))  # type: ignore[arg-type]  # what a test hands on
+    engine.core.run(engine.create_table("i", replace(asked, **more)))  # type: ignore[arg-type]  # what a test hands on
     for key in range(ROWS):
         change = put(name, {"k": key}, {"s": "x", "large": LARGE})
-        engine.run(engine.rows.write_row("i", change))
+        engine.core.run(engine.rows.write_row("i", change))
 
 
-def drop_table(engine: Engine) -> None:
+def drop_table(engine: TablestoreEngine) -> None:
     make_table(engine)
-    engine.run(engine.delete_table("i", "t"))
+    engine.core.run(engine.delete_table("i", "t"))
 
 
-def let_rows_expire(engine: Engine) -> None:
+def let_rows_expire(engine: TablestoreEngine) -> None:
     make_table(engine, time_to_live=DAY)
 
 
-def add_index(engine: Engine) -> None:
+def add_index(engine: TablestoreEngine) -> None:
     make_table(engine, defined_columns=(DefinedColumn("s", ColumnType.STRING),))
     index = IndexDefinition("by_s", ("s",))
-    engine.run(engine.indexes.create("i", CreateIndex("t", index, include_base_data=True)))
+    engine.core.run(engine.indexes.create("i", CreateIndex("t", index, include_base_data=True)))
 
 
-def write_stream(engine: Engine) -> None:
+def write_stream(engine: TablestoreEngine) -> None:
     make_table(engine, stream=StreamChange(enable=True))
 
 
 # --- what tells that it is done ------------------------------------------------------------------
 
 
-def has_no_rows(engine: Engine) -> bool:
+def has_no_rows(engine: TablestoreEngine) -> bool:
     start = row_prefix(1)
-    return not list(engine.store.snapshot().scan(start, after_prefix(start)))
+    return not list(engine.core.store.snapshot().scan(start, after_prefix(start)))
 
 
-def has_statistics(engine: Engine) -> bool:
-    return engine.store.snapshot().get(statistics_key(1)) is not None
+def has_statistics(engine: TablestoreEngine) -> bool:
+    return engine.core.store.snapshot().get(statistics_key(1)) is not None
 
 
-def is_split(engine: Engine) -> bool:
-    engine.catalog.renew()
+def is_split(engine: TablestoreEngine) -> bool:
+    engine.core.catalog.renew()
     return bool(engine.describe_table("i", "t").splits)
 
 
-def has_entries(engine: Engine) -> bool:
+def has_entries(engine: TablestoreEngine) -> bool:
     low, high = ({"s": end, "k": end} for end in (KeyMarker.INF_MIN, KeyMarker.INF_MAX))
     try:
         page = engine.rows.get_range("i", scan_all("by_s", low, high))
@@ -149,7 +155,7 @@ def has_entries(engine: Engine) -> bool:
     return len(decode_answer_rows(page.rows)) == ROWS
 
 
-def has_records(engine: Engine) -> bool:
+def has_records(engine: TablestoreEngine) -> bool:
     table = engine.describe_table("i", "t")
     found = 0
     for shard in engine.streams.shards(table):
@@ -177,12 +183,12 @@ def test_what_a_holder_leaves_is_done_within_seconds_of_its_death(work: Work) ->
     dying, other = servers.engines
     for _ in servers.live(1, dying, works=False):
         pass
-    assert dying.lease.held()
+    assert dying.core.lease.held()
     work.make(dying)
     servers.clock.advance(work.due_seconds)
     for _ in servers.live(2, dying, works=False):
         pass  # it lives, and dies before it does what is due
-    other.nodes.look()
+    other.core.nodes.look()
     done_at = None
     for seconds in servers.live(SILENT_SECONDS + work.within_seconds, other, works=True):
         if work.is_done(other):
@@ -190,7 +196,7 @@ def test_what_a_holder_leaves_is_done_within_seconds_of_its_death(work: Work) ->
             break
     assert done_at is not None
     assert done_at >= SILENT_SECONDS - 2, "the holder lived, as far as was known"
-    assert other.lease.held()
+    assert other.core.lease.held()
 
 
 # --- delivery: what a holder left half done is in the files once ---------------------------------
@@ -210,8 +216,7 @@ class Couriers:
         self.dies_before_checkpoint = False
         self.workers = [self._worker(engine) for engine in servers.engines]
 
-    def _worker(self, engine: Engine) -> DeliveryWorker:
-        engine.delivery_refusal = None
+    def _worker(self, engine: TablestoreEngine) -> DeliveryWorker:
         parts = DeliveryParts(
             engine.deliveries,
             lambda plan: self._commit(engine, plan),
@@ -220,12 +225,12 @@ class Couriers:
             nullcontext(),
             FILE_SECONDS * 1_000_000_000,
         )
-        return DeliveryWorker(engine, parts)
+        return DeliveryWorker(engine.core, parts)
 
-    def _commit(self, engine: Engine, plan: Plan[Any]) -> Any:  # noqa: ANN401  # what the plan answers
+    def _commit(self, engine: TablestoreEngine, plan: Plan[Any]) -> Any:  # noqa: ANN401  # what the plan answers
         if self.dies_before_checkpoint and engine is self.servers.engines[0] and self.files():
             raise Died
-        return engine.run(plan)
+        return engine.core.run(plan)
 
     def work(self, number: int, seconds: float) -> None:
         """A server lives for so long, and delivers."""
@@ -256,7 +261,7 @@ def test_what_a_holder_had_to_deliver_is_in_the_files_once(
     make_table(dying)
     config = DeliveryConfig("bucket", (DeliveryColumn("k", "", ParquetType.INT64),), "out")
     task = CreateDelivery("t", "task", DeliveryType.BASE_INC, config)
-    dying.run(dying.deliveries.create("i", task))
+    dying.core.run(dying.deliveries.create("i", task))
     last = put("t", {"k": ROWS}, {"s": "x"})
     if written:
         couriers.dies_before_checkpoint = True
@@ -265,19 +270,19 @@ def test_what_a_holder_had_to_deliver_is_in_the_files_once(
         assert couriers.files()
     else:
         couriers.work(0, 2 * FILE_SECONDS)
-        dying.run(dying.rows.write_row("i", last))
+        dying.core.run(dying.rows.write_row("i", last))
         couriers.work(0, FILE_SECONDS / 2)
         assert couriers.keys() == list(range(ROWS)), "the last one waits for company"
-    other.nodes.look()
+    other.core.nodes.look()
     couriers.work(1, SILENT_SECONDS / 2)
-    assert not other.lease.held(), "the holder lived, as far as was known"
+    assert not other.core.lease.held(), "the holder lived, as far as was known"
     couriers.work(1, SILENT_SECONDS + 4 * FILE_SECONDS)
     if written:
         assert couriers.keys() == list(range(ROWS)), "the file was written over"
-        other.run(other.rows.write_row("i", last))
+        other.core.run(other.rows.write_row("i", last))
         couriers.work(1, 2 * FILE_SECONDS)
     assert couriers.keys() == list(range(ROWS + 1))
     couriers.dies_before_checkpoint = False
     couriers.work(0, 2 * FILE_SECONDS)  # it was only paused
     assert couriers.keys() == list(range(ROWS + 1))
-    assert other.lease.held()
+    assert other.core.lease.held()

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.changes import create
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.observer import RowEvent
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.typed.engine import AskedOperation, MultiRow, TypedEngine
 from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.model import TYPED_MODEL
+from widerow.engine.typed.plug import TYPED
 from widerow.engine.typed.stored import StoredRow
 from widerow.keys.layout import (
     index_prefix,
@@ -37,16 +40,18 @@ if TYPE_CHECKING:
 PUT = OperationKind.PUT
 
 
-def users(engine: Engine) -> TableForm:
+def users(engine: TablestoreEngine) -> TableForm:
     builder = TableBuilder("users").add_field("g", STRING).add_field("id", INTEGER)
     builder.add_field("name", STRING).add_field("e", enum_of("ab"))
-    plan = engine.typed.create_table(builder.primary_key("g", "id").shard_key("g").build())
-    return engine.typed.tables.find_qualified(engine.run(plan).qualified)
+    plan = engine.core.operations(TYPED).create_table(
+        builder.primary_key("g", "id").shard_key("g").build()
+    )
+    return engine.core.operations(TYPED).tables.find_qualified(engine.core.run(plan).qualified)
 
 
-def put(engine: Engine, form: TableForm, number: int) -> bytes:
+def put(engine: TablestoreEngine, form: TableForm, number: int) -> bytes:
     row = {"g": "a", "id": number, "name": f"n{number}", "e": "b"}
-    engine.run(engine.typed.write(form, WriteChoice(PUT, row)))
+    engine.core.run(engine.core.operations(TYPED).write(form, WriteChoice(PUT, row)))
     return form.key.encode(["a", number])
 
 
@@ -70,7 +75,7 @@ DAMAGES: list[tuple[str, Damage]] = [
 @pytest.mark.parametrize(("words", "damage"), DAMAGES)
 def test_damage_of_a_row_is_found(words: str, damage: Damage) -> None:
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
         form = users(engine)
         key = put(engine, form, 1)
         put(engine, form, 2)
@@ -85,7 +90,7 @@ def test_damage_of_a_row_is_found(words: str, damage: Damage) -> None:
 
 def test_a_row_under_a_key_that_is_none_is_found() -> None:
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
         form = users(engine)
         key = put(engine, form, 1)
         record = store.snapshot().get(key)
@@ -114,7 +119,7 @@ def test_records_of_no_table_are_found_in_every_space(
     prefix: Callable[[int], bytes], what: str
 ) -> None:
     with open_store("memory:") as store:
-        Engine(store, FakeClock(), FakeEntropy())
+        open_tablestore(store, FakeClock(), FakeEntropy())
         for number in (77, 78):
             plant(store, prefix(number) + b"x", b"x")
         found = check_store(store)
@@ -129,10 +134,10 @@ def plant(store: Store, key: bytes, record: bytes) -> None:
 def test_damaged_sequences_and_records_of_passes_are_found() -> None:
     """docs/formats/keys.md, "Spaces"; docs/formats/statistics.md, "Passes"."""
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
         form = users(engine)
         key_columns = {"p": KeyType.STRING}
-        engine.run(engine.create_table("i", create("t", key_columns)))
+        engine.core.run(engine.create_table("i", create("t", key_columns)))
         table = engine.tables.find("i", "t")
         planted = {
             sequence_key(table.id, "a"): b"\x00" * 8,
@@ -152,7 +157,7 @@ def test_damaged_sequences_and_records_of_passes_are_found() -> None:
 
 def test_a_walk_reads_every_record_once() -> None:
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
         form = users(engine)
         for number in range(2500):
             put(engine, form, number)
@@ -201,43 +206,44 @@ class Recorder:
 
 
 @pytest.fixture
-def observed(engine: Engine, store: Store, clock: FakeClock) -> tuple[TypedEngine, Recorder]:
+def observed(
+    engine: TablestoreEngine,
+) -> tuple[TypedEngine, Recorder]:
     """A typed engine with an observer beside the plain one; its tables have no index yet."""
     recorder = Recorder()
-    made = TypedEngine(store, engine.catalog, clock, FakeEntropy(1), observers=(recorder,))
-    return made, recorder
+    return TypedEngine(engine.core, (recorder,)), recorder
 
 
 def test_an_observer_hears_of_every_change_in_its_transaction(
-    engine: Engine, observed: tuple[TypedEngine, Recorder]
+    engine: TablestoreEngine, observed: tuple[TypedEngine, Recorder]
 ) -> None:
     typed, recorder = observed
     form = made(engine, typed)
     row = {"g": "a", "id": 1, "name": "x"}
-    engine.run(typed.write(form, WriteChoice(PUT, row)))
+    engine.core.run(typed.write(form, WriteChoice(PUT, row)))
     assert recorder.heard == []  # no index, nothing to hear
-    engine.run(typed.change_table(form, with_index))
+    engine.core.run(typed.change_table(form, with_index))
     form = typed.tables.current(form)
-    engine.run(typed.write(form, WriteChoice(PUT, {**row, "name": "y"})))
-    engine.run(
+    engine.core.run(typed.write(form, WriteChoice(PUT, {**row, "name": "y"})))
+    engine.core.run(
         typed.execute([AskedOperation(form, WriteChoice(PUT, {**row, "id": 2, "name": "z"}))])
     )
-    engine.run(typed.multi_delete(form, MultiRow({"g": "a"})))
+    engine.core.run(typed.multi_delete(form, MultiRow({"g": "a"})))
     assert recorder.heard == [("x", "y"), (None, "z"), ("y", None), ("z", None)]
     recorder.refuse = ValueError("no")
     with pytest.raises(ValueError, match="no"):
-        engine.run(typed.write(form, WriteChoice(PUT, row)))
+        engine.core.run(typed.write(form, WriteChoice(PUT, row)))
     assert typed.get(form, {"g": "a", "id": 1}) is None
 
 
 @pytest.mark.parametrize("kind", ["one row", "a sequence", "many rows"])
 def test_what_was_planned_before_an_index_came_is_planned_again(
-    engine: Engine, observed: tuple[TypedEngine, Recorder], kind: str
+    engine: TablestoreEngine, observed: tuple[TypedEngine, Recorder], kind: str
 ) -> None:
     """The index decides which shards the write touches, and must hear of the row."""
     typed, recorder = observed
     form = made(engine, typed)
-    engine.run(typed.write(form, WriteChoice(PUT, {"g": "a", "id": 1, "name": "x"})))
+    engine.core.run(typed.write(form, WriteChoice(PUT, {"g": "a", "id": 1, "name": "x"})))
     choice = WriteChoice(PUT, {"g": "a", "id": 1, "name": "y"})
     plans: dict[str, Callable[[], Plan[Any]]] = {
         "one row": lambda: typed.write(form, choice),
@@ -245,24 +251,21 @@ def test_what_was_planned_before_an_index_came_is_planned_again(
         "many rows": lambda: typed.multi_delete(form, MultiRow({"g": "a"})),
     }
     plan = plans[kind]()
-    engine.run(typed.change_table(form, with_index))
-    engine.run(plan)
+    engine.core.run(typed.change_table(form, with_index))
+    engine.core.run(plan)
     assert recorder.heard == [("x", None if kind == "many rows" else "y")]
 
 
-def test_load_is_counted_by_shard(engine: Engine, store: Store, clock: FakeClock) -> None:
+def test_load_is_counted_by_shard(
+    engine: TablestoreEngine, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     counted: list[tuple[object, ...]] = []
-    typed = TypedEngine(
-        store,
-        engine.catalog,
-        clock,
-        FakeEntropy(1),
-        note_load=lambda *load: counted.append(load),
-    )
+    monkeypatch.setattr(engine.core.partitions, "note_load", lambda *load: counted.append(load))
+    typed = TypedEngine(engine.core, ())
     form = made(engine, typed)
     number = form.table.id
     row = {"g": "a", "id": 1, "name": "x" * 5000}
-    engine.run(typed.write(form, WriteChoice(PUT, row)))
+    engine.core.run(typed.write(form, WriteChoice(PUT, row)))
     size = sum(len(key) + len(value) for key, value in store.snapshot().scan(*form.key.range()))
     typed.get(form, row := {"g": "a", "id": 1})
     typed.get(form, {**row, "id": 2})
@@ -275,10 +278,10 @@ def test_load_is_counted_by_shard(engine: Engine, store: Store, clock: FakeClock
     ]
 
 
-def made(engine: Engine, typed: TypedEngine) -> TableForm:
+def made(engine: TablestoreEngine, typed: TypedEngine) -> TableForm:
     builder = TableBuilder("users").add_field("g", STRING).add_field("id", INTEGER)
     table = builder.add_field("name", STRING).primary_key("g", "id").shard_key("g").build()
-    return typed.tables.find_qualified(engine.run(typed.create_table(table)).qualified)
+    return typed.tables.find_qualified(engine.core.run(typed.create_table(table)).qualified)
 
 
 def with_index(table: TypedTable) -> TypedTable:
@@ -287,15 +290,14 @@ def with_index(table: TypedTable) -> TypedTable:
 
 def test_typed_tables_are_loaded_when_there_are_any(store: Store, clock: FakeClock) -> None:
     """A server of the other dialect loads nothing of them, and yet gives their space back."""
-    plain = Engine(store, clock, FakeEntropy())
-    while plain.housekeeping() is not None:
+    plain = open_tablestore(store, clock, FakeEntropy())
+    while plain.core.housekeeping() is not None:
         pass
-    assert not plain._typed.is_made()
-    other = Engine(store, clock, FakeEntropy(1))
-    other.run(other.typed.drop_table(users(other)))
-    assert len(other.typed.tables.leftovers()) == 1
-    server = Engine(store, clock, FakeEntropy(2))
-    while (plan := server.housekeeping()) is not None:
-        server.run(plan)
-    assert server._typed.is_made()
-    assert server.typed.tables.leftovers() == []
+    assert TYPED_MODEL.space not in plain.core._open
+    other = open_tablestore(store, clock, FakeEntropy(1))
+    other.core.run(other.core.operations(TYPED).drop_table(users(other)))
+    assert len(other.core.operations(TYPED).tables.leftovers()) == 1
+    server = open_tablestore(store, clock, FakeEntropy(2))
+    while (plan := server.core.housekeeping()) is not None:
+        server.core.run(plan)
+    assert server.core.operations(TYPED).tables.leftovers() == []

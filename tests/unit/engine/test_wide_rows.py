@@ -18,9 +18,10 @@ from tests.support.changes import (
     scan_all,
     update,
 )
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.reads import read_row
 from widerow.engine.tablestore.schema import row_key
 from widerow.engine.tablestore.select import ReadRule
@@ -45,15 +46,15 @@ KEY = {"k": "wide"}
 
 
 @pytest.fixture(autouse=True)
-def _table(engine: Engine) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING}, max_versions=2)))
+def _table(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.STRING}, max_versions=2)))
 
 
-def write(engine: Engine, change: RowChange) -> None:
-    engine.run(engine.rows.write_row("i", change))
+def write(engine: TablestoreEngine, change: RowChange) -> None:
+    engine.core.run(engine.rows.write_row("i", change))
 
 
-def columns(engine: Engine) -> dict[str, object] | None:
+def columns(engine: TablestoreEngine) -> dict[str, object] | None:
     found = plain(decode_row(engine.rows.get_row("i", get("t", KEY)).row))
     return None if found is None else dict(found)
 
@@ -62,7 +63,7 @@ def records(store: Store) -> list[bytes]:
     return [record for _, record in store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS))]
 
 
-def test_a_row_is_cut_above_the_bound_and_not_below(engine: Engine, store: Store) -> None:
+def test_a_row_is_cut_above_the_bound_and_not_below(engine: TablestoreEngine, store: Store) -> None:
     write(engine, put("t", KEY, {f"c{n:04}": n for n in range(WHOLE_ROW_CELLS_MAX)}))
     assert [record[0] for record in records(store)] == [RecordKind.ROW]
     write(engine, update("t", KEY, put_cells({"one_more": 1})))
@@ -73,13 +74,15 @@ def test_a_row_is_cut_above_the_bound_and_not_below(engine: Engine, store: Store
     assert check_store(store) == []
 
 
-def test_a_large_value_makes_a_row_wide(engine: Engine, store: Store) -> None:
+def test_a_large_value_makes_a_row_wide(engine: TablestoreEngine, store: Store) -> None:
     write(engine, put("t", KEY, {"a": "x" * WHOLE_ROW_BYTES_MAX, "b": 1}))
     assert [record[0] for record in records(store)] == [RecordKind.WIDE] + [RecordKind.SEGMENT] * 2
     assert columns(engine) == {"a": "x" * WHOLE_ROW_BYTES_MAX, "b": 1}
 
 
-def test_replacing_and_deleting_take_the_segments_along(engine: Engine, store: Store) -> None:
+def test_replacing_and_deleting_take_the_segments_along(
+    engine: TablestoreEngine, store: Store
+) -> None:
     many = {f"c{n:04}": n for n in range(1000)}
     write(engine, put("t", KEY, many))
     write(engine, put("t", KEY, {"a": 1}))
@@ -91,7 +94,7 @@ def test_replacing_and_deleting_take_the_segments_along(engine: Engine, store: S
 
 
 def test_one_column_of_a_wide_row_touches_one_segment(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
     for start in range(0, 10_000, 1000):
         cells = put_cells({f"c{n:05}": n for n in range(start, start + 1000)})
@@ -131,7 +134,7 @@ class CountingReader:
             yield key, value
 
 
-def test_reading_one_column_touches_one_segment(engine: Engine, store: Store) -> None:
+def test_reading_one_column_touches_one_segment(engine: TablestoreEngine, store: Store) -> None:
     # issue "Complete row semantics", item 6
     for start in range(0, 5000, 1000):
         write(
@@ -159,7 +162,7 @@ def test_reading_one_column_touches_one_segment(engine: Engine, store: Store) ->
     ids=["all", "from", "between", "paginated"],
 )
 def test_a_page_touches_the_segments_it_shows(
-    engine: Engine, store: Store, selection: Selection
+    engine: TablestoreEngine, store: Store, selection: Selection
 ) -> None:
     # semantics §5.4; issue "Complete row semantics", item 5: memory is a page and a segment
     for start in range(0, 5000, 1000):
@@ -188,7 +191,9 @@ def test_a_page_touches_the_segments_it_shows(
     assert len(records(store)) > 50
 
 
-def test_a_wide_row_that_loses_every_column_still_exists(engine: Engine, store: Store) -> None:
+def test_a_wide_row_that_loses_every_column_still_exists(
+    engine: TablestoreEngine, store: Store
+) -> None:
     names = [f"c{n:04}" for n in range(1000)]
     write(engine, put("t", KEY, dict.fromkeys(names, 1)))
     write(engine, update("t", KEY, [delete_all(name) for name in names]))
@@ -196,7 +201,7 @@ def test_a_wide_row_that_loses_every_column_still_exists(engine: Engine, store: 
     assert len(records(store)) == 1
 
 
-def test_ranges_pass_wide_rows_in_both_directions(engine: Engine) -> None:
+def test_ranges_pass_wide_rows_in_both_directions(engine: TablestoreEngine) -> None:
     for key in ("a", "m", "z"):
         size = 700 if key == "m" else 1
         write(engine, put("t", {"k": key}, {f"c{n:04}": n for n in range(size)}))
@@ -225,8 +230,8 @@ def test_ranges_pass_wide_rows_in_both_directions(engine: Engine) -> None:
 def test_wide_rows_agree_with_a_dictionary(steps: list[tuple[bool, int, int, int]]) -> None:
     expected: dict[str, int] = {}
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
-        engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
+        engine.core.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
         for deleting, first, stride, count in steps:
             names = [f"c{(first + n * stride) % 1500:04}" for n in range(count)]
             if deleting:
@@ -240,7 +245,7 @@ def test_wide_rows_agree_with_a_dictionary(steps: list[tuple[bool, int, int, int
             assert check_store(store) == []
 
 
-def _pages(engine: Engine, selection: Selection) -> list[RowRead]:
+def _pages(engine: TablestoreEngine, selection: Selection) -> list[RowRead]:
     """Every page of the wide row, following `resume` as a client follows tokens."""
     request = get("t", KEY, selection)
     found = []
@@ -256,7 +261,7 @@ def _names(pages: list[RowRead]) -> list[str]:
     return [name for page in pages for name in (decode_row(page.row) or ({}, {}))[1]]
 
 
-def test_a_very_wide_row_is_read_in_pages(engine: Engine) -> None:
+def test_a_very_wide_row_is_read_in_pages(engine: TablestoreEngine) -> None:
     # semantics §5.4: whole columns, in order, each exactly once; up to the bound in one answer
     for n in range(18):
         write(engine, update("t", KEY, put_cells({f"c{n:02}": "v" * 2_000_000})))
@@ -276,7 +281,7 @@ def test_a_very_wide_row_is_read_in_pages(engine: Engine) -> None:
         assert _names(_pages(engine, selection)) == expected
 
 
-def test_a_batch_of_very_wide_rows_is_bounded(engine: Engine) -> None:
+def test_a_batch_of_very_wide_rows_is_bounded(engine: TablestoreEngine) -> None:
     for n in range(8):
         write(engine, update("t", KEY, put_cells({f"c{n:02}": "v" * 2_000_000})))
     keys = (primary_key(KEY),) * 4
@@ -290,7 +295,7 @@ def test_a_batch_of_very_wide_rows_is_bounded(engine: Engine) -> None:
     assert error.rule is Rule.BATCH_GET_SIZE
 
 
-def test_a_range_goes_on_inside_a_very_wide_row(engine: Engine) -> None:
+def test_a_range_goes_on_inside_a_very_wide_row(engine: TablestoreEngine) -> None:
     for key, count in (("a", 1), ("m", 10), ("z", 1)):
         for n in range(count):
             write(engine, update("t", {"k": key}, put_cells({f"c{n}": "v" * 2_000_000})))
@@ -311,8 +316,8 @@ def test_a_range_goes_on_inside_a_very_wide_row(engine: Engine) -> None:
     assert pages == 4
 
 
-def test_expired_wide_rows_are_gone(engine: Engine, clock: FakeClock) -> None:
-    engine.run(
+def test_expired_wide_rows_are_gone(engine: TablestoreEngine, clock: FakeClock) -> None:
+    engine.core.run(
         engine.create_table("i", create("brief", {"k": KeyType.STRING}, time_to_live=10)),
     )
     many = {f"c{n:04}": n for n in range(1000)}
@@ -330,9 +335,11 @@ def test_expired_wide_rows_are_gone(engine: Engine, clock: FakeClock) -> None:
     assert plain(decode_row(engine.rows.get_row("i", get("brief", KEY)).row)) == {"x": 1}
 
 
-def test_versions_of_one_column_are_bounded_in_bytes(engine: Engine, clock: FakeClock) -> None:
+def test_versions_of_one_column_are_bounded_in_bytes(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     # ours: limits.COLUMN_BYTES_MAX; the refused write changes nothing
-    engine.run(
+    engine.core.run(
         engine.create_table("i", create("deep", {"k": KeyType.STRING}, max_versions=100)),
     )
     for _ in range(16):

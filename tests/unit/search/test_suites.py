@@ -300,7 +300,7 @@ def test_a_scan_of_thirty_rows_by_three() -> None:
     """N: pages of three until there is no token, every row once (search §7)."""
     with open_store("memory:") as store:
         engine = engine_of(store, FakeClock(), FakeEntropy())
-        engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+        engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
         make_index(engine)
         write(engine, *[put("t", {"k": number}, {"n": number}) for number in range(30)])
         session = engine.search.compute_splits("i", ComputeSplits("t", "x"))
@@ -322,7 +322,7 @@ def test_a_key_column_is_a_keyword() -> None:
     with open_store("memory:") as store:
         engine = engine_of(store, FakeClock(), FakeEntropy())
         key = {"k": KeyType.INTEGER, "pic": KeyType.STRING}
-        engine.run(engine.create_table("i", create("t", key)))
+        engine.core.run(engine.create_table("i", create("t", key)))
         make_index(engine, schema=schema)
         write(engine, *[put("t", {"k": n, "pic": f"p{n}"}, {"x": n}) for n in range(3)])
         assert keys(search(engine, TermQuery("pic", "p1"))) == [1]

@@ -17,7 +17,8 @@ from tests.support.http import Sender, Wire
 
 from widerow.auth.keyring import Keyring, Permission
 from widerow.auth.policy import InstancePolicy
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.errors import InvalidRequest, NotPermitted, Rule, Unsupported
 from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
 from widerow.model.tablestore.schema import KeyColumn
@@ -86,7 +87,7 @@ def _refuse(error: Exception, name: str) -> Refusal:
     return Refusal(200, code, b"\x06" + f"{name or '-'}:{code}".encode(), b"x-tiny-refused: 1\r\n")
 
 
-def _create(engine: Engine, instance: str, name: bytes) -> Any:  # noqa: ANN401  # a plan
+def _create(engine: TablestoreEngine, instance: str, name: bytes) -> Any:  # noqa: ANN401  # a plan
     key = (KeyColumn("pk", KeyType.STRING),)
     options = OptionsChange(time_to_live=-1, max_versions=1)
     request = CreateTable(name.decode(), key, (), ThroughputChange(0, 0), options)
@@ -128,6 +129,7 @@ OPERATIONS: Mapping[str, WireOperation] = {
 TINY = Dialect(
     name="Tiny",
     label="tiny/",
+    open=lambda engine: engine.operations(TABLESTORE),
     operations=OPERATIONS,
     own={},
     refused={"Drop": "dropping of tables"},

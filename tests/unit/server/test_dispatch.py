@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from tests.support.engines import open_tablestore
 from tests.support.http import Answer, Sender, assert_refused
 
 from widerow.auth.keyring import AccessKey, Keyring, Permission
@@ -18,8 +19,8 @@ from widerow.commit.places import Caller
 from widerow.commit.waiting import Done
 from widerow.engine.budget import Budget
 from widerow.engine.ends import End
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, WiderowError
 from widerow.limits import (
     BUSY_TURNS,
@@ -116,7 +117,7 @@ class Desk:
         self.committer = Held(store)
         self.metrics = Metrics()
         self.admission = Admission()
-        self.engine = Engine(store, self.clock, SystemEntropy())
+        self.engine = open_tablestore(store, self.clock, SystemEntropy())
         self.identity = AccessRules(Keyring.default(), InstancePolicy())
         self.served: dict[str, WireOperation] = {}
         self.loop = Loop()
@@ -128,8 +129,8 @@ class Desk:
         paths = {f"/{name}".encode(): each for name, each in self.served.items()}
         dialect = replace(TABLESTORE_DIALECT, paths={**TABLESTORE_DIALECT.paths, **paths})
         return Dispatcher(
-            Service(self.engine, self.committer, self.clock, SystemEntropy(), self.metrics),
-            Probes(self.engine, self.committer, self.admission, self.metrics),
+            Service(self.engine.core, self.committer, self.clock, SystemEntropy(), self.metrics),
+            Probes(self.engine.core, self.committer, self.admission, self.metrics),
             self.identity,
             Schedule(rules, loop),
             (dialect,),
@@ -473,7 +474,9 @@ def test_a_read_that_turns_out_to_be_long_is_made_on_a_thread(desk: Desk, *, lon
         asked.append(("call", threading.get_ident() == here))
         return ("t",)
 
-    def call_within(engine: Engine, instance: str, request: object, budget: Budget) -> object:
+    def call_within(
+        engine: TablestoreEngine, instance: str, request: object, budget: Budget
+    ) -> object:
         asked.append(("call within", threading.get_ident() == here))
         budget.take(LOOP_READ_BYTES_MAX + 1 if long else LOOP_READ_BYTES_MAX, 0)
         return call(engine, instance, request)

@@ -281,8 +281,8 @@ def noted(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[[MemoryStor
     """Starts a server that holds a note about a swept table, which is not in the store yet."""
     engines: list[Engine] = []
 
-    def make(*given: Any, **named: Any) -> Engine:  # noqa: ANN401  # Engine's
-        engines.append(Engine(*given, **named))
+    def make(*given: Any) -> Engine:  # noqa: ANN401  # the engine's
+        engines.append(Engine(*given))
         return engines[-1]
 
     def start(store: MemoryStore) -> "Running":

@@ -100,10 +100,12 @@ class PacedDesk(Desk):
         self.answered: list[Response] = []
         self.loop.call_later = timer.when_passed  # type: ignore[attr-defined]  # what a loop has
         for name in ("searched", "plain"):
-            self.engine.run(self.engine.create_table(INSTANCE, create(name, {"k": KeyType.STRING})))
+            self.engine.core.run(
+                self.engine.create_table(INSTANCE, create(name, {"k": KeyType.STRING}))
+            )
         schema = SearchSchema((SearchField("v", SearchFieldType.LONG),))
         asked = CreateSearchIndex("searched", "x", schema)
-        self.engine.run(self.engine.search.create(INSTANCE, asked))
+        self.engine.core.run(self.engine.search.create(INSTANCE, asked))
 
     def search(self) -> int:
         """How many rows the index has, all taken."""

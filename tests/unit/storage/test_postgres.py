@@ -13,10 +13,10 @@ import pytest
 from tests.postgres import Server, fresh_url, made
 from tests.support.changes import create
 from tests.support.changes import put as put_row
+from tests.support.engines import open_tablestore
 
 from widerow.cli.doctor import examine
 from widerow.engine.catalog.catalog import STORE_FORMAT
-from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure, StoreBusy, StoreDamaged
 from widerow.keys.layout import STORE_FORMAT_KEY, row_prefix
 from widerow.limits import BLOCKING_THREADS_MAX
@@ -136,11 +136,11 @@ def test_a_missing_library_is_named() -> None:
 def test_a_store_of_another_format_is_refused() -> None:
     url = fresh_url()
     with open_store(url) as store:
-        Engine(store, FakeClock(), FakeEntropy(1))
+        open_tablestore(store, FakeClock(), FakeEntropy(1))
         assert store.snapshot().get(STORE_FORMAT_KEY) == STORE_FORMAT
         store.transact((STORE_FORMAT_KEY,), lambda txn: txn.put(STORE_FORMAT_KEY, b"widerow 9"))
     with open_store(url) as store, pytest.raises(StoreDamaged, match="widerow 9"):
-        Engine(store, FakeClock(), FakeEntropy(1))
+        open_tablestore(store, FakeClock(), FakeEntropy(1))
 
 
 @pytest.mark.parametrize(
@@ -292,9 +292,9 @@ def test_plans_use_the_index(store: Store) -> None:
 def test_the_doctor_looks_at_a_database(capsys: pytest.CaptureFixture[str]) -> None:
     url = fresh_url()
     with open_store(url) as store:
-        engine = Engine(store, FakeClock(), FakeEntropy(1))
-        engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
-        engine.run(engine.rows.write_row("i", put_row("t", {"k": "a"}, {"x": 1})))
+        engine = open_tablestore(store, FakeClock(), FakeEntropy(1))
+        engine.core.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
+        engine.core.run(engine.rows.write_row("i", put_row("t", {"k": "a"}, {"x": 1})))
     assert examine({"store": url}, as_json=True) == 0
     with open_store(url) as store:
         lost = row_prefix(99) + b"a\x00\x01"

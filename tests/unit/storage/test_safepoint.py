@@ -13,8 +13,9 @@ from threading import Event, Thread
 
 import pytest
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.ranges import RangeBounds, read_range
 from widerow.engine.tablestore.select import ReadRule
 from widerow.keys.encode import after_prefix
@@ -93,7 +94,7 @@ def test_a_scan_of_the_engine(tmp_path: Path) -> None:
 
 def test_a_page_of_rows() -> None:
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
         rows = _rows(engine, store)
         table = engine.describe_table("i", "t")
         prefix = row_prefix(table.id)
@@ -104,11 +105,11 @@ def test_a_page_of_rows() -> None:
         )
 
 
-def _rows(engine: Engine, store: Store) -> list[tuple[bytes, bytes]]:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+def _rows(engine: TablestoreEngine, store: Store) -> list[tuple[bytes, bytes]]:
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
     for start in range(0, COUNT, 200):
         changes = tuple(put("t", {"k": k}, {"n": k}) for k in range(start, start + 200))
-        engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
+        engine.core.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
     prefix = row_prefix(engine.describe_table("i", "t").id)
     return list(store.snapshot().scan(prefix, after_prefix(prefix)))
 

@@ -18,31 +18,28 @@ keep a row out of a table whose drop commits at the same moment, unless the stor
 reach over shards: so a drop note says until when such a transaction may still commit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar, final
 
 from mypy_extensions import mypyc_attr
 
 from widerow.engine.catalog.draft import Draft, load_state, read_epoch
-from widerow.engine.catalog.model import Numbered, TableModel, TableModelEntry
+from widerow.engine.catalog.model import CatalogModel, CatalogModels, Numbered
 from widerow.engine.catalog.sight import Sight
 from widerow.engine.catalog.state import CatalogState, Leftover
 from widerow.errors import OutcomeUnknown, Replan, StoreDamaged
 from widerow.keys.layout import (
     CATALOG_EPOCH_KEY,
-    SPACE_CATALOG,
     SPACE_STORE,
-    SPACE_TYPED_CATALOG,
     STORE_FORMAT_KEY,
 )
 from widerow.limits import TRANSACTION_SECONDS_MAX
 from widerow.storage.interface import Store, Transaction, Write
 
-__all__ = ["CATALOG_SHARD", "Catalog", "CatalogWrite", "Tables"]
+__all__ = ["Catalog", "CatalogWrite", "Tables"]
 
 STORE_FORMAT = b"widerow 1"
-CATALOG_SHARD = (SPACE_STORE, SPACE_CATALOG, SPACE_TYPED_CATALOG)
 
 T = TypeVar("T", bound=Numbered)
 R = TypeVar("R")
@@ -52,19 +49,20 @@ R = TypeVar("R")
 class Catalog:
     """Every table of every model. Any thread may look; changes are writes."""
 
-    def __init__(self, store: Store, entries: Sequence[TableModelEntry]) -> None:
+    def __init__(self, store: Store, models: CatalogModels) -> None:
         """Load the catalogue; make a new store ours. Raises `StoreDamaged` for a foreign one."""
         self._store = store
-        self._entries = tuple(entries)
+        self._known = models
+        self.shard = (SPACE_STORE, *models)  # what a change writes
         self.shared = store.capabilities.shared
         self.reads: tuple[bytes, ...] = (CATALOG_EPOCH_KEY,) if self.shared else ()
         self.unsure = self.shared  # whether bodies may not rely on the published state
         self._sight: Sight | None = None
         self._word_of: Callable[[int], Callable[[], bool]] | None = None
         self._check: Callable[[], None] | None = None
-        self.models: dict[type[Any], TableModel[Any]] = {}
+        self.models: dict[type[Any], CatalogModel[Any]] = {}
         _claim(store)
-        self.state: CatalogState = load_state(store.snapshot(), self._entries, self.models)
+        self.state: CatalogState = load_state(store.snapshot(), self._known, self.models)
 
     # --- looking up --------------------------------------------------------------------------
 
@@ -147,7 +145,7 @@ class Catalog:
         """Read the catalogue again if it is another one by now. Cost: one read, or all of it."""
         snapshot = self._store.snapshot()
         if read_epoch(snapshot) != self.state.epoch:
-            self.publish(load_state(snapshot, self._entries, self.models))
+            self.publish(load_state(snapshot, self._known, self.models))
 
     def holds(self, space: bytes) -> bool:
         """Whether there was anything of a model's space in the catalogue since it was opened."""
@@ -162,7 +160,7 @@ class Catalog:
         """Every table of every model, each as its model shows it."""
         return list(self.seen().by_id.values())
 
-    def model_of(self, table: Numbered) -> TableModel[Any]:
+    def model_of(self, table: Numbered) -> CatalogModel[Any]:
         """The model that a table is of."""
         return self.models[type(table)]
 
@@ -193,7 +191,7 @@ class Catalog:
         """The state as a transaction of the catalogue's shard reads it, before it writes."""
         state = self.state
         if read_epoch(txn) != state.epoch:
-            state = load_state(txn, self._entries, self.models)
+            state = load_state(txn, self._known, self.models)
             self.publish(state)  # durable, whatever becomes of this transaction
         return state
 
@@ -227,7 +225,7 @@ class CatalogWrite(Write[R]):
         shards: tuple[bytes, ...],
     ) -> None:
         """The change that `make` makes."""
-        super().__init__((*CATALOG_SHARD, *shards), alone=True)
+        super().__init__((*catalog.shard, *shards), alone=True)
         self._catalog = catalog
         self._make = make
         self._due_us = due_us
@@ -261,7 +259,7 @@ class CatalogWrite(Write[R]):
 class Tables(Generic[T]):
     """The tables of one model."""
 
-    def __init__(self, catalog: Catalog, model: TableModel[T]) -> None:
+    def __init__(self, catalog: Catalog, model: CatalogModel[T]) -> None:
         """Those of a catalogue."""
         self.catalog = catalog
         self.model = model

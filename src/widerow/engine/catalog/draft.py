@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from widerow.engine.catalog.model import Namespace, Numbered, TableModel, TableModelEntry
+from widerow.engine.catalog.model import CatalogModel, CatalogModels, Namespace, Numbered
 from widerow.engine.catalog.notes import encode_note
 from widerow.engine.catalog.state import EMPTY_STATE, CatalogState, Leftover
 from widerow.keys.encode import after_prefix
@@ -38,14 +38,14 @@ class Draft:
         self.txn.put(TABLE_ID_KEY, (number + 1).to_bytes(4, "big"))
         return number
 
-    def current(self, model: TableModel[T], table: T) -> T:
+    def current(self, model: CatalogModel[T], table: T) -> T:
         """The table as it is now. Raises the model's error where it was dropped."""
         found: T | None = self.state.by_id.get(table.id)
         if found is None:
             raise model.gone(table)
         return found
 
-    def put(self, model: TableModel[T], table: T) -> T:
+    def put(self, model: CatalogModel[T], table: T) -> T:
         """Set a table, new or changed, and note what a change leaves behind."""
         before = self.state.by_id.get(table.id)
         self.txn.put(*model.record_of(table))
@@ -55,12 +55,12 @@ class Draft:
                 self.leave(leftover)
         return table
 
-    def drop(self, model: TableModel[T], table: T) -> None:
+    def drop(self, model: CatalogModel[T], table: T) -> None:
         """Take a table away, and note what it leaves behind."""
         self._hide(model, table)
         self.leave(model.leftover_of(table, self.due_us))
 
-    def erase(self, model: TableModel[T], table: T, prefixes: Sequence[bytes]) -> None:
+    def erase(self, model: CatalogModel[T], table: T, prefixes: Sequence[bytes]) -> None:
         """Take a table away with all bytes under its prefixes, which the write names as shards.
 
         For stores whose transactions reach over shards: nothing is left to the sweep.
@@ -69,7 +69,7 @@ class Draft:
         for prefix in prefixes:
             self.txn.delete_range(prefix, after_prefix(prefix))
 
-    def _hide(self, model: TableModel[T], table: T) -> None:
+    def _hide(self, model: CatalogModel[T], table: T) -> None:
         self.txn.delete(model.record_of(table)[0])
         self.state.by_name.pop((model.space, *model.name_of(table)), None)
         self.state.by_id.pop(table.id, None)
@@ -97,29 +97,29 @@ def read_epoch(reader: Reader) -> int:
 
 
 def load_state(
-    reader: Reader, entries: Sequence[TableModelEntry], models: dict[type[Any], TableModel[Any]]
+    reader: Reader, known: CatalogModels, met: dict[type[Any], CatalogModel[Any]]
 ) -> CatalogState:
-    """Everything that stands in the catalogue. Models that are met come into `models`.
+    """Everything that stands in the catalogue. Models that are met come into `met`.
 
     Raises: `StoreDamaged`.
     """
     state = EMPTY_STATE.copy(read_epoch(reader))
-    for entry in entries:
-        model: TableModel[Any] | None = None
-        for key, record in reader.scan(entry.space, after_prefix(entry.space)):
+    for space, load in known.items():
+        model: CatalogModel[Any] | None = None
+        for key, record in reader.scan(space, after_prefix(space)):
             if model is None:
-                model = entry.load()
-                models[model.kind] = model
+                model = load()
+                met[model.kind] = model
             found = model.read(key, record)
             if isinstance(found, Leftover):
                 state.leftovers[found.id] = found
             elif isinstance(found, Namespace):
-                state.namespaces[entry.space, found.folded] = found.shown
+                state.namespaces[space, found.folded] = found.shown
             else:
                 _show(state, model, found)
     return state
 
 
-def _show(state: CatalogState, model: TableModel[T], table: T) -> None:
+def _show(state: CatalogState, model: CatalogModel[T], table: T) -> None:
     state.by_name[(model.space, *model.name_of(table))] = table
     state.by_id[table.id] = table

@@ -1,18 +1,18 @@
-"""What the catalogue needs to know of a table model.
+"""What the catalogue needs to know of a table model: how its tables stand there.
 
-A model is one value of a subclass of `TableModel`. The list of them stands in
-`engine/table_models.py`; the catalogue knows no model by name.
+A model's records are one value of a subclass of `CatalogModel`. The catalogue knows no model by
+name; it is handed those that a store may hold tables of.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
-from widerow.engine.catalog.state import Leftover
+from widerow.engine.catalog.state import CatalogState, Leftover
 from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionKey
 from widerow.errors import NotFound
 
-__all__ = ["Namespace", "Numbered", "TableModel", "TableModelEntry"]
+__all__ = ["CatalogModel", "CatalogModels", "Namespace", "Numbered"]
 
 
 class Numbered(Protocol):
@@ -34,14 +34,12 @@ class Namespace(NamedTuple):
     shown: str
 
 
-class TableModel(ABC, Generic[T]):
-    """A table model: how its tables stand in the catalogue, and what belongs to one of them.
+class CatalogModel(ABC, Generic[T]):
+    """How tables of a model stand in the catalogue, and what belongs to one of them.
 
-    `name`: of the model, for messages. `space`: what the keys of its records begin with. `kind`:
-    the class of its tables.
+    `space`: what the keys of its records begin with. `kind`: the class of its tables.
     """
 
-    name: ClassVar[str]
     space: ClassVar[bytes]
     kind: ClassVar[type[Any]]
 
@@ -61,17 +59,20 @@ class TableModel(ABC, Generic[T]):
     def leftover_of(self, table: T, due_us: int) -> Leftover:
         """What the drop of a table leaves behind."""
 
-    @abstractmethod
     def left_by_change(self, before: T, after: T, due_us: int) -> Iterable[Leftover]:
         """What a change of a table leaves behind: indexes that are gone, for example."""
+        del before, after, due_us
+        return ()
 
     @abstractmethod
     def missing(self, owner: str, name: str) -> NotFound:
         """The error for a name that no table has."""
 
-    @abstractmethod
     def gone(self, table: T) -> NotFound:
         """The error for a table that was dropped."""
+        return self.missing(*self.name_of(table))
+
+    # --- partitions --------------------------------------------------------------------------
 
     @abstractmethod
     def partitioned(self, table: T) -> Partitioned | None:
@@ -85,12 +86,11 @@ class TableModel(ABC, Generic[T]):
     def partition_key(self, table: T) -> PartitionKey:
         """What the table's rows are divided by."""
 
+    def owned(self, state: CatalogState, owner: str) -> Sequence[T]:
+        """Every table of an owner in a state of the catalogue, indexes too, sorted by name."""
+        names = state.names(self.space, owner)
+        return [state.by_name[self.space, owner, name] for name in names]
 
-class TableModelEntry(NamedTuple):
-    """A line of the list of models. `load` imports the model: only where one of its records is.
 
-    `space`: that of the model, for looking whether there is any.
-    """
-
-    space: bytes
-    load: Callable[[], TableModel[Any]]
+CatalogModels = Mapping[bytes, Callable[[], CatalogModel[Any]]]
+"""By the spaces of their records, what imports a model: only where one of its records is."""

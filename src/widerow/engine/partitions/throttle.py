@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from widerow.clock import Clock
+from widerow.engine.partitions.tables import Partitioned
 from widerow.errors import Exhausted, Rule
 from widerow.limits import NODE_TAKEN_MAX
-from widerow.model.tablestore.schema import Table
 
 __all__ = ["Taken", "Throttle"]
 
@@ -92,23 +92,25 @@ class Throttle:
 
     # --- requests ----------------------------------------------------------------------------
 
-    def read(self, table: Table, key: bytes, units: int = 0) -> None:
+    def read(self, table: Partitioned, key: bytes, units: int = 0) -> None:
         """Let a read of `key` in and take `units`. Raises `Exhausted` (NOT_ENOUGH_CAPACITY)."""
-        self._take(table, key, table.throughput.reserved.read, units, writes=False)
+        self._take(table, key, table.reserved_units[0], units, writes=False)
 
-    def write(self, table: Table, key: bytes, units: int) -> None:
+    def write(self, table: Partitioned, key: bytes, units: int) -> None:
         """Let a write of `key` in and take `units`. Raises `Exhausted` (NOT_ENOUGH_CAPACITY)."""
-        self._take(table, key, table.throughput.reserved.write, units, writes=True)
+        self._take(table, key, table.reserved_units[1], units, writes=True)
 
-    def charge_read(self, table: Table, key: bytes, units: int) -> None:
+    def charge_read(self, table: Partitioned, key: bytes, units: int) -> None:
         """Take what a read turned out to consume, whatever the bucket holds."""
-        reserved = table.throughput.reserved.read
+        reserved = table.reserved_units[0]
         if reserved:
             bucket = self._bucket(table, key, reserved, writes=False)
             bucket.units -= units
             bucket.taken += units
 
-    def _take(self, table: Table, key: bytes, reserved: int, units: int, *, writes: bool) -> None:
+    def _take(
+        self, table: Partitioned, key: bytes, reserved: int, units: int, *, writes: bool
+    ) -> None:
         if not reserved:
             return
         bucket = self._bucket(table, key, reserved, writes=writes)
@@ -116,11 +118,16 @@ class Throttle:
             self.refused += 1
             kind = "write" if writes else "read"
             part = f"{reserved / (len(table.splits) + 1):.3g}"
-            raise Exhausted(Rule.NOT_ENOUGH_CAPACITY, table=table.name, kind=kind, part=part)
+            raise Exhausted(
+                Rule.NOT_ENOUGH_CAPACITY,
+                table=table.qualified.rpartition("/")[2],
+                kind=kind,
+                part=part,
+            )
         bucket.units -= units
         bucket.taken += units
 
-    def _bucket(self, table: Table, key: bytes, reserved: int, *, writes: bool) -> _Bucket:
+    def _bucket(self, table: Partitioned, key: bytes, reserved: int, *, writes: bool) -> _Bucket:
         """The bucket of the partition that `key` lies in, filled up to now."""
         splits = table.splits
         index = bisect_right(splits, key)

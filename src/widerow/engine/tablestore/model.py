@@ -1,10 +1,10 @@
-"""Tablestore's tables as a table model: their records, drop notes and partition keys."""
+"""Tablestore's tables in the catalogue: their records, drop notes and partition keys."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from widerow.engine.catalog.model import TableModel
+from widerow.engine.catalog.model import CatalogModel
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.partitions.tables import Bounds, KeyText, Partitioned, PartitionKey
@@ -28,10 +28,9 @@ from widerow.model.values import KeyType
 __all__ = ["TABLESTORE_MODEL", "TablestoreModel"]
 
 
-class TablestoreModel(TableModel[Table]):
+class TablestoreModel(CatalogModel[Table]):
     """Tables of instances; no table lies in another one, and none has parts that it may lose."""
 
-    name = "tablestore"
     space = SPACE_CATALOG
     kind = Table
 
@@ -77,10 +76,6 @@ class TablestoreModel(TableModel[Table]):
     def missing(self, owner: str, name: str) -> NotFound:
         """The error for a name that no table has."""
         return NotFound(Rule.TABLE_NOT_FOUND, instance=owner, table=name)
-
-    def gone(self, table: Table) -> NotFound:
-        """The error for a table that was dropped: the same."""
-        return self.missing(table.instance, table.name)
 
     def partitioned(self, table: Table) -> Partitioned | None:
         """The table itself; entries of a local index lie in the partitions of its rows."""

@@ -13,11 +13,12 @@ from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.check_part import CheckPart
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
+from widerow.engine.typed.plans import check_plan
 from widerow.engine.typed.stored import StoredRow
 from widerow.engine.typed.tables import TypedTables
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import row_prefix, sequence_prefix
+from widerow.keys.layout import PLAN_PREFIX, row_prefix, sequence_prefix
 from widerow.limits import VALUE_DEPTH_MAX
 from widerow.rows.typed import TYPED_HEADER_BYTES, typed_header
 from widerow.storage.interface import Snapshot
@@ -26,7 +27,8 @@ __all__ = ["typed_parts"]
 
 
 def typed_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
-    """What a walk visits: rows by hierarchies, then each table's indexes and its sequence."""
+    """What a walk visits: plans, rows by hierarchies, then each table's indexes and sequence."""
+    yield CheckPart("", PLAN_PREFIX, after_prefix(PLAN_PREFIX), check_plan)
     tables = TypedTables(catalog)
     forms = tables.all()
     indexes = {

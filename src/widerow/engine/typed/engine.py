@@ -5,19 +5,22 @@ As in the other dialect's facade, reads answer at once from the published view a
 identity values first, or whose table got an index meanwhile (`concluded`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
-from widerow.clock import Clock, Entropy
 from widerow.engine.capacity import units
-from widerow.engine.catalog.catalog import Catalog
-from widerow.engine.observer import LoadRecorder, Observers, RowObserver
+from widerow.engine.engine import Engine, OpenModel, TableListing
+from widerow.engine.index_builds import IndexBuilds
+from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.plan import Plan, PlanAgain, failing, single
+from widerow.engine.scan import RowAccess, ScannedRow
+from widerow.engine.typed.access import SCAN_PAGE_ROWS, scan_by_index, select_by_key
 from widerow.engine.typed.execute import SequenceStep, check_steps, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import BlockNeeded, Generator, MadeValues
+from widerow.engine.typed.index_builds import TypedBuilds
 from widerow.engine.typed.multi_delete import DeletedRows, delete_selected
 from widerow.engine.typed.prepare import prepare
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
@@ -33,7 +36,7 @@ from widerow.model.typed.requests import Direction, FieldRange, WriteChoice
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.rows.typed import typed_table_and_expiry
-from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
+from widerow.storage.interface import Outcome, Reader, Transaction, Write
 from widerow.storage.read_anew import read_anew
 
 __all__ = ["PAGE_ROWS_DEFAULT", "AskedOperation", "MultiRow", "TypedEngine"]
@@ -63,35 +66,59 @@ class AskedOperation:
     abort_if_unsuccessful: bool = False
 
 
-class TypedEngine:
+class TypedEngine(OpenModel[TableForm]):
     """Typed tables of one open store. Any thread may call; only commits wait for a sync."""
 
-    def __init__(  # the parts it is made of
-        self,
-        store: Store,
-        catalog: Catalog,
-        clock: Clock,
-        entropy: Entropy,
-        *,
-        observers: Sequence[RowObserver[TableForm, StoredRow]] = (),
-        note_load: LoadRecorder | None = None,
-        note_expiry: Callable[[int, int], None] | None = None,
-    ) -> None:
-        """The typed tables of `catalog`. Raises `StoreDamaged` if they are not readable.
+    name: ClassVar[str] = "nosql"
+    tables: TypedTables  # type: ignore[mutable-override]  # assigned once
 
-        `note_expiry` hears of every durable row that expires: its top table, and the hour.
-        """
+    def __init__(
+        self, core: Engine, observers: Sequence[RowObserver[TableForm, StoredRow]]
+    ) -> None:
+        """The typed tables of `core`. Raises `StoreDamaged` if they are not readable."""
+        store, clock = core.store, core.clock
+        self.core = core
         self.store = store
-        self.tables = TypedTables(catalog)
+        self.tables = TypedTables(core.catalog)
         self.observers: Observers[TableForm] = Observers(observers)
         self._clock = clock
-        self._note_load = note_load
-        self._generator = Generator(entropy)
+        self._note_load = core.partitions.note_load
+        self._generator = Generator(core.entropy)
         # Unique for ever: chosen by chance for this process, then counted.
-        self._session = entropy.token_bytes(8)
+        self._session = core.entropy.token_bytes(8)
         self._writes = 0
-        self._note_expiry = note_expiry
+        self._note_expiry = core.sweep.note  # of a durable row: its top table, and the hour
         self.sweep = TypedSweep(self.tables, clock, self.observers)
+        self.builds = IndexBuilds(TypedBuilds(self))
+        self.chores = (self.builds.step,)
+
+    # --- what the core asks ------------------------------------------------------------------
+
+    def listed(self) -> Iterable[TableListing]:
+        """The tables of all namespaces."""
+        for form in self.tables.all():
+            owner, name = form.table.shown_namespace, form.table.name
+            yield TableListing(owner, name, f"{owner}:{name}")
+
+    def find_partitioned(self, owner: str, address: str) -> TypedTable | None:
+        """The top table of `[namespace]:table`, whose partitions are those of its hierarchy."""
+        form = self.tables.get_qualified(address) if ":" in address else None
+        if form is None or form.table.shown_namespace.lower() != owner.lower():
+            return None
+        top = self.tables.by_id(form.table.top)
+        assert top is not None  # a table with children cannot be dropped
+        return top.table
+
+    def scan(self, table: TableForm, access: RowAccess, after: bytes = b"") -> Iterator[ScannedRow]:
+        """Rows of one table of a hierarchy; by an index in the order of its entries.
+
+        Raises also `Conflict` while the index is being built.
+        """
+        if access.index:
+            return scan_by_index(self.store.snapshot, table, access, self.now_hour, after)
+        selection = select_by_key(table, access, after)
+        rows = self._pages(selection, SCAN_PAGE_ROWS, reverse=access.reverse)
+        return (ScannedRow(row, row.encoded_key[ROW_PREFIX_BYTES:]) for row in rows)
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -184,8 +211,7 @@ class TypedEngine:
         values = form.complete(_key_of(key))
         shard, encoded = form.row_key(values)
         record = self.store.brief_snapshot().get(encoded)  # the first read of one is never lost
-        if self._note_load is not None:
-            self._note(shard, 0 if record is None else len(record))
+        self._note(shard, 0 if record is None else len(record))
         if record is None or self._expired(record):
             return None
         return StoredRow(form, encoded, record)
@@ -230,7 +256,9 @@ class TypedEngine:
     def _row_write(self, write: TypedRowWrite, planned: int) -> Write[WriteResult]:
         shards = self._shards(write.shard, write.form)
         body = partial(self._write_body, write, planned)
-        return self._reading(Write(shards, body, settled=self._settled(write)), write.form)
+        return self._reading(
+            Write(shards, body, settled=partial(self._note_write, write)), write.form
+        )
 
     def _write_body(self, write: TypedRowWrite, planned: int, txn: Transaction) -> WriteResult:
         form = self._current(write.form, txn, planned)
@@ -258,16 +286,9 @@ class TypedEngine:
             raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
         return (shard, *watch.beside(shard)) if watch else (shard,)
 
-    def _settled(self, write: TypedRowWrite) -> Callable[[WriteResult], None] | None:
-        if self._note_load is None and self._note_expiry is None:
-            return None
-        return partial(self._note_write, write)
-
     def _note_write(self, write: TypedRowWrite, result: WriteResult) -> None:
-        if result.expires_ms and self._note_expiry is not None:
+        if result.expires_ms:
             self._note_expiry(write.form.table.top, result.expires_ms // HOUR_MS)
-        if self._note_load is None:
-            return
         self._note_load(
             write.form.table.path[0],
             write.shard[ROW_PREFIX_BYTES:],
@@ -278,7 +299,6 @@ class TypedEngine:
         )
 
     def _note(self, shard: bytes, read: int) -> None:
-        assert self._note_load is not None
         table_id = int.from_bytes(shard[1:ROW_PREFIX_BYTES], "big")
         self._note_load(table_id, shard[ROW_PREFIX_BYTES:], units(read), 0)
 
@@ -297,9 +317,8 @@ class TypedEngine:
             REMOTE_PAGE_ROWS_MAX,
             lambda reader: list(scan_rows(reader, selection, self.now_hour())),
         )
-        if self._note_load is not None:
-            size = sum(len(row.record) for row in found)
-            self._note(form.key.shard_of(selection.start), size)
+        size = sum(len(row.record) for row in found)
+        self._note(form.key.shard_of(selection.start), size)
         return found
 
     def multi_get_keys(self, form: TableForm, rows: MultiRow) -> list[Key]:
@@ -365,14 +384,12 @@ class TypedEngine:
 
     def _note_page(self, form: TableForm, page: Sequence[StoredRow]) -> None:
         """A page counts where it begins, as a range read of the other dialect does."""
-        if page and self._note_load is not None:
+        if page:
             shard = form.key.shard_of(page[0].encoded_key)
             self._note(shard, sum(len(row.record) for row in page))
 
     def counted(self, form: TableForm, rows: Iterator[StoredRow]) -> Iterator[StoredRow]:
         """Rows of a table that an index led to, as they are read; each counts at its own shard."""
-        if self._note_load is None:
-            return rows
         return map(partial(self._counted, form), rows)
 
     def _counted(self, form: TableForm, row: StoredRow) -> StoredRow:
@@ -414,10 +431,9 @@ class TypedEngine:
         return Plan((write,), _rows_deleted, again=again)
 
     def _note_deleted(self, form: TableForm, shard: bytes, gone: DeletedRows) -> None:
-        if self._note_load is not None:
-            key = shard[ROW_PREFIX_BYTES:]
-            reads = units(gone.size)
-            self._note_load(form.table.top, key, reads, gone.rows, -gone.rows, -gone.size)
+        key = shard[ROW_PREFIX_BYTES:]
+        reads = units(gone.size)
+        self._note_load(form.table.top, key, reads, gone.rows, -gone.rows, -gone.size)
 
     def execute(self, operations: Sequence[AskedOperation]) -> Plan[list[WriteResult]]:
         """Run operations of one shard key in order, all or none (model §7).

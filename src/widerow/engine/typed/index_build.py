@@ -9,25 +9,39 @@ creating it again goes through all rows once more.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 from widerow.engine.index_builds import BuildStep, next_rows
 from widerow.engine.plan import Plan, failing
-from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.stored import StoredRow
+from widerow.engine.typed.tables import TypedTables
 from widerow.errors import Conflict, NotFound, Unsupported
 from widerow.model.typed.index_paths import checked_index
 from widerow.model.typed.names import same_name
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
 from widerow.rows.typed import typed_table_and_expiry
-from widerow.storage.interface import Transaction, Write
+from widerow.storage.interface import Store, Transaction, Write
 
-__all__ = ["begin_index", "build_step", "drop_index", "finish_index"]
+__all__ = ["IndexedTables", "begin_index", "build_step", "drop_index", "finish_index"]
 
 
-def begin_index(engine: TypedEngine, form: TableForm, index: Index) -> Plan[TypedTable]:
+class IndexedTables(Protocol):
+    """What builds need of the typed tables of an engine."""
+
+    store: Store
+    tables: TypedTables
+
+    def change_table(
+        self, form: TableForm, make: Callable[[TypedTable], TypedTable]
+    ) -> Plan[TypedTable]:
+        """Put what `make` makes of the newest definition."""
+        ...
+
+
+def begin_index(engine: IndexedTables, form: TableForm, index: Index) -> Plan[TypedTable]:
     """Put an index into a table's definition, not ready yet.
 
     One of the same name and fields that is not ready is gone on with. Raises: `InvalidRequest` for
@@ -50,7 +64,7 @@ def begin_index(engine: TypedEngine, form: TableForm, index: Index) -> Plan[Type
     return engine.change_table(form, make)
 
 
-def build_step(engine: TypedEngine, form: TableForm, name: str, start: bytes) -> BuildStep:
+def build_step(engine: IndexedTables, form: TableForm, name: str, start: bytes) -> BuildStep:
     """The entries of the next rows from key `start` on (b"": all); `form` has the index.
 
     Its plan raises `InvalidRequest` for a row that cannot be indexed, `NotFound` when the index was
@@ -66,7 +80,7 @@ def build_step(engine: TypedEngine, form: TableForm, name: str, start: bytes) ->
 
 
 def _next_rows(
-    engine: TypedEngine, form: TableForm, start: bytes
+    engine: IndexedTables, form: TableForm, start: bytes
 ) -> tuple[list[bytes], bytes | None]:
     """Rows of other tables may lie between those of the table."""
     first, stop = form.key.range()
@@ -78,7 +92,7 @@ def _next_rows(
 
 
 def _put_entries(
-    engine: TypedEngine, form: TableForm, index: IndexForm, key: bytes, txn: Transaction
+    engine: IndexedTables, form: TableForm, index: IndexForm, key: bytes, txn: Transaction
 ) -> None:
     current = engine.tables.current(form, txn)
     if current is not form:  # the table changed since the step was planned
@@ -93,12 +107,12 @@ def _put_entries(
         txn.put(entry, value)
 
 
-def finish_index(engine: TypedEngine, form: TableForm, name: str) -> Plan[TypedTable]:
+def finish_index(engine: IndexedTables, form: TableForm, name: str) -> Plan[TypedTable]:
     """Let an index answer: every row is in it. Its plan raises `NotFound` if it was dropped."""
     return engine.change_table(form, _changing(name, lambda index: (replace(index, ready=True),)))
 
 
-def drop_index(engine: TypedEngine, form: TableForm, name: str) -> Plan[TypedTable]:
+def drop_index(engine: IndexedTables, form: TableForm, name: str) -> Plan[TypedTable]:
     """Take an index away: at once; housekeeping frees its space. Its plan raises `NotFound`."""
     return engine.change_table(form, _changing(name, lambda _: ()))
 

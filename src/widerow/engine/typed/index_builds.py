@@ -4,9 +4,8 @@ from typing import final
 
 from widerow.engine.index_builds import BuildStep, Unready
 from widerow.engine.plan import Plan
-from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.index_build import build_step, drop_index, finish_index
+from widerow.engine.typed.index_build import IndexedTables, build_step, drop_index, finish_index
 from widerow.model.typed.table import TypedTable
 
 __all__ = ["TypedBuilds"]
@@ -16,7 +15,7 @@ __all__ = ["TypedBuilds"]
 class TypedBuilds:
     """The `BuildSource` of typed tables."""
 
-    def __init__(self, engine: TypedEngine) -> None:
+    def __init__(self, engine: IndexedTables) -> None:
         """Those of an engine."""
         self._engine = engine
 

@@ -19,7 +19,14 @@ from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.values import TypedValue
 from widerow.storage.interface import Snapshot
 
-__all__ = ["IndexKey", "IndexSelection", "scan_index", "scan_index_keys", "select_index"]
+__all__ = [
+    "IndexKey",
+    "IndexSelection",
+    "index_pages",
+    "scan_index",
+    "scan_index_keys",
+    "select_index",
+]
 
 ENTRIES_PAGE: Final = 100  # read from one view, with their rows
 
@@ -114,7 +121,7 @@ def scan_index(
 
     Raises `StoreDamaged` for an entry without its row.
     """
-    for snapshot, keys in _pages(view, selection, now_hour, reverse=reverse):
+    for snapshot, keys in index_pages(view, selection, now_hour, reverse=reverse):
         rows = [selection.index.decode(key).row_key for key in keys]
         for row_key, record in zip(rows, snapshot.get_many(rows), strict=True):
             if record is None:
@@ -131,20 +138,21 @@ def scan_index_keys(
 ) -> Iterator[IndexKey]:
     """As `scan_index`, keys only: rows are not read."""
     names = [path.text for path in selection.index.paths]
-    for _, keys in _pages(view, selection, now_hour, reverse=reverse):
+    for _, keys in index_pages(view, selection, now_hour, reverse=reverse):
         for key in keys:
             entry = selection.index.decode(key)
             values = dict(zip(names, entry.values, strict=True))
             yield IndexKey(values, Key(selection.table, entry.row_key))
 
 
-def _pages(
+def index_pages(
     view: Callable[[], Snapshot],
     selection: IndexSelection,
     now_hour: Callable[[], int],
     *,
     reverse: bool,
 ) -> Iterator[tuple[Snapshot, list[bytes]]]:
+    """The keys of live entries of a selection, in pages that are each of one view."""
     left: IndexSelection | None = selection
     while left is not None:
         snapshot, now = view(), now_hour()

@@ -1,10 +1,10 @@
-"""Typed tables as a table model: their records, namespaces, drop notes and shard keys."""
+"""Typed tables in the catalogue: their records, namespaces, drop notes and shard keys."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from widerow.engine.catalog.model import Namespace, TableModel
+from widerow.engine.catalog.model import CatalogModel, Namespace
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.partitions.tables import Bounds, KeyText, PartitionKey
@@ -32,10 +32,9 @@ from widerow.model.values import KeyType
 __all__ = ["TYPED_MODEL", "TypedModel", "shard_end"]
 
 
-class TypedModel(TableModel[TableForm]):
+class TypedModel(CatalogModel[TableForm]):
     """Tables of namespaces; a child's rows lie among its top ancestor's, indexes have numbers."""
 
-    name = "typed"
     space = SPACE_TYPED_CATALOG
     kind = TableForm
 

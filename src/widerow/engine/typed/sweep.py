@@ -12,7 +12,7 @@ whose rows might bring their own, every thirty days.
 """
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from widerow.clock import Clock
 from widerow.engine.observer import Observers, RowEvent
@@ -31,7 +31,7 @@ from widerow.limits import (
     SWEEP_RENEWAL_HOURS_UNLIKELY,
 )
 from widerow.rows.typed import typed_table_and_expiry
-from widerow.storage.interface import Reader, Transaction, Write
+from widerow.storage.interface import Reader, Transaction
 
 __all__ = ["TypedSweep"]
 
@@ -86,10 +86,6 @@ class TypedSweep(SweptModel[TableForm]):
         body = partial(self._remove, table, owner, key)
         shard = key[: shard_end(table, key)]
         return SweptRecord(hour, (shard, *watch.beside(shard)), body, reads=watch.reads)
-
-    def ended(self, table: TableForm) -> Write[Any] | None:  # noqa: ARG002  # the same for all
-        """Nothing."""
-        return None
 
     def place_of(self, record: bytes, key: bytes, table_id: int) -> bytes | None:
         """The shard key of a row, if it is of the dropped table."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from widerow.clock import Clock
 from widerow.commit.committer import Committer
 from widerow.engine.engine import Engine
+from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.errors import Rule
 from widerow.limits import DELIVERY_PAUSE_SECONDS, DELIVERY_STOP_SECONDS_MAX
 from widerow.server.delivery.files import DeliveryRoot
@@ -35,7 +36,7 @@ class DeliveryThread:
         """`clock` is the engine's. Rows wait for their file for `wait_seconds` at most."""
         turn = nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK
         parts = DeliveryParts(
-            engine.deliveries,
+            engine.operations(TABLESTORE).deliveries,
             committer.run,
             clock,
             DeliveryRoot(root),

@@ -109,7 +109,7 @@ class DevHandler:
         parts, name = known.dialect.fault_parts(), known.operation.name
         rows = parts.rows(known.asked) if name in parts.batches else ()
         instance = known.opened.instance
-        tables = parts.tables(self._engine, instance, known.asked)
+        tables = parts.tables(known.dialect.open(self._engine), instance, known.asked)
         arrived = Arrived(name, instance, tables, rows)
         return known, self._mode.faults.strike(arrived)
 
@@ -229,7 +229,7 @@ class DevHandler:
     async def _call(self, known: _Known, asked: Any) -> Any:  # noqa: ANN401  # the operation's own
         """Ask the engine, and commit what it plans."""
         operation, instance = known.operation, known.opened.instance
-        call = partial(operation.call, self._engine, instance, asked)
+        call = partial(operation.call, known.dialect.open(self._engine), instance, asked)
         result = await asyncio.to_thread(read_anew, call)
         return await commit(self._committer, result) if operation.writes else result
 

@@ -83,7 +83,12 @@ class DevMode:
 
     def instances(self) -> frozenset[str]:
         """Those that have tables."""
-        return frozenset(table.instance for table in self._open()[0].tables.all())
+        return frozenset(
+            each.owner
+            for model in self._open()[0].open_models()
+            if model.copies
+            for each in model.listed()
+        )
 
     async def keep(self, instance: str, name: str) -> dict[str, Any]:
         """Keep a snapshot of an instance under a name; a former one of that name is replaced.

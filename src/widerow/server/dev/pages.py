@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from widerow.engine.instance_copy import CopyRefused
+from widerow.engine.copying import CopyRefused
 from widerow.errors import WiderowError
 from widerow.limits import DEV_BODY_BYTES_MAX
 from widerow.server.dev import fields as f

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.server.metrics import family
 
 __all__ = ["search_lines"]
@@ -15,7 +15,7 @@ _GAUGES = (
 )
 
 
-def search_lines(engine: Engine) -> Iterator[str]:
+def search_lines(engine: TablestoreEngine) -> Iterator[str]:
     """Numbers of each search index that is in memory."""
     told = sorted(engine.search.statistics().items())
     for key, name, text in _GAUGES:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import StorageFailure, StoreDamaged
 from widerow.limits import SEARCH_CHECKPOINT_LOOK_SECONDS, SEARCH_PAUSE_SECONDS
 from widerow.storage.bulk import LONG_WORK
@@ -25,10 +25,10 @@ _log = logging.getLogger("widerow.search")
 class SearchThread:
     """Works at the indexes of an engine from `start` to `stop`."""
 
-    def __init__(self, engine: Engine, *, lags: bool = False) -> None:
+    def __init__(self, engine: TablestoreEngine, *, lags: bool = False) -> None:
         """Nothing happens before `start`. `lags`: rows are taken a time after they were written."""
         self._engine = engine
-        self._turn = nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK
+        self._turn = nullcontext() if engine.core.store.capabilities.reads_may_block else LONG_WORK
         self._lags = lags
         self._stopping = threading.Event()
         self._called = threading.Event()  # many rows wait, or it is to end
@@ -93,7 +93,7 @@ class SearchThread:
                 more = step()
             except StoreDamaged as error:
                 _told(error)
-                self._engine.store.distrust(str(error))
+                self._engine.core.store.distrust(str(error))
                 more = False
             except Exception as error:  # noqa: BLE001  # serving goes on; the next step begins again
                 _told(error)

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from widerow.keys.layout import (
-    SPACE_CATALOG,
+    CATALOG_SPACES,
     SPACE_REVISIONS,
     SPACE_STORE,
-    SPACE_TYPED_CATALOG,
     revision_key,
 )
 
@@ -26,7 +25,7 @@ DATA: Final = b"d"  # where the second region begins
 ROW_BYTES_MAX: Final = 32767  # of a row, whose first byte takes the place of the key's
 
 _CATALOG: Final = b"c"
-_CATALOG_SPACES: Final = (SPACE_STORE, SPACE_CATALOG, SPACE_TYPED_CATALOG)
+_CATALOG_SPACES: Final = (SPACE_STORE, *CATALOG_SPACES)
 _CATALOG_REVISION: Final = revision_key(SPACE_STORE)
 
 

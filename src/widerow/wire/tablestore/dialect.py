@@ -7,6 +7,9 @@ signed headers (`envelope.py`); an error is a message of two texts with a status
 from types import MappingProxyType
 from typing import Final
 
+from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.errors import Injected, InvalidRequest, Rule
 from widerow.wire.dialect import Dialect, FaultParts, HeaderNames, Refusal, WireOperation
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
@@ -49,6 +52,10 @@ def _refuse(error: Exception, name: str) -> Refusal:
     return Refusal(status, code, encode_error(code, message), lines)
 
 
+def _open(engine: Engine) -> TablestoreEngine:
+    return engine.operations(TABLESTORE)
+
+
 def _fault_parts() -> FaultParts:
     from widerow.wire.tablestore.faults import FAULT_PARTS  # noqa: PLC0415  # for tests only
 
@@ -58,6 +65,7 @@ def _fault_parts() -> FaultParts:
 TABLESTORE_DIALECT: Final = Dialect(
     name="Tablestore",
     label="",
+    open=_open,
     operations=OPERATIONS,
     own=OWN,
     refused=UNSUPPORTED,

@@ -9,8 +9,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
-from widerow.engine.engine import Engine
 from widerow.engine.tablestore.batch import arrange, filled, without
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.iterators import decode_iterator
 from widerow.errors import WiderowError
 from widerow.model.tablestore.answers import RowOutcome
@@ -63,7 +63,7 @@ def _asked(request: Any) -> Any:  # noqa: ANN401  # what any operation's `decode
     return getattr(request, "request", request)
 
 
-def _tables(engine: Engine, instance: str, request: Any) -> frozenset[str]:  # noqa: ANN401  # as before
+def _tables(engine: TablestoreEngine, instance: str, request: Any) -> frozenset[str]:  # noqa: ANN401  # as before
     """The tables that a request names: of a batch all, of a list of all tables none.
 
     By a transaction, a tunnel or a stream it names the table that this is of.
@@ -97,7 +97,7 @@ def _of_stream(asked: Any) -> str:  # noqa: ANN401  # as before
     return stream.rpartition("_")[0]
 
 
-def _of_tunnel(engine: Engine, instance: str, asked: Any) -> str | None:  # noqa: ANN401  # as before
+def _of_tunnel(engine: TablestoreEngine, instance: str, asked: Any) -> str | None:  # noqa: ANN401  # as before
     """The table of a tunnel that is named by its id; None where there is none."""
     who = getattr(asked, "who", asked)
     tunnel = who.id if isinstance(who, TunnelName) else getattr(who, "tunnel", None)

@@ -25,10 +25,11 @@ from tests.support.changes import (
     scan_all,
     update,
 )
+from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, InvalidRequest, OutcomeUnknown
 from widerow.keys.layout import SPACE_INTENTS
 from widerow.limits import LEASE_SECONDS, TRANSACTION_SECONDS_MAX
@@ -129,7 +130,7 @@ class IndexesFollow(RuleBasedStateMachine):
         self.clock = FakeClock()
         self.stores = self.open_stores()
         self.engines = [
-            Engine(each, self.clock, FakeEntropy(n)) for n, each in enumerate(self.stores)
+            open_tablestore(each, self.clock, FakeEntropy(n)) for n, each in enumerate(self.stores)
         ]
         for engine in self.engines:
             engine.indexes.hold_back(self.lag)
@@ -139,13 +140,13 @@ class IndexesFollow(RuleBasedStateMachine):
     def open_stores(self) -> list[Store]:
         return [open_store("memory:")]
 
-    def run(self, make: Callable[[Engine], "Plan[Any]"]) -> Any:  # noqa: ANN401  # what the plan answers
+    def run(self, make: Callable[[TablestoreEngine], "Plan[Any]"]) -> Any:  # noqa: ANN401  # what the plan answers
         """Run what `make` plans; where the outcome is unknown, once more."""
         while True:
             with contextlib.suppress(OutcomeUnknown):
                 plan = make(self.engines[0])
                 self.engines.append(self.engines.pop(0))  # another process does the next
-                return self.engines[-1].run(plan)
+                return self.engines[-1].core.run(plan)
 
     @initialize(
         first=definitions("i0"),
@@ -227,10 +228,10 @@ class IndexesFollow(RuleBasedStateMachine):
         for engine in self.engines:
             while True:
                 with contextlib.suppress(OutcomeUnknown):
-                    plan = engine.housekeeping()
+                    plan = engine.core.housekeeping()
                     if plan is None:
                         break
-                    engine.run(plan)
+                    engine.core.run(plan)
 
     # --- what holds --------------------------------------------------------------------------
 

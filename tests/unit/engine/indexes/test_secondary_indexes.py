@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from tests.support.answers import AnsweredRow, decode_answer_rows, plain
 from tests.support.changes import create, delete, get, put, put_cells, scan_all, update
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.index_builds import STEP_ROWS
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES, row_prefix
 from widerow.limits import INTENTS_MAX, SWEEP_PAUSE_SECONDS, WHOLE_ROW_CELLS_MAX
@@ -41,35 +42,35 @@ LOCAL = IndexDefinition("l", ("k", "i"), ("s", "b"), 1, 1)
 
 
 def make(
-    engine: Engine,
+    engine: TablestoreEngine,
     *indexes: IndexDefinition,
     key: Sequence[KeyColumn] = (),
     **options: Any,  # noqa: ANN401  # those of `create`
 ) -> None:
     asked = create("t", key or KEY, **options)
-    engine.run(
+    engine.core.run(
         engine.create_table("i", replace(asked, defined_columns=DEFINED, indexes=tuple(indexes)))
     )
 
 
-def write(engine: Engine, key: tuple[str, int], **columns: Value) -> None:
+def write(engine: TablestoreEngine, key: tuple[str, int], **columns: Value) -> None:
     change = put("t", dict(zip("kn", key, strict=True)), columns)
-    engine.run(engine.rows.write_row("i", change))
+    engine.core.run(engine.rows.write_row("i", change))
 
 
-def add(engine: Engine, index: IndexDefinition, *, base: bool = False) -> None:
-    engine.run(engine.indexes.create("i", CreateIndex("t", index, base)))
+def add(engine: TablestoreEngine, index: IndexDefinition, *, base: bool = False) -> None:
+    engine.core.run(engine.indexes.create("i", CreateIndex("t", index, base)))
 
 
-def rows(engine: Engine, table: str) -> list[AnsweredRow]:
+def rows(engine: TablestoreEngine, table: str) -> list[AnsweredRow]:
     names = [column.name for column in engine.describe_table("i", table).key_columns]
     low, high = dict.fromkeys(names, KeyMarker.INF_MIN), dict.fromkeys(names, KeyMarker.INF_MAX)
     return decode_answer_rows(engine.rows.get_range("i", scan_all(table, low, high)).rows)
 
 
-def keep_house(engine: Engine) -> None:
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
+def keep_house(engine: TablestoreEngine) -> None:
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
 
 
 def stored(store: Store, space: bytes) -> list[bytes]:
@@ -96,7 +97,9 @@ def stored(store: Store, space: bytes) -> list[bytes]:
         (IndexDefinition("x", ("k",), (), 2, 2), Rule.INDEX_TYPE),
     ],
 )
-def test_definitions_that_are_refused(engine: Engine, index: IndexDefinition, rule: Rule) -> None:
+def test_definitions_that_are_refused(
+    engine: TablestoreEngine, index: IndexDefinition, rule: Rule
+) -> None:
     with pytest.raises(InvalidRequest) as caught:
         make(engine, index)
     assert caught.value.rule is rule
@@ -108,7 +111,9 @@ def test_definitions_that_are_refused(engine: Engine, index: IndexDefinition, ru
     assert not engine.describe_table("i", "t").indexes
 
 
-def test_the_auto_increment_column_is_not_first_and_appended_as_an_integer(engine: Engine) -> None:
+def test_the_auto_increment_column_is_not_first_and_appended_as_an_integer(
+    engine: TablestoreEngine,
+) -> None:
     key = (KeyColumn("k", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True))
     with pytest.raises(InvalidRequest) as caught:
         make(engine, IndexDefinition("x", ("n",)), key=key)
@@ -116,14 +121,14 @@ def test_the_auto_increment_column_is_not_first_and_appended_as_an_integer(engin
     make(engine, GLOBAL, LOCAL, key=key)
     assert engine.describe_table("i", "g").auto_increment is None
     change = put("t", {"k": "a", "n": KeyMarker.AUTO_INCREMENT}, {"s": "x", "i": 1})
-    engine.run(engine.rows.write_row("i", change))
+    engine.core.run(engine.rows.write_row("i", change))
     ((base, _),) = rows(engine, "t")
     assert [key for key, _ in rows(engine, "g")] == [{"s": "x", **base}]
     assert [key for key, _ in rows(engine, "l")] == [{"k": "a", "i": 1, "n": base["n"]}]
 
 
 def test_the_quota_of_tables_counts_indexes(store: Store, clock: FakeClock) -> None:
-    engine = Engine(store, clock, FakeEntropy(), tables_per_instance=2)
+    engine = open_tablestore(store, clock, FakeEntropy(), tables_per_instance=2)
     with pytest.raises(Exhausted):
         make(engine, GLOBAL, LOCAL)
     make(engine, GLOBAL)
@@ -131,43 +136,43 @@ def test_the_quota_of_tables_counts_indexes(store: Store, clock: FakeClock) -> N
         add(engine, LOCAL)
 
 
-def test_columns_that_an_index_names_stay(engine: Engine) -> None:
+def test_columns_that_an_index_names_stay(engine: TablestoreEngine) -> None:
     make(engine, GLOBAL)
     with pytest.raises(InvalidRequest) as caught:
-        engine.run(engine.delete_defined_columns("i", "t", ("d", "b")))
+        engine.core.run(engine.delete_defined_columns("i", "t", ("d", "b")))
     assert caught.value.rule is Rule.INDEX_COLUMN_USED
     assert caught.value.details == {"name": "b", "index": "g"}
-    engine.run(engine.indexes.drop("i", DropIndex("t", "g")))
-    engine.run(engine.delete_defined_columns("i", "t", ("d", "b")))
+    engine.core.run(engine.indexes.drop("i", DropIndex("t", "g")))
+    engine.core.run(engine.delete_defined_columns("i", "t", ("d", "b")))
     assert [each.name for each in engine.describe_table("i", "t").defined_columns] == ["s", "i"]
 
 
-def test_options_reach_the_indexes(engine: Engine) -> None:
+def test_options_reach_the_indexes(engine: TablestoreEngine) -> None:
     make(engine, GLOBAL, allow_update=False)
     request = UpdateTable("t", options=OptionsChange(time_to_live=86_400))
-    engine.run(engine.update_table("i", request))
+    engine.core.run(engine.update_table("i", request))
     assert engine.describe_table("i", "g").options.time_to_live == 86_400
     with pytest.raises(InvalidRequest) as caught:
-        engine.run(
+        engine.core.run(
             engine.update_table("i", UpdateTable("t", options=OptionsChange(max_versions=2)))
         )
     assert caught.value.rule is Rule.INDEX_OPTIONS
 
 
-def test_split_points_of_a_local_index_are_those_of_its_table(engine: Engine) -> None:
+def test_split_points_of_a_local_index_are_those_of_its_table(engine: TablestoreEngine) -> None:
     make(engine, LOCAL)
     for n in range(40):
         write(engine, (f"{n:04}", 0), i=n, s="x" * 1000)
     ofs = [engine.compute_split_points("i", ComputeSplitPoints(each, 9_000)) for each in "tl"]
     assert ofs[0].points == ofs[1].points
     assert ofs[1].table.name == "l"
-    assert engine.describe_partitions("i", "l")["table"] == "t"
+    assert engine.core.describe_partitions("i", "l")["table"] == "t"
 
 
 # --- entries ---------------------------------------------------------------------------------
 
 
-def test_wide_entries_are_cut_read_and_removed(engine: Engine, store: Store) -> None:
+def test_wide_entries_are_cut_read_and_removed(engine: TablestoreEngine, store: Store) -> None:
     make(engine, GLOBAL, LOCAL)
     write(engine, ("a", 1), s="x", i=1, b=b"b" * 100_000)
     for table in ("g", "l"):
@@ -183,22 +188,22 @@ def test_wide_entries_are_cut_read_and_removed(engine: Engine, store: Store) -> 
     assert len(stored(store, SPACE_LOCAL_INDEXES)) == 1
 
 
-def test_a_wide_row_gives_its_entries_all_it_should(engine: Engine) -> None:
+def test_a_wide_row_gives_its_entries_all_it_should(engine: TablestoreEngine) -> None:
     make(engine, GLOBAL, LOCAL, IndexDefinition("by_key", ("n", "k")))
     free = {f"c{n:04}": n for n in range(WHOLE_ROW_CELLS_MAX + 10)}
     half = len(free) // 2
     write(engine, ("a", 1), s="x", i=1, **dict(list(free.items())[:half]))
     rest = put_cells(dict(list(free.items())[half:]))
-    engine.run(engine.rows.write_row("i", update("t", {"k": "a", "n": 1}, rest)))
+    engine.core.run(engine.rows.write_row("i", update("t", {"k": "a", "n": 1}, rest)))
     moved = update("t", {"k": "a", "n": 1}, put_cells({"s": "y"}))
-    engine.run(engine.rows.write_row("i", moved))
+    engine.core.run(engine.rows.write_row("i", moved))
     assert [key["s"] for key, _ in rows(engine, "g")] == ["y"]
     assert [plain(row) for row in rows(engine, "l")] == [{"s": "y"}]
     assert len(rows(engine, "by_key")) == 1
 
 
 def test_expired_entries_are_hidden_and_go_with_their_rows(
-    engine: Engine, clock: FakeClock, store: Store
+    engine: TablestoreEngine, clock: FakeClock, store: Store
 ) -> None:
     key_only = IndexDefinition("by_n", ("n", "k"))
     make(engine, GLOBAL, LOCAL, key_only, time_to_live=86_400, allow_update=False)
@@ -219,21 +224,21 @@ def test_expired_entries_are_hidden_and_go_with_their_rows(
         assert len(list(store.snapshot().scan(*_all(prefix)))) == left  # a row without cells stays
 
 
-def test_dropping_one_local_index_leaves_the_others(engine: Engine, store: Store) -> None:
+def test_dropping_one_local_index_leaves_the_others(engine: TablestoreEngine, store: Store) -> None:
     second = replace(LOCAL, name="l2", key_columns=("k", "s"), defined_columns=())
     make(engine, LOCAL, second)
     for n in range(30):
         write(engine, (f"{n % 3}", n), i=-n, s=f"{n}")
-    engine.run(engine.indexes.drop("i", DropIndex("t", "l")))
+    engine.core.run(engine.indexes.drop("i", DropIndex("t", "l")))
     with pytest.raises(NotFound):
         rows(engine, "l")
     keep_house(engine)
     assert len(stored(store, SPACE_LOCAL_INDEXES)) == 30
     assert len(rows(engine, "l2")) == 30
-    assert engine.catalog.leftovers() == []
+    assert engine.core.catalog.leftovers() == []
 
 
-def test_a_scan_steps_over_entries_of_other_indexes(engine: Engine) -> None:
+def test_a_scan_steps_over_entries_of_other_indexes(engine: TablestoreEngine) -> None:
     indexes = [replace(LOCAL, name=f"l{n}", defined_columns=()) for n in range(3)]
     make(engine, *indexes)
     for n in range(60):
@@ -250,13 +255,13 @@ def test_a_scan_steps_over_entries_of_other_indexes(engine: Engine) -> None:
         assert [key for key, _ in found] == between[::-1]
 
 
-def test_a_type_that_is_checked_by_an_index_made_meanwhile(engine: Engine) -> None:
+def test_a_type_that_is_checked_by_an_index_made_meanwhile(engine: TablestoreEngine) -> None:
     """The write was planned before the index, and runs after it (change §A4, §A10)."""
     make(engine, LOCAL)
     plan = engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"d": "text"}))
     add(engine, replace(LOCAL, name="l2", key_columns=("k",), defined_columns=("d",)))
     with pytest.raises(InvalidRequest) as caught:
-        engine.run(plan)
+        engine.core.run(plan)
     assert caught.value.rule is Rule.INDEX_VALUE_TYPE
     assert rows(engine, "t") == []
 
@@ -264,13 +269,13 @@ def test_a_type_that_is_checked_by_an_index_made_meanwhile(engine: Engine) -> No
 # --- builds (change §A6) ---------------------------------------------------------------------
 
 
-def many(engine: Engine, count: int) -> None:
+def many(engine: TablestoreEngine, count: int) -> None:
     for n in range(count):
         write(engine, (f"{n:05}", 0), s=f"s{n}", i=n)
 
 
 def test_a_large_table_is_built_in_steps_and_after_a_crash(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
     make(engine)
     many(engine, 2 * STEP_ROWS + 10)
@@ -281,44 +286,46 @@ def test_a_large_table_is_built_in_steps_and_after_a_crash(
             rows(engine, table)
         assert caught.value.rule is rule
     for _ in range(2):
-        engine.run(_next(engine))
+        engine.core.run(_next(engine))
     write(engine, ("00000", 0), s="moved", i=-1)  # beside the build
-    opened = Engine(store, clock, FakeEntropy())  # after a crash
+    opened = open_tablestore(store, clock, FakeEntropy())  # after a crash
     keep_house(opened)
     assert all(each.ready for each in opened.describe_table("i", "t").indexes)
     assert len(rows(opened, "g")) == len(rows(opened, "l")) == 2 * STEP_ROWS + 10
     assert rows(opened, "g")[0][0]["s"] == "moved"
 
 
-def _next(engine: Engine) -> Plan[None]:
-    plan = engine.housekeeping()
+def _next(engine: TablestoreEngine) -> Plan[None]:
+    plan = engine.core.housekeeping()
     assert plan is not None
     return plan
 
 
-def test_an_index_may_be_dropped_while_it_is_built(engine: Engine, store: Store) -> None:
+def test_an_index_may_be_dropped_while_it_is_built(engine: TablestoreEngine, store: Store) -> None:
     make(engine)
     many(engine, STEP_ROWS + 1)
     add(engine, LOCAL, base=True)
     step = engine.indexes.builds.step()
     assert step is not None
-    engine.run(engine.indexes.drop("i", DropIndex("t", "l")))
-    engine.run(step)
+    engine.core.run(engine.indexes.drop("i", DropIndex("t", "l")))
+    engine.core.run(step)
     keep_house(engine)
     assert stored(store, SPACE_LOCAL_INDEXES) == []
 
 
-def test_without_the_rows_there_are_an_index_has_what_is_written(engine: Engine) -> None:
+def test_without_the_rows_there_are_an_index_has_what_is_written(engine: TablestoreEngine) -> None:
     make(engine)
     write(engine, ("a", 1), s="x", i=1)
     write(engine, ("a", 2), s="x", i=2)
     add(engine, GLOBAL)
     assert rows(engine, "g") == []
-    engine.run(engine.rows.write_row("i", update("t", {"k": "a", "n": 1}, put_cells({"free": 1}))))
+    engine.core.run(
+        engine.rows.write_row("i", update("t", {"k": "a", "n": 1}, put_cells({"free": 1})))
+    )
     assert [(key["n"], plain((key, cells))) for key, cells in rows(engine, "g")] == [(1, {"i": 1})]
 
 
-def test_rows_from_before_that_do_not_fit_have_no_entry(engine: Engine) -> None:
+def test_rows_from_before_that_do_not_fit_have_no_entry(engine: TablestoreEngine) -> None:
     make(engine)
     write(engine, ("a", 1), s=5, i=1)
     write(engine, ("a", 2), s="x" * 1025, i=1)
@@ -327,14 +334,18 @@ def test_rows_from_before_that_do_not_fit_have_no_entry(engine: Engine) -> None:
     add(engine, LOCAL, base=True)
     assert [plain(row) for row in rows(engine, "g")] == [{"i": "text", "b": 1.5}]
     assert [key["n"] for key, _ in rows(engine, "l")] == [1, 2]
-    engine.run(engine.rows.write_row("i", update("t", {"k": "a", "n": 1}, put_cells({"s": "y"}))))
+    engine.core.run(
+        engine.rows.write_row("i", update("t", {"k": "a", "n": 1}, put_cells({"s": "y"})))
+    )
     assert [key["n"] for key, _ in rows(engine, "g")] == [3, 1]
 
 
 # --- intents (change §A10) -------------------------------------------------------------------
 
 
-def test_a_lag_keeps_global_indexes_back(engine: Engine, clock: FakeClock, store: Store) -> None:
+def test_a_lag_keeps_global_indexes_back(
+    engine: TablestoreEngine, clock: FakeClock, store: Store
+) -> None:
     engine.indexes.hold_back(5)
     make(engine, GLOBAL, LOCAL)
     write(engine, ("a", 1), s="x", i=1)
@@ -351,14 +362,14 @@ def test_a_lag_keeps_global_indexes_back(engine: Engine, clock: FakeClock, store
     keep_house(engine)
     assert [key["s"] for key, _ in rows(engine, "g")] == ["z"]
     assert engine.indexes.pause(10) < 10
-    engine.run(engine.rows.write_row("i", delete("t", {"k": "a", "n": 1})))
+    engine.core.run(engine.rows.write_row("i", delete("t", {"k": "a", "n": 1})))
     clock.advance(6)
     keep_house(engine)
     assert rows(engine, "g") == []
 
 
 def test_an_index_answers_when_the_entries_of_its_build_have_come(
-    engine: Engine, clock: FakeClock
+    engine: TablestoreEngine, clock: FakeClock
 ) -> None:
     """change §A6: writes that go on meanwhile, whose entries are late themselves, delay nothing."""
     engine.indexes.hold_back(5)
@@ -380,13 +391,13 @@ def test_an_index_answers_when_the_entries_of_its_build_have_come(
 
 
 def test_intents_are_worked_off_by_a_server_without_the_lag(
-    engine: Engine, clock: FakeClock, store: Store
+    engine: TablestoreEngine, clock: FakeClock, store: Store
 ) -> None:
     """An older intent does not undo what a newer write has put into the index at once."""
     engine.indexes.hold_back(5)
     make(engine, GLOBAL)
     write(engine, ("a", 1), s="x")
-    opened = Engine(store, clock, FakeEntropy())
+    opened = open_tablestore(store, clock, FakeEntropy())
     write(opened, ("a", 1), s="y")
     clock.advance(6)
     keep_house(opened)
@@ -395,7 +406,7 @@ def test_intents_are_worked_off_by_a_server_without_the_lag(
 
 
 def test_writes_wait_where_too_many_intents_do(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert INTENTS_MAX == 10_000
     monkeypatch.setattr("widerow.engine.intents.INTENTS_MAX", 3)
@@ -413,7 +424,9 @@ def test_writes_wait_where_too_many_intents_do(
 # --- the checker -----------------------------------------------------------------------------
 
 
-def test_the_checker_compares_index_and_table_both_ways(engine: Engine, store: Store) -> None:
+def test_the_checker_compares_index_and_table_both_ways(
+    engine: TablestoreEngine, store: Store
+) -> None:
     make(engine, GLOBAL, LOCAL)
     write(engine, ("a", 1), s="x", i=1)
     write(engine, ("a", 2), s="y", i=2)
@@ -444,16 +457,16 @@ def _set(store: Store, key: bytes, value: bytes | None) -> None:
         store.transact((key,), lambda txn: txn.put(key, value))
 
 
-def test_an_index_that_comes_before_the_end_of_its_table_keeps_it(engine: Engine) -> None:
+def test_an_index_that_comes_before_the_end_of_its_table_keeps_it(engine: TablestoreEngine) -> None:
     # change §A7, with --keep-indexed-tables: decided in the transaction, not before it
     engine.indexes.keeps_indexed_tables = True
     make(engine)
     deleting = engine.delete_table("i", "t")
     add(engine, GLOBAL)
     with pytest.raises(InvalidRequest) as caught:
-        engine.run(deleting)
+        engine.core.run(deleting)
     assert caught.value.rule is Rule.TABLE_HAS_INDEXES
     assert caught.value.details == {"table": "t", "index": "g"}
-    engine.run(engine.indexes.drop("i", DropIndex("t", "g")))
-    engine.run(engine.delete_table("i", "t"))
+    engine.core.run(engine.indexes.drop("i", DropIndex("t", "g")))
+    engine.core.run(engine.delete_table("i", "t"))
     assert engine.list_tables("i") == ()

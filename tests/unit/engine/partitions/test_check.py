@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 from tests.support.changes import create
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.tablestore.table_record import encode_table
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import catalog_key, catalog_prefix, statistics_key, statistics_prefix
@@ -22,8 +22,8 @@ def problems(
 ) -> list[str]:
     """What is found in a store whose only table says this of itself."""
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
-        engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
+        engine.core.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
         table = replace(engine.describe_table("i", "t"), splits=splits, asked=asked)
         key = catalog_key("i", "t")
         store.transact((catalog_prefix("i"),), lambda txn: txn.put(key, encode_table(table)))
@@ -62,7 +62,7 @@ def test_statistics_that_cannot_be_read() -> None:
 
 def test_statistics_of_a_table_that_is_not_there() -> None:
     with open_store("memory:") as store:
-        Engine(store, FakeClock(), FakeEntropy())
+        open_tablestore(store, FakeClock(), FakeEntropy())
         store.transact((statistics_prefix(9),), lambda txn: txn.put(statistics_key(9), b"{}"))
         found = [each.problem for each in check_store(store)]
     assert found == ["statistics of a table that the catalogue does not know"]

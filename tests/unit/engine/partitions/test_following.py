@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 from tests.support.placement import MemoryPlacement
 from tests.support.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
 
-from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.partitions.split_points import server_location
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import NotFound, StorageFailure, StoreBusy
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import SPACE_ROWS, may_begin_range, ranges_key, row_prefix
@@ -44,7 +45,7 @@ class World(NamedTuple):
 
     space: RemoteSpace
     drivers: list[MemoryDriver]
-    engines: list[Engine]
+    engines: list[TablestoreEngine]
     clock: FakeClock
 
     @property
@@ -59,7 +60,9 @@ def world(seed: int = 0, processes: int = 1) -> World:
     ]
     thresholds = Thresholds(split_bytes=SPLIT_BYTES, cold_seconds=1e9)  # tests decide
     engines = [
-        Engine(remote_store(driver, seed + n), clock, FakeEntropy(n), thresholds=thresholds)
+        open_tablestore(
+            remote_store(driver, seed + n), clock, FakeEntropy(n), thresholds=thresholds
+        )
         for n, driver in enumerate(drivers)
     ]
     return World(space, drivers, engines, clock)
@@ -70,20 +73,20 @@ def one() -> World:
     return world()
 
 
-def table(engine: Engine, name: str = "t") -> Table:
+def table(engine: TablestoreEngine, name: str = "t") -> Table:
     return engine.describe_table("i", name)
 
 
-def make(engine: Engine, name: str = "t") -> Table:
-    engine.run(engine.create_table("i", create(name, {"k": KeyType.INTEGER})))
+def make(engine: TablestoreEngine, name: str = "t") -> Table:
+    engine.core.run(engine.create_table("i", create(name, {"k": KeyType.INTEGER})))
     return table(engine, name)
 
 
-def divide(engine: Engine, name: str, keys: Sequence[int | str]) -> None:
+def divide(engine: TablestoreEngine, name: str, keys: Sequence[int | str]) -> None:
     """Let the partitions of a table meet at these keys, as the rules do it."""
     bounds = tuple(sorted(map(encode_key_value, keys)))
-    tables = engine.partitions._tables
-    engine.store.transact_group([tables.divide(table(engine, name), lambda _: bounds)])
+    tables = engine.core.partitions._tables
+    engine.core.store.transact_group([tables.divide(table(engine, name), lambda _: bounds)])
 
 
 def at(found: Table, *keys: int | str) -> list[bytes]:
@@ -98,10 +101,10 @@ def steps(of: World, seconds: int, who: int = 0) -> None:
         of.clock.advance(0.25)
         for _ in range(50):
             try:
-                plan = of.engines[who].partitions.step()
+                plan = of.engines[who].core.partitions.step()
                 if plan is None:
                     break
-                of.engines[who].run(plan)
+                of.engines[who].core.run(plan)
             except StorageFailure:
                 break
 
@@ -114,7 +117,7 @@ def turn(of: World, weather: Weather) -> None:
 
 
 def counts(of: World) -> dict[tuple[str, str], int]:
-    return dict(of.engines[0].partitions.following.counts)
+    return dict(of.engines[0].core.partitions.following.counts)
 
 
 # --- what follows ---------------------------------------------------------------------------------
@@ -130,7 +133,7 @@ def test_partitions_become_ranges_and_go_with_them(one: World) -> None:
     steps(one, 20)
     assert one.bounds == at(found, 20, 25)
     assert counts(one) == {("split", "done"): 5, ("merge", "done"): 2}
-    assert engine.partitions.following.pending == 0
+    assert engine.core.partitions.following.pending == 0
     divide(engine, "t", [])
     steps(one, 20)
     assert one.bounds == []
@@ -159,15 +162,15 @@ def test_a_table_that_grows_gets_a_range_of_its_own_and_keeps_it(one: World) -> 
     make(engine, "small")
     found = make(engine)
     for key in range(20):
-        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": "x" * 600})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": "x" * 600})))
     steps(one, 20)
     assert one.bounds == at(found)
     for key in range(12):
-        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": ""})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": ""})))
     steps(one, 60)
     assert one.bounds == at(found)  # it is half as large, and would not get one now
     for key in range(20):
-        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": ""})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": ""})))
     steps(one, 60)
     assert one.bounds == []
 
@@ -176,7 +179,7 @@ def test_a_pre_split_table_is_divided_after_the_answer(one: World) -> None:
     engine = one.engines[0]
     edges = (KeyMarker.INF_MIN, 100, 200, KeyMarker.INF_MAX)
     request = create("t", {"k": KeyType.INTEGER})
-    engine.run(engine.create_table("i", replace(request, partitions=tuple(pairwise(edges)))))
+    engine.core.run(engine.create_table("i", replace(request, partitions=tuple(pairwise(edges)))))
     assert one.bounds == []
     steps(one, 20)
     assert one.bounds == at(table(engine), 100, 200)
@@ -187,12 +190,12 @@ def test_a_dropped_table_leaves_no_range(one: World) -> None:
     found = make(engine)
     divide(engine, "t", [1, 2])
     steps(one, 20)
-    engine.run(engine.delete_table("i", "t"))
+    engine.core.run(engine.delete_table("i", "t"))
     steps(one, 20)
     assert one.bounds == at(found, 1, 2)  # its rows are not gone
     one.clock.advance(TRANSACTION_SECONDS_MAX + LEASE_SECONDS)
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
     steps(one, 20)
     assert one.bounds == []
 
@@ -200,7 +203,7 @@ def test_a_dropped_table_leaves_no_range(one: World) -> None:
 def test_no_range_begins_where_a_shard_could_be_cut(one: World) -> None:
     """The statistics of a table stand behind its number, where small keys would."""
     engine = one.engines[0]
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
     found = table(engine)
     low = ["\x01", "\x0f", "\x10"]
     divide(engine, "t", [*low, "\x11", "a"])
@@ -267,7 +270,7 @@ def test_the_next_holder_of_the_lease_goes_on() -> None:
     both.clock.advance(LEASE_SECONDS)
     steps(both, 20, who=1)
     steps(both, 1)
-    assert both.engines[0].partitions.following.pending == 0  # only the holder tells
+    assert both.engines[0].core.partitions.following.pending == 0  # only the holder tells
     assert both.bounds == at(found, 1, 2, 3)
     divide(both.engines[1], "t", [])
     steps(both, 20, who=1)  # it knows what the first one asked for
@@ -287,8 +290,8 @@ def test_what_is_refused_is_asked_for_less_and_less_often(one: World) -> None:
     steps(one, 400)
     failed = counts(one)["split", "failed"]
     assert 8 <= failed <= 25
-    assert engine.partitions.following.pending == 2 - done
-    told = {each.failure for each in engine.partitions.following.events}
+    assert engine.core.partitions.following.pending == 2 - done
+    told = {each.failure for each in engine.core.partitions.following.events}
     assert told <= {"", "the change is refused", "the change was given up"}
     turn(one, CALM)
     steps(one, int(RANGE_PAUSE_SECONDS_MAX) + 20)
@@ -303,7 +306,7 @@ def test_a_database_that_is_away_is_no_failure(one: World) -> None:
     turn(one, Weather(busy=1.0))
     before = counts(one)
     for _ in range(100):
-        engine.partitions.following.step(one.clock.monotonic_ns() / 1e9)
+        engine.core.partitions.following.step(one.clock.monotonic_ns() / 1e9)
         one.clock.advance(0.25)
     assert counts(one) == before
     turn(one, CALM)
@@ -323,7 +326,7 @@ def test_a_change_that_does_not_end_is_left_to_itself(
     found = make(engine)
     divide(engine, "t", [1])
     no_change_ends(monkeypatch)
-    following = engine.partitions.following
+    following = engine.core.partitions.following
     steps(one, 5)
     for _ in range(round(RANGE_CHANGE_SECONDS_MAX) + 10):
         following.step(one.clock.monotonic_ns() / 1e9)
@@ -370,7 +373,7 @@ def test_a_change_that_the_database_forgets_is_begun_again(
 
 
 def test_only_first_keys_of_shards_are_taken(one: World) -> None:
-    placement = one.engines[0].store.placement
+    placement = one.engines[0].core.store.placement
     assert placement is not None
     for key in (SPACE_ROWS, b"\x12" + bytes(8), row_prefix(1) + b"\x01", row_prefix(1)[:4]):
         with pytest.raises(ValueError, match="cut a shard"):
@@ -380,7 +383,7 @@ def test_only_first_keys_of_shards_are_taken(one: World) -> None:
     one.drivers[0].is_reachable = False
     with pytest.raises(StoreBusy):
         placement.ranges()
-    one.engines[0].store.close()
+    one.engines[0].core.store.close()
     with pytest.raises(StorageFailure, match="closed"):
         placement.ranges()
 
@@ -422,7 +425,7 @@ class Story:
         else:
             self.change(engine, what, name, keys)
 
-    def change(self, engine: Engine, what: str, name: str, keys: list[int]) -> None:
+    def change(self, engine: TablestoreEngine, what: str, name: str, keys: list[int]) -> None:
         ranges = self.world.space.ranges
         try:
             found = table(engine, name)
@@ -432,7 +435,7 @@ class Story:
             if what == "divide":
                 divide(engine, name, keys)
             elif what == "drop":
-                engine.run(engine.delete_table("i", name))
+                engine.core.run(engine.delete_table("i", name))
             elif what == "by hand":
                 ranges.split(at(found, *keys)[1])
             else:
@@ -448,8 +451,8 @@ class Story:
         of.clock.advance(RANGE_REPEAT_SECONDS + TRANSACTION_SECONDS_MAX)
         engine = of.engines[self.holder]
         for _ in range(3):
-            while (plan := engine.housekeeping()) is not None:
-                engine.run(plan)
+            while (plan := engine.core.housekeeping()) is not None:
+                engine.core.run(plan)
             steps(of, round(RANGES_SECONDS) + 40, self.holder)
 
     def wanted(self) -> set[bytes]:
@@ -480,7 +483,7 @@ def test_ranges_are_the_partitions_in_the_end(
     living = {each.id for each in story.world.engines[story.holder].tables.owned("i")}
     allowed = {row_prefix(each) + encode_key_value(key) for each in living for key in by_hand}
     assert bounds - wanted <= allowed
-    assert story.world.engines[story.holder].partitions.following.pending == 0
+    assert story.world.engines[story.holder].core.partitions.following.pending == 0
 
 
 @settings(max_examples=30)
@@ -496,14 +499,14 @@ def test_writes_go_on_while_ranges_change(seed: int, divisions: list[list[int]])
         divide(engine, "t", keys)
         for _ in range(12):
             steps(of, 1)
-            engine.run(engine.rows.write_row("i", put("t", {"k": written}, {"v": "x"})))
+            engine.core.run(engine.rows.write_row("i", put("t", {"k": written}, {"v": "x"})))
             written += 1
     assert _rows(engine) == written
 
 
-def _rows(engine: Engine) -> int:
+def _rows(engine: TablestoreEngine) -> int:
     prefix = row_prefix(table(engine).id)
-    return sum(1 for _ in engine.store.snapshot().scan(prefix, after_prefix(prefix)))
+    return sum(1 for _ in engine.core.store.snapshot().scan(prefix, after_prefix(prefix)))
 
 
 # --- what people see ------------------------------------------------------------------------------
@@ -514,28 +517,28 @@ def test_partitions_tell_their_servers(one: World) -> None:
     found = make(engine)
     divide(engine, "t", [10, 20])
     servers = one.space.ranges.servers
-    told = engine.describe_partitions("i", "t")["partitions"]
+    told = engine.core.describe_partitions("i", "t")["partitions"]
     assert [len(each["servers"]) for each in told] == [1, 1, 1]  # one range has all of them
     steps(one, 20)
     one.space.ranges.split(at(found, 15)[1])  # by hand: a partition on two servers
     with pytest.MonkeyPatch.context() as still:
         still.setattr("tests.support.placement._MOVES", 0.0)
         servers.update(zip(at(found, 10, 15, 20), (0, 1, 2, 0), strict=True))
-        told = engine.describe_partitions("i", "t")["partitions"]
+        told = engine.core.describe_partitions("i", "t")["partitions"]
         assert [[each["address"] for each in part["servers"]] for part in told] == [
             *(["one:16020"], ["two:16020", "three:16020"], ["one:16020"])
         ]
-        engine.store.placement = None
-        assert [part["servers"] for part in engine.describe_partitions("i", "t")["partitions"]] == [
-            *([], [], [])
-        ]
+        engine.core.store.placement = None
+        assert [
+            part["servers"] for part in engine.core.describe_partitions("i", "t")["partitions"]
+        ] == [*([], [], [])]
 
 
 def test_locations_are_servers(one: World, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = one.engines[0]
     found = make(engine)
     for key in range(30):
-        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": "x" * 500})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": "x" * 500})))
     divide(engine, "t", [10, 20])
     steps(one, 30)
     monkeypatch.setattr("tests.support.placement._MOVES", 0.0)
@@ -564,16 +567,16 @@ def test_changes_of_ranges_are_counted_and_logged(
     steps(one, 60)
     done = counts(one)
     with caplog.at_level(logging.INFO, "widerow.partitions"):
-        log_events(engine.partitions)
+        log_events(engine.core.partitions)
     said = Counter(record.message for record in caplog.records)
     assert said["range split"] == done["split", "done"] == 2
     assert said["the database does not split a range"] == done["split", "failed"] > 0
-    assert not engine.partitions.following.events
-    page = list(partition_lines(engine))
+    assert not engine.core.partitions.following.events
+    page = list(partition_lines(engine.core))
     assert 'widerow_range_changes_total{kind="split",end="done"} 2' in page
     failed = done["split", "failed"]
     assert f'widerow_range_changes_total{{kind="split",end="failed"}} {failed}' in page
     assert 'widerow_range_changes_total{kind="merge",end="done"} 0' in page
     assert "widerow_range_changes_pending 0" in page
-    engine.store.placement = None
-    assert not [line for line in partition_lines(engine) if "range" in line]
+    engine.core.store.placement = None
+    assert not [line for line in partition_lines(engine.core) if "range" in line]

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.changes import create, delete, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
 from widerow.engine.partitions.index_sizes import SMALL_ROWS, SMALL_SECONDS, IndexSizes
 from widerow.engine.partitions.rules import Thresholds
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.keys.layout import row_prefix
 from widerow.model.tablestore.requests import (
     ComputeSplitPoints,
@@ -28,39 +29,41 @@ SMALL_SPLITS = Thresholds(split_bytes=3 * 1024 * 1024)
 
 
 @pytest.fixture
-def engine(store: Store, clock: FakeClock) -> Engine:
-    return Engine(store, clock, FakeEntropy(), thresholds=SMALL_SPLITS)
+def engine(store: Store, clock: FakeClock) -> TablestoreEngine:
+    return open_tablestore(store, clock, FakeEntropy(), thresholds=SMALL_SPLITS)
 
 
-def make(engine: Engine, *indexes: IndexDefinition) -> None:
+def make(engine: TablestoreEngine, *indexes: IndexDefinition) -> None:
     defined = (DefinedColumn("s", ColumnType.STRING),)
     asked = replace(create("t", {"k": KeyType.INTEGER}), defined_columns=defined, indexes=indexes)
-    engine.run(engine.create_table("i", asked))
+    engine.core.run(engine.create_table("i", asked))
 
 
-def write(engine: Engine, keys: range, text: str) -> None:
+def write(engine: TablestoreEngine, keys: range, text: str) -> None:
     for key in keys:
         change = put("t", {"k": key}, {"s": f"{text}{key}"})
-        engine.run(engine.rows.write_row("i", change))
+        engine.core.run(engine.rows.write_row("i", change))
 
 
-def pass_time(engine: Engine, clock: FakeClock, seconds: float = SMALL_SECONDS + 2) -> None:
+def pass_time(
+    engine: TablestoreEngine, clock: FakeClock, seconds: float = SMALL_SECONDS + 2
+) -> None:
     """Let housekeeping do what is due, second by second."""
     for _ in range(round(seconds)):
         clock.advance(1)
-        while (plan := engine.housekeeping()) is not None:
-            engine.run(plan)
-        while (plan := engine.partitions.step()) is not None:
-            engine.run(plan)
+        while (plan := engine.core.housekeeping()) is not None:
+            engine.core.run(plan)
+        while (plan := engine.core.partitions.step()) is not None:
+            engine.core.run(plan)
 
 
-def counted(engine: Engine, name: str = "g") -> tuple[int, int]:
+def counted(engine: TablestoreEngine, name: str = "g") -> tuple[int, int]:
     """The rows and the bytes that are told of a table."""
-    sizes = engine.partitions.load_of(engine.describe_table("i", name)).sizes
+    sizes = engine.core.partitions.load_of(engine.describe_table("i", name)).sizes
     return sizes.rows, sizes.size
 
 
-def stored(engine: Engine, store: Store, name: str = "g") -> tuple[int, int]:
+def stored(engine: TablestoreEngine, store: Store, name: str = "g") -> tuple[int, int]:
     """The same of what is stored."""
     prefix = row_prefix(engine.describe_table("i", name).id)
     found = list(store.snapshot().scan(prefix, prefix + b"\xff" * 9))
@@ -68,7 +71,7 @@ def stored(engine: Engine, store: Store, name: str = "g") -> tuple[int, int]:
 
 
 def test_an_index_is_counted_half_a_minute_after_its_rows(
-    engine: Engine, clock: FakeClock, store: Store
+    engine: TablestoreEngine, clock: FakeClock, store: Store
 ) -> None:
     make(engine, GLOBAL)
     write(engine, range(300), "a")
@@ -77,19 +80,19 @@ def test_an_index_is_counted_half_a_minute_after_its_rows(
     assert counted(engine)[0] == 300
     write(engine, range(300), "another ")
     for key in range(200):
-        engine.run(engine.rows.write_row("i", delete("t", {"k": key})))
+        engine.core.run(engine.rows.write_row("i", delete("t", {"k": key})))
     pass_time(engine, clock)
     assert counted(engine) == stored(engine, store)
     assert counted(engine)[0] == 100
 
 
 def test_an_index_over_rows_from_before_it_is_counted_when_it_is_built(
-    engine: Engine, clock: FakeClock, store: Store
+    engine: TablestoreEngine, clock: FakeClock, store: Store
 ) -> None:
     make(engine)
     write(engine, range(300), "a")
     pass_time(engine, clock)
-    engine.run(engine.indexes.create("i", CreateIndex("t", GLOBAL, include_base_data=True)))
+    engine.core.run(engine.indexes.create("i", CreateIndex("t", GLOBAL, include_base_data=True)))
     assert counted(engine)[0] == 0
     pass_time(engine, clock, 2 * SMALL_SECONDS)
     assert counted(engine) == stored(engine, store)
@@ -97,7 +100,7 @@ def test_an_index_over_rows_from_before_it_is_counted_when_it_is_built(
 
 
 def test_entries_that_follow_their_rows_later_are_counted(
-    engine: Engine, clock: FakeClock, store: Store
+    engine: TablestoreEngine, clock: FakeClock, store: Store
 ) -> None:
     engine.indexes.hold_back(10)
     make(engine, GLOBAL)
@@ -110,26 +113,28 @@ def test_entries_that_follow_their_rows_later_are_counted(
     assert counted(engine)[0] == 50
 
 
-def test_an_index_that_was_dropped_is_counted_no_more(engine: Engine, clock: FakeClock) -> None:
+def test_an_index_that_was_dropped_is_counted_no_more(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     make(engine, GLOBAL)
     write(engine, range(10), "a")
-    engine.run(engine.indexes.drop("i", DropIndex("t", "g")))
+    engine.core.run(engine.indexes.drop("i", DropIndex("t", "g")))
     pass_time(engine, clock, 3 * SMALL_SECONDS)
-    assert not engine.partitions._index_sizes._writes
+    assert not engine.core.partitions._index_sizes._writes
 
 
-def test_a_large_index_is_divided_by_its_size(engine: Engine, clock: FakeClock) -> None:
+def test_a_large_index_is_divided_by_its_size(engine: TablestoreEngine, clock: FakeClock) -> None:
     """Its table needs no second partition for that."""
     make(engine, GLOBAL)
     for key in range(4000):
         change = put("t", {"k": key}, {"s": f"{key:04d}" + "x" * 1000})
-        engine.run(engine.rows.write_row("i", change))
+        engine.core.run(engine.rows.write_row("i", change))
     pass_time(engine, clock, 2 * SMALL_SECONDS)
     assert len(engine.describe_table("i", "g").splits) >= 1
 
 
 def test_split_points_of_an_index_are_found_again_when_its_table_was_written(
-    engine: Engine,
+    engine: TablestoreEngine,
 ) -> None:
     make(engine, GLOBAL)
     asked = ComputeSplitPoints("g", 10_000, None)

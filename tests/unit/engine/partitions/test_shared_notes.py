@@ -6,10 +6,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 
-from widerow.engine.engine import Engine
 from widerow.engine.partitions.shared_notes import LoadNote, SharedNotes, decode_notes, merged
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Exhausted, Rule
 from widerow.limits import NODE_BEAT_SECONDS
 from widerow.model.values import KeyType
@@ -60,7 +61,7 @@ class _Servers:
         space = StrictSpace()
         self.clocks = [FakeClock(), FakeClock()]
         self.engines = [
-            Engine(
+            open_tablestore(
                 StrictStore(space, FakeEntropy(number)),
                 clock,
                 FakeEntropy(number),
@@ -72,10 +73,10 @@ class _Servers:
     def live(self, beats: int = 1) -> None:
         for _ in range(beats):
             for engine in self.engines:
-                for plan in (engine.nodes.beat(), engine.partitions.step()):
+                for plan in (engine.core.nodes.beat(), engine.core.partitions.step()):
                     if plan is not None:
-                        engine.run(plan)
-                engine.nodes.look()
+                        engine.core.run(plan)
+                engine.core.nodes.look()
             for clock in self.clocks:
                 clock.advance(NODE_BEAT_SECONDS)
 
@@ -83,27 +84,27 @@ class _Servers:
 def test_every_server_knows_the_load_of_all() -> None:
     servers = _Servers()
     one, other = servers.engines
-    one.run(one.create_table("i", create("t", {"k": KeyType.INTEGER})))
+    one.core.run(one.create_table("i", create("t", {"k": KeyType.INTEGER})))
     servers.live(2)
     for number in range(30):
         engine = servers.engines[number % 3 == 0]
-        engine.run(engine.rows.write_row("i", put("t", {"k": number}, {"v": "x" * 100})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": number}, {"v": "x" * 100})))
     servers.live(4)
-    shown = [engine.describe_partitions("i", "t") for engine in servers.engines]
+    shown = [engine.core.describe_partitions("i", "t") for engine in servers.engines]
     assert [each["consumed"]["write"] for each in shown] == [30, 30]
     # Who reads a table through meanwhile counts twice what it is told of later.
     assert all(30 <= each["rows"] <= 40 for each in shown)
     assert all(each["bytes"] > 3000 for each in shown)
     rates = Counter(each["partitions"][0]["write_units_per_second"] > 0 for each in shown)
     assert rates == {True: 2}
-    assert other.lease.held() + one.lease.held() == 1
+    assert other.core.lease.held() + one.core.lease.held() == 1
 
 
-def _writes(engine: Engine, most: int) -> int:
+def _writes(engine: TablestoreEngine, most: int) -> int:
     """How many rows can be written at once, of `most`."""
     for count in range(most):
         try:
-            engine.run(engine.rows.write_row("i", put("t", {"k": count}, {"v": count})))
+            engine.core.run(engine.rows.write_row("i", put("t", {"k": count}, {"v": count})))
         except Exhausted as error:
             return count if error.rule is Rule.NOT_ENOUGH_CAPACITY else -1
     return most
@@ -114,7 +115,7 @@ def _reserved() -> _Servers:
     (one, _) = servers.engines
     asked = create("t", {"k": KeyType.INTEGER})
     throughput = replace(asked.throughput, read=20, write=20)
-    one.run(one.create_table("i", replace(asked, throughput=throughput)))
+    one.core.run(one.create_table("i", replace(asked, throughput=throughput)))
     servers.live(3)
     return servers
 

@@ -3,8 +3,10 @@
 from typing import Any
 
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.clock import Clock, Entropy
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.search.host import SearchHost
 from widerow.model.search.query import MATCH_ALL, Query
 from widerow.model.search.requests import (
@@ -29,16 +31,16 @@ SCHEMA = SearchSchema(
 ALL_COLUMNS = ColumnReturn(ColumnReturnType.ALL)
 
 
-def engine_of(store: Store, clock: Any, entropy: Any, host: SearchHost | None = None) -> Engine:  # noqa: ANN401  # fakes
+def engine_of(
+    store: Store, clock: Clock, entropy: Entropy, host: SearchHost | None = None
+) -> TablestoreEngine:
     """An engine whose indexes have this host."""
-    engine = Engine(store, clock, entropy)
-    if host is not None:
-        engine.search_host = lambda: host
-    return engine
+    hosted: dict[str, Any] = {} if host is None else {"search_host": lambda _: host}
+    return open_tablestore(store, clock, entropy, **hosted)
 
 
-def make_table(engine: Engine, **options: Any) -> None:  # noqa: ANN401  # of any type
-    engine.run(
+def make_table(engine: TablestoreEngine, **options: Any) -> None:  # noqa: ANN401  # of any type
+    engine.core.run(
         engine.create_table(
             "i", create("t", {"k": KeyType.INTEGER}, max_version_offset=10**10, **options)
         )
@@ -46,20 +48,25 @@ def make_table(engine: Engine, **options: Any) -> None:  # noqa: ANN401  # of an
 
 
 def make_index(
-    engine: Engine,
+    engine: TablestoreEngine,
     name: str = "x",
     schema: SearchSchema = SCHEMA,
     **more: Any,  # noqa: ANN401  # of any type
 ) -> None:
-    engine.run(engine.search.create("i", CreateSearchIndex("t", name, schema, **more)))
+    engine.core.run(engine.search.create("i", CreateSearchIndex("t", name, schema, **more)))
 
 
-def write(engine: Engine, *changes: Any) -> None:  # noqa: ANN401  # row changes
+def write(engine: TablestoreEngine, *changes: Any) -> None:  # noqa: ANN401  # row changes
     for change in changes:
-        engine.run(engine.rows.write_row("i", change))
+        engine.core.run(engine.rows.write_row("i", change))
 
 
-def search(engine: Engine, query: Query = MATCH_ALL, index: str = "x", **more: Any) -> SearchAnswer:  # noqa: ANN401  # of any type
+def search(
+    engine: TablestoreEngine,
+    query: Query = MATCH_ALL,
+    index: str = "x",
+    **more: Any,  # noqa: ANN401  # of any type
+) -> SearchAnswer:
     asked = {"limit": 1000, "get_total_count": True, "columns": ALL_COLUMNS, **more}
     return engine.search.search("i", Search("t", index, query=query, **asked))
 
@@ -74,7 +81,7 @@ def rows(answer: SearchAnswer) -> list[bytes]:
     return [hit.row for hit in answer.hits]
 
 
-def stored(engine: Engine) -> list[bytes]:
+def stored(engine: TablestoreEngine) -> list[bytes]:
     """Every row of the table, as GetRange shows it."""
     start = PrimaryKey((("k", KeyMarker.INF_MIN),))
     end = PrimaryKey((("k", KeyMarker.INF_MAX),))
@@ -83,14 +90,14 @@ def stored(engine: Engine) -> list[bytes]:
     return [PLAIN_HEADER + row for row in page.pieces]
 
 
-def tidy(engine: Engine, seconds: float = 61) -> None:
+def tidy(engine: TablestoreEngine, seconds: float = 61) -> None:
     """Let housekeeping run dry, a minute later."""
     engine._clock.advance(seconds)  # type: ignore[attr-defined]  # the fake one
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
 
 
-def engine_with_rows(store: Store, clock: Any, host: SearchHost) -> Engine:  # noqa: ANN401  # a fake
+def engine_with_rows(store: Store, clock: Any, host: SearchHost) -> TablestoreEngine:  # noqa: ANN401  # a fake
     """An engine with three rows and an index that has them."""
     engine = engine_of(store, clock, FakeEntropy(1), host)
     make_table(engine)

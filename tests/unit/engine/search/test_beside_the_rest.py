@@ -27,7 +27,7 @@ from tests.unit.engine.search.tables import (
 )
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Rule, WiderowError
 from widerow.keys.encode import encode_key_value
 from widerow.limits import TRANSACTION_SECONDS_MAX
@@ -49,21 +49,21 @@ STORES: dict[str, Callable[[], Store]] = {
 
 
 @pytest.fixture(params=STORES)
-def engine(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Engine]:
+def engine(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[TablestoreEngine]:
     with STORES[request.param]() as store:
         yield engine_of(store, clock, FakeEntropy(), RememberingHost())
         assert check_store(store) == []
 
 
-def index(engine: Engine, clock: FakeClock, **more: Any) -> None:  # noqa: ANN401  # of any type
+def index(engine: TablestoreEngine, clock: FakeClock, **more: Any) -> None:  # noqa: ANN401  # of any type
     """An index that may be built at once, whatever the store."""
     make_index(engine, **more)
     clock.advance(TRANSACTION_SECONDS_MAX + 1)
 
 
-def write(engine: Engine, *changes: RowChange) -> None:
+def write(engine: TablestoreEngine, *changes: RowChange) -> None:
     for change in changes:
-        engine.run(engine.rows.write_row("i", change))
+        engine.core.run(engine.rows.write_row("i", change))
 
 
 def refused(call: Callable[[], object]) -> Rule:
@@ -82,31 +82,31 @@ def test_what_a_transaction_writes_is_found_when_it_is_committed(
     """Search §11.7, updates; transactions are of one engine, so over the embedded contract."""
     with open_store("memory:") as store:
         engine = engine_of(store, clock, FakeEntropy(), RememberingHost())
-        engine.run(
+        engine.core.run(
             engine.create_table("i", create("t", {"k": KeyType.INTEGER, "n": KeyType.INTEGER}))
         )
         index(engine, clock)
         write(engine, *[put("t", {"k": 1, "n": n}, {"s": "old"}) for n in (1, 2)])
-        inside = engine.run(engine.transactions.start("i", "t", primary_key({"k": 1})))
+        inside = engine.core.run(engine.transactions.start("i", "t", primary_key({"k": 1})))
         for change in (
             put("t", {"k": 1, "n": 3}, {"s": "new"}),
             update("t", {"k": 1, "n": 1}, put_cells({"s": "new"})),
             delete("t", {"k": 1, "n": 2}),
         ):
-            engine.run(engine.transactions.write_row("i", inside, change))
+            engine.core.run(engine.transactions.write_row("i", inside, change))
         before = len(rows(search(engine, TermQuery("s", "old"))))
         assert (before, keys(search(engine, TermQuery("s", "new")))) == (2, [])
         if commits:
-            engine.run(engine.transactions.commit("i", inside))
+            engine.core.run(engine.transactions.commit("i", inside))
         else:
-            engine.run(engine.transactions.abort("i", inside))
+            engine.core.run(engine.transactions.abort("i", inside))
         found = [len(rows(search(engine, TermQuery("s", word)))) for word in ("old", "new")]
         assert found == ([0, 2] if commits else [2, 0])
 
 
 @pytest.mark.parametrize("atomic", [True, False])
 def test_of_a_batch_is_found_what_was_written(
-    engine: Engine, clock: FakeClock, *, atomic: bool
+    engine: TablestoreEngine, clock: FakeClock, *, atomic: bool
 ) -> None:
     """BatchWriteRow, and BulkImport, which is the same without conditions (change §D1)."""
     make_table(engine)
@@ -116,7 +116,7 @@ def test_of_a_batch_is_found_what_was_written(
     changes = put("t", {"k": 2}, {"n": 2}), put("t", {"k": 1}, {"n": 9}, never)
     asked = BatchWrite((TableWrite("t", changes),), atomic=atomic)
     try:
-        engine.run(engine.rows.batch_write_row("i", asked))
+        engine.core.run(engine.rows.batch_write_row("i", asked))
     except WiderowError:
         assert atomic
     assert rows(search(engine)) == stored(engine)
@@ -124,10 +124,10 @@ def test_of_a_batch_is_found_what_was_written(
     assert len(keys(search(engine, TermQuery("n", 2)))) == len(stored(engine)) - 1
 
 
-def test_numbers_that_the_table_gives_are_found(engine: Engine, clock: FakeClock) -> None:
+def test_numbers_that_the_table_gives_are_found(engine: TablestoreEngine, clock: FakeClock) -> None:
     """Rows of a table with an AUTO_INCREMENT column (search §9, N search_old)."""
     columns = (KeyColumn("k", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True))
-    engine.run(engine.create_table("i", create("t", columns)))
+    engine.core.run(engine.create_table("i", create("t", columns)))
     index(engine, clock)  # n, the key column, is a field too
     write(engine, *[put("t", {"k": "a", "n": KeyMarker.AUTO_INCREMENT}, {"s": "x"})] * 3)
     answer = search(engine, TermQuery("s", "x"))
@@ -139,14 +139,16 @@ def test_numbers_that_the_table_gives_are_found(engine: Engine, clock: FakeClock
 # --- the table itself ----------------------------------------------------------------------------
 
 
-def test_partitions_that_split_and_merge_change_no_answer(engine: Engine, clock: FakeClock) -> None:
+def test_partitions_that_split_and_merge_change_no_answer(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     make_table(engine)
     index(engine, clock)
     model = engine.tables.model
     for turn, bounds in enumerate([(3, 7), (7,), (), (1, 2, 5), ()]):
         table = engine.describe_table("i", "t")
         splits = tuple(encode_key_value(each) for each in bounds)
-        engine.store.transact_group(
+        engine.core.store.transact_group(
             [engine.tables.change(table, lambda found, s=splits: model.with_bounds(found, s))]  # type: ignore[misc]  # a default
         )
         write(
@@ -160,7 +162,7 @@ def test_partitions_that_split_and_merge_change_no_answer(engine: Engine, clock:
 
 
 def test_expired_rows_are_left_out_and_gone_with_the_sweep(
-    engine: Engine, clock: FakeClock
+    engine: TablestoreEngine, clock: FakeClock
 ) -> None:
     """Search §1.5: the table's own time to live."""
     make_table(engine, time_to_live=86_400, allow_update=False)
@@ -175,16 +177,22 @@ def test_expired_rows_are_left_out_and_gone_with_the_sweep(
     assert (keys(search(engine)), search(engine).total) == ([2], 1)
 
 
-def test_options_of_the_table_change_beside_an_index(engine: Engine, clock: FakeClock) -> None:
+def test_options_of_the_table_change_beside_an_index(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     make_table(engine)
     index(engine, clock)
     write(engine, put("t", {"k": 1}, {"n": 1}))
-    engine.run(engine.update_table("i", UpdateTable("t", options=OptionsChange(max_versions=3))))
+    engine.core.run(
+        engine.update_table("i", UpdateTable("t", options=OptionsChange(max_versions=3)))
+    )
     write(engine, update("t", {"k": 1}, put_cells({"n": 2})))
     assert [keys(search(engine, TermQuery("n", number))) for number in (1, 2)] == [[], [1]]
 
 
-def test_whatever_options_change_the_index_is_its_table(engine: Engine, clock: FakeClock) -> None:
+def test_whatever_options_change_the_index_is_its_table(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     """Time to live and versions of the table, shorter and longer again (search §1.5)."""
     day = 86_400
     make_table(engine, time_to_live=-1, allow_update=False)
@@ -199,7 +207,7 @@ def test_whatever_options_change_the_index_is_its_table(engine: Engine, clock: F
 
     def change(**options: Any) -> None:  # noqa: ANN401  # of any type
         asked = UpdateTable("t", options=OptionsChange(**options))
-        engine.run(engine.update_table("i", asked))
+        engine.core.run(engine.update_table("i", asked))
 
     for key in range(6):
         write(engine, put("t", {"k": key}, {"n": key % 4}))
@@ -220,7 +228,7 @@ def test_whatever_options_change_the_index_is_its_table(engine: Engine, clock: F
     alike([1, 5, 7])
 
 
-def test_a_table_of_the_same_name_begins_anew(engine: Engine, clock: FakeClock) -> None:
+def test_a_table_of_the_same_name_begins_anew(engine: TablestoreEngine, clock: FakeClock) -> None:
     """DeleteTable is refused while there is an index (search §1.5), and takes everything then."""
     make_table(engine)
     index(engine, clock)
@@ -228,10 +236,10 @@ def test_a_table_of_the_same_name_begins_anew(engine: Engine, clock: FakeClock) 
     assert keys(search(engine)) == [1]
 
     def drop() -> None:
-        engine.run(engine.delete_table("i", "t"))
+        engine.core.run(engine.delete_table("i", "t"))
 
     assert refused(drop) is Rule.TABLE_HAS_SEARCH_INDEXES
-    engine.run(engine.search.delete("i", SearchIndexName("t", "x")))
+    engine.core.run(engine.search.delete("i", SearchIndexName("t", "x")))
     drop()
     make_table(engine)
     index(engine, clock)
@@ -293,11 +301,11 @@ def test_an_index_is_its_table_after_every_loss_of_power(
                 assert answer.total == len(stored(engine))
 
 
-def _take_turn(engine: Engine, turn: str, number: int) -> None:
+def _take_turn(engine: TablestoreEngine, turn: str, number: int) -> None:
     if not engine.list_tables("i"):
         make_table(engine)
     if not engine.search.list("i", "t"):
-        engine.run(engine.search.create("i", CreateSearchIndex("t", "x", SCHEMA)))
+        engine.core.run(engine.search.create("i", CreateSearchIndex("t", "x", SCHEMA)))
     key = {"k": number * 7 % 10}
     match turn:
         case "put":
@@ -307,7 +315,7 @@ def _take_turn(engine: Engine, turn: str, number: int) -> None:
         case "batch":
             changes = put("t", key, {"n": number}), delete("t", {"k": (key["k"] + 1) % 10})
             asked = BatchWrite((TableWrite("t", changes),))
-            engine.run(engine.rows.batch_write_row("i", asked))
+            engine.core.run(engine.rows.batch_write_row("i", asked))
         case "search":
             assert rows(search(engine)) == stored(engine)
         case "files":
@@ -316,4 +324,4 @@ def _take_turn(engine: Engine, turn: str, number: int) -> None:
         case "house":
             tidy(engine)
         case _:
-            engine.run(engine.search.delete("i", SearchIndexName("t", "x")))
+            engine.core.run(engine.search.delete("i", SearchIndexName("t", "x")))

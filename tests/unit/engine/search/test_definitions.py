@@ -15,7 +15,7 @@ from tests.unit.engine.search.tables import (
     write,
 )
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule, WiderowError
 from widerow.keys.layout import change_prefix
@@ -47,15 +47,15 @@ def refusal(call: Callable[[], object]) -> Rule:
     return error.rule  # type: ignore[attr-defined,no-any-return]  # of all three
 
 
-def update(engine: Engine, index: str = "x", **more: object) -> None:
-    engine.run(engine.search.update("i", UpdateSearchIndex("t", index, **more)))  # type: ignore[arg-type]  # of any type
+def update(engine: TablestoreEngine, index: str = "x", **more: object) -> None:
+    engine.core.run(engine.search.update("i", UpdateSearchIndex("t", index, **more)))  # type: ignore[arg-type]  # of any type
 
 
-def index_named(engine: Engine, name: str) -> SearchIndex:
+def index_named(engine: TablestoreEngine, name: str) -> SearchIndex:
     return engine.search.describe("i", DescribeSearchIndex("t", name)).index
 
 
-def test_an_index_is_listed_described_and_kept(engine: Engine) -> None:
+def test_an_index_is_listed_described_and_kept(engine: TablestoreEngine) -> None:
     """search §1.2."""
     make_table(engine)
     make_index(engine, "y", TEXTS)
@@ -69,7 +69,7 @@ def test_an_index_is_listed_described_and_kept(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("name", ["describe", "delete", "update", "search"])
-def test_what_is_not_there_is_said(engine: Engine, name: str) -> None:
+def test_what_is_not_there_is_said(engine: TablestoreEngine, name: str) -> None:
     """search §1.1: a missing table and a missing index are two errors."""
     make_table(engine)
     requests: dict[str, Callable[[str], object]] = {
@@ -82,13 +82,13 @@ def test_what_is_not_there_is_said(engine: Engine, name: str) -> None:
     assert refusal(lambda: requests[name]("t")) is Rule.SEARCH_INDEX_NOT_FOUND
 
 
-def test_a_name_is_taken_once(engine: Engine) -> None:
+def test_a_name_is_taken_once(engine: TablestoreEngine) -> None:
     make_table(engine)
     make_index(engine)
     assert refusal(lambda: make_index(engine)) is Rule.SEARCH_INDEX_EXISTS
 
 
-def test_the_order_of_an_index_says_what_can_be_kept(engine: Engine) -> None:
+def test_the_order_of_an_index_says_what_can_be_kept(engine: TablestoreEngine) -> None:
     make_table(engine)
     filtered = FieldSort("n", nested_filter=NestedFilter("p", TermQuery("p.a", 1)))
     bytes_missing = FieldSort("n", missing_value=b"bytes")
@@ -100,49 +100,51 @@ def test_the_order_of_an_index_says_what_can_be_kept(engine: Engine) -> None:
         assert refusal(lambda: make_index(engine, schema=schema)) is rule  # noqa: B023  # at once
 
 
-def test_the_journal_is_there_as_long_as_an_index(engine: Engine) -> None:
+def test_the_journal_is_there_as_long_as_an_index(engine: TablestoreEngine) -> None:
     """No client sees it, and what it leaves goes with housekeeping."""
     make_table(engine)
     write(engine, put("t", {"k": 1}, {"n": 1}))
     assert engine.describe_table("i", "t").journal is None
     make_index(engine)
     make_index(engine, "y")
-    engine.run(engine.search.delete("i", SearchIndexName("t", "y")))
+    engine.core.run(engine.search.delete("i", SearchIndexName("t", "y")))
     write(engine, put("t", {"k": 2}, {"n": 2}))
     table = engine.describe_table("i", "t")
     assert table.journal is not None
     assert table.stream is None
     assert engine.streams.list("i", None) == []
     prefix = change_prefix(table.id)
-    assert len(list(engine.store.snapshot().scan(prefix, prefix + b"\xff"))) == 2  # head, record
-    engine.run(engine.search.delete("i", SearchIndexName("t", "x")))
+    assert (
+        len(list(engine.core.store.snapshot().scan(prefix, prefix + b"\xff"))) == 2
+    )  # head, record
+    engine.core.run(engine.search.delete("i", SearchIndexName("t", "x")))
     assert engine.describe_table("i", "t").journal is None
     tidy(engine)
-    assert list(engine.store.snapshot().scan(prefix, prefix + b"\xff")) == []
+    assert list(engine.core.store.snapshot().scan(prefix, prefix + b"\xff")) == []
 
 
-def test_a_table_with_an_index_is_not_deleted(engine: Engine) -> None:
+def test_a_table_with_an_index_is_not_deleted(engine: TablestoreEngine) -> None:
     """search §1.5."""
     make_table(engine)
     make_index(engine)
 
     def drop() -> None:
-        engine.run(engine.delete_table("i", "t"))
+        engine.core.run(engine.delete_table("i", "t"))
 
     assert refusal(drop) is Rule.TABLE_HAS_SEARCH_INDEXES
-    engine.run(engine.search.delete("i", SearchIndexName("t", "x")))
+    engine.core.run(engine.search.delete("i", SearchIndexName("t", "x")))
     drop()
     assert engine.list_tables("i") == ()
 
 
-def test_options_of_a_table_agree_with_its_indexes(engine: Engine) -> None:
+def test_options_of_a_table_agree_with_its_indexes(engine: TablestoreEngine) -> None:
     """search §1.1, §1.5."""
     make_table(engine, allow_update=False)
     make_index(engine, time_to_live=1000)
 
     def change(**options: object) -> None:
         asked = UpdateTable("t", options=OptionsChange(**options))  # type: ignore[arg-type]  # of any type
-        engine.run(engine.update_table("i", asked))
+        engine.core.run(engine.update_table("i", asked))
 
     assert refusal(lambda: change(allow_update=True)) is Rule.SEARCH_TTL_UPDATES
     assert refusal(lambda: change(time_to_live=999)) is Rule.SEARCH_TTL_TABLE
@@ -153,7 +155,9 @@ def test_options_of_a_table_agree_with_its_indexes(engine: Engine) -> None:
     assert refusal(lambda: update(engine, time_to_live=5)) is Rule.SEARCH_TTL_UPDATES
 
 
-def test_rows_of_an_index_are_hidden_when_they_expire(engine: Engine, clock: FakeClock) -> None:
+def test_rows_of_an_index_are_hidden_when_they_expire(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     """search §1.5: by the time at which the row was written."""
     make_table(engine, allow_update=False)
     make_index(engine, time_to_live=100)
@@ -167,7 +171,7 @@ def test_rows_of_an_index_are_hidden_when_they_expire(engine: Engine, clock: Fak
     assert keys(search(engine)) == [1, 2]
 
 
-def test_names_are_switched(engine: Engine) -> None:
+def test_names_are_switched(engine: TablestoreEngine) -> None:
     """search §1.4: afterwards each name describes and searches what the other one did."""
     make_table(engine)
     write(engine, put("t", {"k": 1}, {"s": "two words", "n": 1}))
@@ -182,11 +186,11 @@ def test_names_are_switched(engine: Engine) -> None:
     assert index_named(engine, "x_reindex").schema == SCHEMA
     assert engine.search.describe("i", DescribeSearchIndex("t", "x")).brother == "x_reindex"
     assert refusal(lambda: update(engine, switch_index="x")) is Rule.SEARCH_SWITCH_SELF
-    engine.run(engine.search.delete("i", SearchIndexName("t", "x_reindex")))
+    engine.core.run(engine.search.delete("i", SearchIndexName("t", "x_reindex")))
     assert engine.search.describe("i", DescribeSearchIndex("t", "x")).brother == ""
 
 
-def test_weights_decide_which_index_answers(engine: Engine) -> None:
+def test_weights_decide_which_index_answers(engine: TablestoreEngine) -> None:
     """search §1.4: searches of the source go to either; those of the other one to itself."""
     make_table(engine)
     write(engine, put("t", {"k": 1}, {"s": "two words", "n": 1}))
@@ -207,14 +211,14 @@ def test_weights_decide_which_index_answers(engine: Engine) -> None:
     assert 100 < sum(found) < 180  # 140 expected, the standard deviation is 6.5
     for wrong in ((50, 49), (-1, 101)):
         assert refusal(lambda: weigh(*wrong)) is Rule.SEARCH_WEIGHTS  # noqa: B023  # at once
-    engine.run(engine.search.delete("i", SearchIndexName("t", "x_reindex")))
+    engine.core.run(engine.search.delete("i", SearchIndexName("t", "x_reindex")))
     assert index_named(engine, "x").weights == ()
     assert keys(search(engine, words)) == []
     alone = (QueryFlowWeight("x", 50), QueryFlowWeight("", 50))
     assert refusal(lambda: update(engine, weights=alone)) is Rule.SEARCH_WEIGHTS
 
 
-def test_added_fields_are_built(engine: Engine) -> None:
+def test_added_fields_are_built(engine: TablestoreEngine) -> None:
     """search §1.4."""
     make_table(engine)
     write(engine, put("t", {"k": 1}, {"s": "a", "n": 1, "m": 5}))

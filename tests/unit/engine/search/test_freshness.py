@@ -16,7 +16,7 @@ from tests.unit.engine.search.tables import (
     write,
 )
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, Exhausted, Rule
 from widerow.limits import (
     JOURNAL_BACKLOG_MAX,
@@ -40,7 +40,7 @@ from widerow.rows.reading import decode_plain_rows
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 
-def test_each_write_leaves_one_document_or_none(engine: Engine) -> None:
+def test_each_write_leaves_one_document_or_none(engine: TablestoreEngine) -> None:
     """search §11.7, updates."""
     make_table(engine)
     make_index(engine)
@@ -61,11 +61,11 @@ def test_each_write_leaves_one_document_or_none(engine: Engine) -> None:
     write(engine, delete("t", {"k": 1}))
     assert search(engine).total == 0
     batch = [put("t", {"k": 2}, {"n": 2}), put("t", {"k": 3}, {"n": 3}), delete("t", {"k": 1})]
-    engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", tuple(batch)),))))
+    engine.core.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", tuple(batch)),))))
     assert keys(search(engine)) == [2, 3]
 
 
-def test_a_write_that_is_refused_leaves_nothing(engine: Engine) -> None:
+def test_a_write_that_is_refused_leaves_nothing(engine: TablestoreEngine) -> None:
     make_table(engine)
     make_index(engine)
     write(engine, put("t", {"k": 1}, {"n": 1}))
@@ -74,7 +74,7 @@ def test_a_write_that_is_refused_leaves_nothing(engine: Engine) -> None:
     assert keys(search(engine, TermQuery("n", 1))) == [1]
 
 
-def test_rows_that_the_sweep_removes_are_gone(engine: Engine, clock: FakeClock) -> None:
+def test_rows_that_the_sweep_removes_are_gone(engine: TablestoreEngine, clock: FakeClock) -> None:
     """search §1.5, table TTL: until then a hit that is gone is dropped from the answer."""
     make_table(engine, allow_update=False, time_to_live=100)
     make_index(engine)
@@ -87,7 +87,7 @@ def test_rows_that_the_sweep_removes_are_gone(engine: Engine, clock: FakeClock) 
     assert (answer.total, answer.hits) == (0, ())
 
 
-def test_rows_from_before_the_index_are_found(engine: Engine) -> None:
+def test_rows_from_before_the_index_are_found(engine: TablestoreEngine) -> None:
     """search §1.3."""
     make_table(engine)
     write(engine, *[put("t", {"k": k}, {"n": k}) for k in range(600)])
@@ -98,7 +98,7 @@ def test_rows_from_before_the_index_are_found(engine: Engine) -> None:
 
 
 def test_a_long_build_is_said_and_never_a_wrong_answer(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An index answers when it has all rows; until then it is refused, with the rows so far."""
     service = "widerow.engine.tablestore.search.service.SEARCH_BUILD_ROWS_AT_ONCE"
@@ -123,7 +123,7 @@ def test_a_long_build_is_said_and_never_a_wrong_answer(
 
 
 def test_writers_wait_where_an_index_cannot_follow(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bounded backlog: only where somebody works it off, and only of indexes that are built."""
     monkeypatch.setattr("widerow.engine.tablestore.search.backlog.JOURNAL_BACKLOG_MAX", 10)
@@ -148,7 +148,7 @@ def test_writers_wait_where_an_index_cannot_follow(
 
 
 def test_what_is_taken_counts_though_writers_never_stop(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else writers would be refused beside an index that is hardly behind."""
     monkeypatch.setattr("widerow.engine.tablestore.search.backlog.JOURNAL_BACKLOG_MAX", 40)
@@ -169,9 +169,11 @@ def test_what_is_taken_counts_though_writers_never_stop(
     assert search(engine).total == 100
 
 
-def test_changes_are_held_back_where_that_is_asked_for(clock: FakeClock, engine: Engine) -> None:
+def test_changes_are_held_back_where_that_is_asked_for(
+    clock: FakeClock, engine: TablestoreEngine
+) -> None:
     """`--search-lag`: for programs that rely on more than the service promises."""
-    held = engine_of(engine.store, clock, FakeEntropy(), RememberingHost(lag_us=5_000_000))
+    held = engine_of(engine.core.store, clock, FakeEntropy(), RememberingHost(lag_us=5_000_000))
     make_table(held)
     make_index(held)
     assert search(held).total == 0
@@ -195,7 +197,7 @@ def test_changes_are_held_back_where_that_is_asked_for(clock: FakeClock, engine:
     ],
 )
 def test_columns_are_those_asked_for(
-    engine: Engine, kind: ColumnReturn, columns: list[str]
+    engine: TablestoreEngine, kind: ColumnReturn, columns: list[str]
 ) -> None:
     """search §5.4."""
     make_table(engine, max_versions=3)
@@ -206,7 +208,7 @@ def test_columns_are_those_asked_for(
     assert [cell[0] for cell in row.cells] == columns
 
 
-def test_columns_of_fields_with_blanks_around_their_names(engine: Engine) -> None:
+def test_columns_of_fields_with_blanks_around_their_names(engine: TablestoreEngine) -> None:
     """search §1.1, §5.4: such a field is read from, and answered as, the column without them."""
     make_table(engine)
     fields = (SearchField("n ", SearchFieldType.LONG), SearchField(" s", SearchFieldType.KEYWORD))
@@ -217,7 +219,7 @@ def test_columns_of_fields_with_blanks_around_their_names(engine: Engine) -> Non
     assert [cell[0] for cell in row.cells] == ["n", "s"]
 
 
-def test_a_parallel_scan_is_of_one_moment(engine: Engine, clock: FakeClock) -> None:
+def test_a_parallel_scan_is_of_one_moment(engine: TablestoreEngine, clock: FakeClock) -> None:
     """search §7."""
     make_table(engine)
     make_index(engine)
@@ -240,4 +242,4 @@ def test_a_parallel_scan_is_of_one_moment(engine: Engine, clock: FakeClock) -> N
     clock.advance(61)
     with pytest.raises(Exception, match="session"):
         engine.search.parallel_scan("i", last)
-    engine.run(engine.search.delete("i", SearchIndexName("t", "x")))
+    engine.core.run(engine.search.delete("i", SearchIndexName("t", "x")))

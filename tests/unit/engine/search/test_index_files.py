@@ -16,7 +16,7 @@ from tests.unit.engine.search.tables import (
     write,
 )
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.search.journal import JournalPositions
 from widerow.engine.tablestore.streams.log import LogPosition
 from widerow.errors import Conflict, Rule, StoreDamaged
@@ -37,24 +37,24 @@ def host() -> RememberingHost:
 
 
 @pytest.fixture
-def opened(store: Store, clock: FakeClock, host: RememberingHost) -> Engine:
+def opened(store: Store, clock: FakeClock, host: RememberingHost) -> TablestoreEngine:
     return engine_with_rows(store, clock, host)
 
 
-def again(engine: Engine, host: RememberingHost) -> Engine:
+def again(engine: TablestoreEngine, host: RememberingHost) -> TablestoreEngine:
     """The next process over the same store."""
     host.told.clear()
-    return engine_of(engine.store, engine._clock, FakeEntropy(2), host)
+    return engine_of(engine.core.store, engine.core.clock, FakeEntropy(2), host)
 
 
-def journal_records(engine: Engine) -> int:
+def journal_records(engine: TablestoreEngine) -> int:
     """How many records the journal has; heads have shorter keys."""
     prefix = change_prefix(engine.describe_table("i", "t").id)
-    found = engine.store.snapshot().scan(prefix, prefix + b"\xff")
+    found = engine.core.store.snapshot().scan(prefix, prefix + b"\xff")
     return sum(len(key) > 17 for key, _ in found)
 
 
-def test_an_index_is_opened_from_its_files(opened: Engine, host: RememberingHost) -> None:
+def test_an_index_is_opened_from_its_files(opened: TablestoreEngine, host: RememberingHost) -> None:
     opened.search.write_down(all_of_them=True)
     write(opened, put("t", {"k": 7}, {"n": 7}), delete("t", {"k": 1}))
     engine = again(opened, host)
@@ -62,7 +62,9 @@ def test_an_index_is_opened_from_its_files(opened: Engine, host: RememberingHost
     assert host.told == []
 
 
-def test_an_index_without_files_is_built_again(opened: Engine, host: RememberingHost) -> None:
+def test_an_index_without_files_is_built_again(
+    opened: TablestoreEngine, host: RememberingHost
+) -> None:
     opened.search.write_down(all_of_them=True)
     for files in host.directories.values():
         files.files.clear()
@@ -71,7 +73,9 @@ def test_an_index_without_files_is_built_again(opened: Engine, host: Remembering
     assert [event for event, _ in host.told] == [BUILT]
 
 
-def test_an_index_of_damaged_files_is_built_again(opened: Engine, host: RememberingHost) -> None:
+def test_an_index_of_damaged_files_is_built_again(
+    opened: TablestoreEngine, host: RememberingHost
+) -> None:
     """Damage that is seen with the first use is told to who saw it; no answer is wrong."""
     opened.search.write_down(all_of_them=True)
     for files in host.directories.values():
@@ -86,7 +90,7 @@ def test_an_index_of_damaged_files_is_built_again(opened: Engine, host: Remember
     assert [event for event, _ in host.told] == [AGAIN, BUILT]
 
 
-def test_what_the_journal_lost_is_noticed(opened: Engine, host: RememberingHost) -> None:
+def test_what_the_journal_lost_is_noticed(opened: TablestoreEngine, host: RememberingHost) -> None:
     """Another process wrote, and what it wrote is older than the journal keeps."""
     opened.search.write_down(all_of_them=True)
     other = again(opened, RememberingHost())
@@ -99,7 +103,7 @@ def test_what_the_journal_lost_is_noticed(opened: Engine, host: RememberingHost)
 
 
 def test_files_of_another_store_are_not_taken(
-    opened: Engine, host: RememberingHost, clock: FakeClock
+    opened: TablestoreEngine, host: RememberingHost, clock: FakeClock
 ) -> None:
     """They bear the same numbers and times; only what was written is another thing."""
     write(opened, put("t", {"k": 9}, {"n": 9}))
@@ -116,7 +120,7 @@ def test_files_of_another_store_are_not_taken(
         assert host.told[0][0] == AGAIN
 
 
-def test_a_checkpoint_lets_the_journal_go(opened: Engine, clock: FakeClock) -> None:
+def test_a_checkpoint_lets_the_journal_go(opened: TablestoreEngine, clock: FakeClock) -> None:
     write(opened, *[put("t", {"k": k}, {"n": k}) for k in range(5)])
     tidy(opened)
     assert journal_records(opened) == 5
@@ -147,7 +151,7 @@ def test_the_journal_of_an_index_without_files_goes_by_what_it_has(
 
 
 def test_files_are_written_when_it_is_time(
-    opened: Engine, host: RememberingHost, clock: FakeClock
+    opened: TablestoreEngine, host: RememberingHost, clock: FakeClock
 ) -> None:
     opened.search.write_down()
     [files] = host.directories.values()
@@ -171,10 +175,10 @@ def test_files_are_written_when_it_is_time(
     assert host.told == []
 
 
-def test_files_of_an_index_go_with_it(opened: Engine, host: RememberingHost) -> None:
+def test_files_of_an_index_go_with_it(opened: TablestoreEngine, host: RememberingHost) -> None:
     opened.search.write_down(all_of_them=True)
     assert host.kept()
-    opened.run(opened.search.delete("i", SearchIndexName("t", "x")))
+    opened.core.run(opened.search.delete("i", SearchIndexName("t", "x")))
     opened.search.write_down()
     assert host.kept() == []
 

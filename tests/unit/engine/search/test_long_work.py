@@ -19,7 +19,7 @@ from tests.unit.engine.search.tables import (
     write,
 )
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.search import index as index_module
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -59,7 +59,7 @@ def host() -> LockingHost:
 
 
 @pytest.fixture
-def opened(store: Store, clock: FakeClock, host: LockingHost) -> Engine:
+def opened(store: Store, clock: FakeClock, host: LockingHost) -> TablestoreEngine:
     return engine_with_rows(store, clock, host)
 
 
@@ -68,7 +68,9 @@ def on_another_thread(work: Callable[[], Any]) -> Any:  # noqa: ANN401  # what i
         return pool.submit(work).result(SECONDS_MAX)
 
 
-def test_searches_are_answered_while_files_are_written(opened: Engine, host: LockingHost) -> None:
+def test_searches_are_answered_while_files_are_written(
+    opened: TablestoreEngine, host: LockingHost
+) -> None:
     """What is written meanwhile is found, and comes back though the files do not have it."""
     host.told.clear()
     found: list[list[int]] = []
@@ -83,13 +85,13 @@ def test_searches_are_answered_while_files_are_written(opened: Engine, host: Loc
     assert found == [[0, 2, *range(10, 11 + at)] for at in range(len(found))]
     assert len(found) >= 3  # the segment, the order, the manifest
     assert rows(search(opened)) == stored(opened)
-    after = engine_of(opened.store, opened._clock, FakeEntropy(2), host)
+    after = engine_of(opened.core.store, opened.core.clock, FakeEntropy(2), host)
     assert rows(search(after)) == stored(opened)
     assert host.told == []  # it was opened from its files, which lack what was written meanwhile
 
 
 def test_what_was_written_meanwhile_is_due_for_the_next_files(
-    opened: Engine, host: LockingHost
+    opened: TablestoreEngine, host: LockingHost
 ) -> None:
     def written_and_found() -> None:
         write(opened, put("t", {"k": 10}, {"n": 0}))
@@ -107,7 +109,7 @@ def test_what_was_written_meanwhile_is_due_for_the_next_files(
 
 
 def test_searches_are_answered_while_segments_are_merged(
-    opened: Engine, monkeypatch: pytest.MonkeyPatch
+    opened: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row that is deleted while its segment is merged stays deleted."""
     monkeypatch.setattr(index_module, "SEARCH_PENDING_DOCUMENTS_MAX", 4)

@@ -24,8 +24,8 @@ from tests.unit.engine.search.tables import (
 )
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, OutcomeUnknown
 from widerow.keys.encode import encode_key_value
 from widerow.limits import TRANSACTION_SECONDS_MAX
@@ -66,18 +66,18 @@ class SearchModel(RuleBasedStateMachine):
     def open(self) -> list[Store]:
         return [open_store("memory:")]
 
-    def start(self, number: int) -> Engine:
+    def start(self, number: int) -> TablestoreEngine:
         self.seed += 1
         entropy = FakeEntropy(100 + self.seed)
         return engine_of(self.stores[number], self.clock, entropy, self.hosts[number])
 
-    def engine(self, number: int) -> Engine:
+    def engine(self, number: int) -> TablestoreEngine:
         return self.engines[number % self.processes]
 
-    def run_plan(self, engine: Engine, plan: Callable[[], Plan[Any]]) -> None:
+    def run_plan(self, engine: TablestoreEngine, plan: Callable[[], Plan[Any]]) -> None:
         """Whether it happened may stay unknown: the table says."""
         try:
-            engine.run(plan())
+            engine.core.run(plan())
         except OutcomeUnknown:
             return
 
@@ -136,7 +136,7 @@ class SearchModel(RuleBasedStateMachine):
         model = engine.tables.model
         splits = tuple(encode_key_value(each) for each in sorted(bounds))
         write = engine.tables.change(table, lambda found: model.with_bounds(found, splits))
-        engine.store.transact_group([write])
+        engine.core.store.transact_group([write])
 
     @rule(which=who, seconds=st.sampled_from([0, 1, 61, 25 * 3600]))
     def keep_house(self, which: int, seconds: int) -> None:
@@ -144,7 +144,7 @@ class SearchModel(RuleBasedStateMachine):
         self.clock.advance(seconds)
         engine = self.engine(which)
         for _ in range(STEPS_MAX):
-            plan = engine.housekeeping()
+            plan = engine.core.housekeeping()
             if plan is None:
                 return
             self.run_plan(engine, lambda: plan)  # noqa: B023  # at once
@@ -211,7 +211,7 @@ class SearchModel(RuleBasedStateMachine):
             if engine.search.list("i", "t"):
                 self.compare(engine)
 
-    def compare(self, engine: Engine) -> None:
+    def compare(self, engine: TablestoreEngine) -> None:
         answer = search(engine)
         everything = stored(engine)
         assert rows(answer) == everything
@@ -222,7 +222,7 @@ class SearchModel(RuleBasedStateMachine):
     def teardown(self) -> None:
         for engine in self.engines:
             if engine.list_tables("i"):
-                assert check_store(engine.store) == []
+                assert check_store(engine.core.store) == []
         for store in self.stores:
             store.close()
 
@@ -238,7 +238,7 @@ class SharedSearchModel(SearchModel):
             StrictStore(space, FakeEntropy(11 + n), conflicts=0.2, unknown=0.05) for n in range(2)
         ]
 
-    def compare(self, engine: Engine) -> None:
+    def compare(self, engine: TablestoreEngine) -> None:
         try:
             super().compare(engine)
         except Conflict:

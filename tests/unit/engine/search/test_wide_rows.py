@@ -4,7 +4,7 @@ import pytest
 from tests.support.changes import put, put_cells, update
 from tests.unit.engine.search.tables import engine_of, make_index, make_table, search, write
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.search import answers
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import ROW_PAGE_BYTES_MAX
@@ -17,7 +17,7 @@ COLUMNS = ROW_PAGE_BYTES_MAX // MEGABYTE + 2  # wider than a GetRow answers in o
 
 
 @pytest.fixture
-def engine(store: Store, clock: FakeClock) -> Engine:
+def engine(store: Store, clock: FakeClock) -> TablestoreEngine:
     """An engine with a wide row, and an index of it."""
     engine = engine_of(store, clock, FakeEntropy(1))
     make_table(engine)
@@ -28,14 +28,14 @@ def engine(store: Store, clock: FakeClock) -> Engine:
     return engine
 
 
-def test_a_row_wider_than_a_page_is_answered_whole(engine: Engine) -> None:
+def test_a_row_wider_than_a_page_is_answered_whole(engine: TablestoreEngine) -> None:
     [hit] = search(engine).hits
     [row] = decode_plain_rows(hit.row)
     assert [cell.column for cell in row.cells] == [*(f"c{at:02}" for at in range(COLUMNS)), "n"]
 
 
 def test_a_row_beyond_the_bound_of_an_answer_is_refused(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And not cut where the bound is: nobody would know that columns are missing."""
     monkeypatch.setattr(answers, "SEARCH_ANSWER_BYTES_MAX", ROW_PAGE_BYTES_MAX // 2)

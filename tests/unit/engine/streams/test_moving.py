@@ -14,11 +14,12 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.reading import ChangeRecord
 from widerow.errors import Exhausted, NotFound, OutcomeUnknown, Rule
 from widerow.keys.encode import after_prefix, encode_key_value
@@ -47,7 +48,7 @@ class Follower:
         self.records: dict[str, list[ChangeRecord]] = {}
         self.iterators: dict[str, str | None] = {}
 
-    def read(self, engine: Engine, table: Table) -> bool:
+    def read(self, engine: TablestoreEngine, table: Table) -> bool:
         """A page of each shard that may be read. Whether all of them said that nothing is left."""
         at_tail = True
         for shard in engine.streams.shards(table):
@@ -101,16 +102,16 @@ class Moving(RuleBasedStateMachine):
         self.unsure: set[int] = set()  # numbers of those of which nobody knows
         self.number = 0
         self.splits = 0
-        self.planned: list[tuple[Engine, Plan[Any]]] = []
+        self.planned: list[tuple[TablestoreEngine, Plan[Any]]] = []
 
-    def start(self, which: int) -> Engine:
+    def start(self, which: int) -> TablestoreEngine:
         self.seed += 1
-        return Engine(self.stores[which], self.clock, FakeEntropy(100 + self.seed))
+        return open_tablestore(self.stores[which], self.clock, FakeEntropy(100 + self.seed))
 
-    def run(self, engine: Engine, plan: Callable[[], Plan[Any]]) -> bool:
+    def run(self, engine: TablestoreEngine, plan: Callable[[], Plan[Any]]) -> bool:
         """Whether it is known to have happened."""
         try:
-            engine.run(plan())
+            engine.core.run(plan())
         except OutcomeUnknown:
             return False
         return True
@@ -149,7 +150,7 @@ class Moving(RuleBasedStateMachine):
         batch = BatchWrite((TableWrite("t", tuple(puts)),))
         engine = self.engines[which]
         try:
-            [outcomes] = engine.run(engine.rows.batch_write_row("i", batch))
+            [outcomes] = engine.core.run(engine.rows.batch_write_row("i", batch))
         except OutcomeUnknown:
             self.unsure |= set(range(first, self.number + 1))
             return
@@ -168,7 +169,7 @@ class Moving(RuleBasedStateMachine):
         model = engine.tables.model
         splits = tuple(encode_key_value(each) for each in sorted(bounds))
         write = engine.tables.change(self.table, lambda found: model.with_bounds(found, splits))
-        engine.store.transact_group([write])
+        engine.core.store.transact_group([write])
 
     @rule(which=who)
     def move(self, which: int) -> None:
@@ -268,7 +269,7 @@ class Moving(RuleBasedStateMachine):
                 break
         for _ in range(STEPS_MAX):
             self.clock.advance(10)
-            plan = engine.housekeeping()
+            plan = engine.core.housekeeping()
             if plan is not None:
                 self.run(engine, lambda: plan)  # noqa: B023  # at once
             left = self.stores[0].snapshot().scan(SPACE_CHANGES, after_prefix(SPACE_CHANGES))
@@ -296,34 +297,37 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def pair(clock: FakeClock) -> tuple[Engine, Engine]:
+def pair(clock: FakeClock) -> tuple[TablestoreEngine, TablestoreEngine]:
     """Two processes over one store, with a table of two key columns that has a stream."""
     space = StrictSpace()
     one, other = [
-        Engine(StrictStore(space, FakeEntropy(n)), clock, FakeEntropy(10 + n)) for n in range(2)
+        open_tablestore(StrictStore(space, FakeEntropy(n)), clock, FakeEntropy(10 + n))
+        for n in range(2)
     ]
     columns = {"k": KeyType.INTEGER, "r": KeyType.INTEGER}
-    one.run(one.create_table("i", replace(create("t", columns), stream=StreamChange(enable=True))))
+    one.core.run(
+        one.create_table("i", replace(create("t", columns), stream=StreamChange(enable=True)))
+    )
     return one, other
 
 
-def _put(engine: Engine, key: int, number: int) -> None:
-    engine.run(engine.rows.write_row("i", put("t", {"k": key, "r": 0}, {"n": number})))
+def _put(engine: TablestoreEngine, key: int, number: int) -> None:
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": key, "r": 0}, {"n": number})))
 
 
-def _split(engine: Engine, bound: int) -> None:
+def _split(engine: TablestoreEngine, bound: int) -> None:
     model, splits = engine.tables.model, (encode_key_value(bound),)
     table = engine.describe_table("i", "t")
     write = engine.tables.change(table, lambda found: model.with_bounds(found, splits))
-    assert [each.error for each in engine.store.transact_group([write])] == [None]
+    assert [each.error for each in engine.core.store.transact_group([write])] == [None]
 
 
-def _drain(engine: Engine) -> None:
+def _drain(engine: TablestoreEngine) -> None:
     while (plan := engine._mover.step()) is not None:
-        engine.run(plan)
+        engine.core.run(plan)
 
 
-def _read(engine: Engine) -> list[int]:
+def _read(engine: TablestoreEngine) -> list[int]:
     """The numbers of all puts, parents before their children."""
     follower = Follower(1000)
     while not follower.read(engine, engine.describe_table("i", "t")):
@@ -331,19 +335,21 @@ def _read(engine: Engine) -> list[int]:
     return [number for _, number in follower.changes()]
 
 
-def test_an_append_that_two_have_planned_is_made_once(pair: tuple[Engine, Engine]) -> None:
+def test_an_append_that_two_have_planned_is_made_once(
+    pair: tuple[TablestoreEngine, TablestoreEngine],
+) -> None:
     one, other = pair
     _put(one, 1, 7)
     late = one._mover.step()
     assert late is not None
     _drain(other)
-    one.run(late)
+    one.core.run(late)
     _drain(one)
     assert _read(one) == [7]
 
 
 def test_an_append_planned_before_a_split_is_not_made_behind_it(
-    pair: tuple[Engine, Engine],
+    pair: tuple[TablestoreEngine, TablestoreEngine],
 ) -> None:
     """The shard was sealed meanwhile, and its children have taken the change."""
     one, other = pair
@@ -353,36 +359,40 @@ def test_an_append_planned_before_a_split_is_not_made_behind_it(
     _split(other, 3)
     _drain(other)
     one.describe_table("i", "t")  # looks at the catalogue again, so that alone refuses nothing
-    one.run(late)
+    one.core.run(late)
     _drain(one)
     assert _read(one) == [7]
 
 
-def test_a_shard_takes_nothing_before_its_parents_are_sealed(pair: tuple[Engine, Engine]) -> None:
+def test_a_shard_takes_nothing_before_its_parents_are_sealed(
+    pair: tuple[TablestoreEngine, TablestoreEngine],
+) -> None:
     one, other = pair
     _put(one, 1, 7)
     late = one._mover.step()
     assert late is not None
     _split(other, 3)
     assert other._mover._queue_step() is None  # as where the split was seen a moment later
-    one.run(late)
+    one.core.run(late)
     _drain(other)
     assert _read(one) == [7]
 
 
 def test_what_one_transaction_changed_is_moved_by_one_step(
-    pair: tuple[Engine, Engine], clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    pair: tuple[TablestoreEngine, TablestoreEngine],
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The records of one request share their time (change §C1.8 rule 4)."""
     one, _ = pair
     monkeypatch.setattr("widerow.engine.tablestore.streams.mover.STEP_CHANGES", 1)
     rows = tuple(put("t", {"k": 1, "r": at}, {"n": at}) for at in range(3))
-    one.run(one.rows.batch_write_row("i", BatchWrite((TableWrite("t", rows),), atomic=True)))
+    one.core.run(one.rows.batch_write_row("i", BatchWrite((TableWrite("t", rows),), atomic=True)))
     clock.advance(1)
     _put(one, 1, 9)
     first = one._mover.step()
     assert first is not None
-    one.run(first)
+    one.core.run(first)
     table = one.describe_table("i", "t")
     iterator = one.streams.iterator(table, "0", None)
     records = one.streams.read(table, iterator, None).records()
@@ -391,7 +401,7 @@ def test_what_one_transaction_changed_is_moved_by_one_step(
 
 
 def test_a_write_waits_where_too_many_changes_do(
-    pair: tuple[Engine, Engine], monkeypatch: pytest.MonkeyPatch
+    pair: tuple[TablestoreEngine, TablestoreEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, _ = pair
     monkeypatch.setattr("widerow.engine.intents.INTENTS_MAX", 2)
@@ -407,15 +417,15 @@ def test_a_write_waits_where_too_many_changes_do(
     assert sorted(_read(one)) == [1, 2, 3, 4]
 
 
-def test_housekeeping_moves_changes_soon(pair: tuple[Engine, Engine]) -> None:
+def test_housekeeping_moves_changes_soon(pair: tuple[TablestoreEngine, TablestoreEngine]) -> None:
     """The pause between two looks is short while a table has a stream, and long otherwise."""
     one, _ = pair
     assert one.pause(30) == HOUSEKEEPING_PAUSE_SECONDS
     _put(one, 1, 1)
     for _ in range(20):
-        plan = one.housekeeping()
+        plan = one.core.housekeeping()
         if plan is not None:
-            one.run(plan)
+            one.core.run(plan)
     assert _read(one) == [1]
-    one.run(one.delete_table("i", "t"))
+    one.core.run(one.delete_table("i", "t"))
     assert one.pause(30) == FIRST_LOOK_SECONDS

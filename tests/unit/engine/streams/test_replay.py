@@ -23,10 +23,11 @@ from tests.support.changes import (
     scan_all,
     update,
 )
+from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.reading import ChangeRecord
 from widerow.keys.encode import encode_key_value
 from widerow.model.tablestore.requests import BatchWrite, StreamChange, TableWrite
@@ -82,15 +83,15 @@ PUT, DELETE = 1, 3
 ROW_KEY, ROW_DATA, CELL, VALUE, OPERATION, TIMESTAMP, CHECKSUM = 1, 2, 3, 5, 6, 7, 10
 
 
-def _divide(engine: Engine, bounds: frozenset[int]) -> None:
+def _divide(engine: TablestoreEngine, bounds: frozenset[int]) -> None:
     splits = tuple(encode_key_value(each) for each in sorted(bounds))
     model = engine.tables.model
     table = engine.describe_table("i", "t")
     write = engine.tables.change(table, lambda found: model.with_bounds(found, splits))
-    assert [each.error for each in engine.store.transact_group([write])] == [None]
+    assert [each.error for each in engine.core.store.transact_group([write])] == [None]
 
 
-def _rows(engine: Engine) -> Rows:
+def _rows(engine: TablestoreEngine) -> Rows:
     page = engine.rows.get_range(
         "i", scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
     )
@@ -100,7 +101,9 @@ def _rows(engine: Engine) -> Rows:
     }
 
 
-def _read(engine: Engine, table: Table, shard: str, sizes: list[int]) -> list[ChangeRecord]:
+def _read(
+    engine: TablestoreEngine, table: Table, shard: str, sizes: list[int]
+) -> list[ChangeRecord]:
     """The records of a shard, read with these limits again and again."""
     found: list[ChangeRecord] = []
     iterator: str | None = engine.streams.iterator(table, shard, None)
@@ -159,9 +162,9 @@ def _strict() -> Store:
     return StrictStore(StrictSpace(), FakeEntropy())
 
 
-def _move(engine: Engine) -> None:
+def _move(engine: TablestoreEngine) -> None:
     while (plan := engine._mover.step()) is not None:
-        engine.run(plan)
+        engine.core.run(plan)
 
 
 @pytest.mark.parametrize("make_store", [MemoryStore, _strict])
@@ -173,17 +176,19 @@ def test_a_stream_replayed_is_its_table(
     """change §E2: any history, any limits, with partitions that split and merge in between."""
     clock = FakeClock()
     with make_store() as store:
-        engine = Engine(store, clock, FakeEntropy())
+        engine = open_tablestore(store, clock, FakeEntropy())
         request = create("t", {"k": KeyType.INTEGER})
-        engine.run(engine.create_table("i", replace(request, stream=StreamChange(enable=True))))
+        engine.core.run(
+            engine.create_table("i", replace(request, stream=StreamChange(enable=True)))
+        )
         for step in steps:
             if isinstance(step, int):
                 clock.advance(step)
-                engine = Engine(store, clock, FakeEntropy())
+                engine = open_tablestore(store, clock, FakeEntropy())
             elif isinstance(step, frozenset):
                 _divide(engine, step)
             else:
-                engine.run(
+                engine.core.run(
                     engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", tuple(step)),)))
                 )
         assert check_store(store) == []  # changes that wait are nothing wrong

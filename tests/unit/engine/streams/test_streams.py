@@ -15,9 +15,10 @@ from tests.support.changes import (
     put_cells,
     update,
 )
+from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.log import LogPosition, record_key, shard_prefix
 from widerow.engine.tablestore.streams.reading import ChangePage, ChangeRecord
 from widerow.engine.tablestore.table_record import decode_table, encode_table
@@ -35,7 +36,7 @@ PUT, UPDATE, DELETE = 1, 2, 3
 
 
 def make(
-    engine: Engine, *columns: str, hours: int | None = None, bounds: tuple[int, ...] = ()
+    engine: TablestoreEngine, *columns: str, hours: int | None = None, bounds: tuple[int, ...] = ()
 ) -> Table:
     """Table t with a stream that keeps the former values of these columns."""
     ends: list[KeyInput] = [KeyMarker.INF_MIN, *bounds, KeyMarker.INF_MAX]
@@ -44,44 +45,44 @@ def make(
         stream=StreamChange(enable=True, expiration_hours=hours, columns=columns),
         partitions=tuple(pairwise(ends)) if bounds else (),
     )
-    engine.run(engine.create_table("i", request))
+    engine.core.run(engine.create_table("i", request))
     return engine.describe_table("i", "t")
 
 
-def write(engine: Engine, *changes: Any) -> None:  # noqa: ANN401  # row changes
+def write(engine: TablestoreEngine, *changes: Any) -> None:  # noqa: ANN401  # row changes
     for change in changes:
-        engine.run(engine.rows.write_row("i", change))
+        engine.core.run(engine.rows.write_row("i", change))
 
 
-def page(engine: Engine, shard: str = "0", limit: int | None = None) -> ChangePage:
+def page(engine: TablestoreEngine, shard: str = "0", limit: int | None = None) -> ChangePage:
     table = engine.describe_table("i", "t")
     return engine.streams.read(table, engine.streams.iterator(table, shard, None), limit)
 
 
-def records(engine: Engine, shard: str = "0") -> list[ChangeRecord]:
+def records(engine: TablestoreEngine, shard: str = "0") -> list[ChangeRecord]:
     return page(engine, shard).records()
 
 
-def switch(engine: Engine, stream: StreamChange) -> Table:
-    return engine.run(engine.update_table("i", UpdateTable("t", stream=stream)))
+def switch(engine: TablestoreEngine, stream: StreamChange) -> Table:
+    return engine.core.run(engine.update_table("i", UpdateTable("t", stream=stream)))
 
 
-def divide(engine: Engine, *bounds: int) -> Table:
+def divide(engine: TablestoreEngine, *bounds: int) -> Table:
     """Let partitions meet at these keys."""
     table = engine.describe_table("i", "t")
     splits = tuple(encode_key_value(each) for each in bounds)
     model = engine.tables.model
-    engine.store.transact_group(
+    engine.core.store.transact_group(
         [engine.tables.change(table, lambda t: model.with_bounds(t, splits))]
     )
     return engine.describe_table("i", "t")
 
 
-def tidy(engine: Engine, seconds: float = 61) -> None:
+def tidy(engine: TablestoreEngine, seconds: float = 61) -> None:
     """Let housekeeping run dry, a minute later."""
     engine._clock.advance(seconds)  # type: ignore[attr-defined]  # the fake one
-    while (plan := engine.housekeeping()) is not None:
-        engine.run(plan)
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
 
 
 # --- records -----------------------------------------------------------------------------------
@@ -90,7 +91,7 @@ _KEY = "7500000001030402000000706b05090000000001000000000000000a4c"
 _TIME = "0b180000000c130000000d000000000e00401e18240a06000f"
 
 
-def test_records_are_the_published_bytes(engine: Engine, clock: FakeClock) -> None:
+def test_records_are_the_published_bytes(engine: TablestoreEngine, clock: FakeClock) -> None:
     """change §C1.7."""
     clock.set(1_700_000_000_000)
     make(engine, "c")
@@ -129,7 +130,7 @@ def test_records_are_the_published_bytes(engine: Engine, clock: FakeClock) -> No
     assert (found[4].action, found[4].record.hex()) == (DELETE, f"{_KEY}{_TIME}0400000009a7")
 
 
-def test_an_increment_is_a_put_of_its_result(engine: Engine) -> None:
+def test_an_increment_is_a_put_of_its_result(engine: TablestoreEngine) -> None:
     """change §0 rule 5."""
     make(engine)
     write(engine, update("t", {"pk": 1}, [increment("n", 2)]))
@@ -141,27 +142,27 @@ def test_an_increment_is_a_put_of_its_result(engine: Engine) -> None:
     assert summed.record[start : start + 30] == plain.record[start : start + 30]
 
 
-def test_deletes_and_updates_of_nothing_are_recorded(engine: Engine) -> None:
+def test_deletes_and_updates_of_nothing_are_recorded(engine: TablestoreEngine) -> None:
     """change §C1.4."""
     make(engine)
     write(engine, delete("t", {"pk": 1}), update("t", {"pk": 1}, [delete_all("a")]))
     assert [each.action for each in records(engine)] == [DELETE, UPDATE]
 
 
-def test_a_generated_key_is_in_the_record(engine: Engine) -> None:
+def test_a_generated_key_is_in_the_record(engine: TablestoreEngine) -> None:
     """change §C1.4: the assigned value."""
     columns = (
         KeyColumn("pk", KeyType.INTEGER),
         KeyColumn("n", KeyType.INTEGER, auto_increment=True),
     )
     request = replace(create("t", columns), stream=StreamChange(enable=True))
-    engine.run(engine.create_table("i", request))
+    engine.core.run(engine.create_table("i", request))
     write(engine, put("t", {"pk": 1, "n": KeyMarker.AUTO_INCREMENT}, {}))
     (found,) = records(engine)
     assert bytes.fromhex("0304010000006e050900000000") in found.record
 
 
-def test_the_former_row_is_there_once_there_was_one(engine: Engine) -> None:
+def test_the_former_row_is_there_once_there_was_one(engine: TablestoreEngine) -> None:
     """change §C1.4: of a new row there is none, of a delete there is."""
     make(engine, "a")
     write(engine, put("t", {"pk": 1}, {"a": "x", "b": "y"}), delete("t", {"pk": 1}))
@@ -172,7 +173,7 @@ def test_the_former_row_is_there_once_there_was_one(engine: Engine) -> None:
     assert b"y" not in second.origin
 
 
-def test_the_column_list_in_force_counts(engine: Engine) -> None:
+def test_the_column_list_in_force_counts(engine: TablestoreEngine) -> None:
     """change §C1.1: enabling again replaces the list and keeps id and records."""
     before = make(engine, "a")
     write(engine, put("t", {"pk": 1}, {"a": 1, "b": 2}))
@@ -187,7 +188,7 @@ def test_the_column_list_in_force_counts(engine: Engine) -> None:
     assert bytes.fromhex("030401000000620509") in origin
 
 
-def test_times_never_go_back(engine: Engine, clock: FakeClock) -> None:
+def test_times_never_go_back(engine: TablestoreEngine, clock: FakeClock) -> None:
     """change §C1.4: strictly ascending positions whatever the clock does."""
     make(engine)
     for seconds in (0, -10, 0, 20, 0):
@@ -202,7 +203,7 @@ def test_times_never_go_back(engine: Engine, clock: FakeClock) -> None:
 # --- reading -----------------------------------------------------------------------------------
 
 
-def test_pages_say_whether_a_limit_ended_them(engine: Engine) -> None:
+def test_pages_say_whether_a_limit_ended_them(engine: TablestoreEngine) -> None:
     """change §C1.5: ten records one by one say that there may be more, then none does."""
     table = make(engine)
     write(engine, *[put("t", {"pk": number}, {}) for number in range(10)])
@@ -219,7 +220,7 @@ def test_pages_say_whether_a_limit_ended_them(engine: Engine) -> None:
     assert page(engine, limit=10).more
 
 
-def test_equal_positions_are_equal_iterators(engine: Engine, clock: FakeClock) -> None:
+def test_equal_positions_are_equal_iterators(engine: TablestoreEngine, clock: FakeClock) -> None:
     """change §C1.5: also where one was asked for by time."""
     table = make(engine)
     assert engine.streams.iterator(table, "0", 5) == engine.streams.iterator(table, "0", None)
@@ -236,14 +237,16 @@ def test_equal_positions_are_equal_iterators(engine: Engine, clock: FakeClock) -
     assert engine.streams.read(table, iterator, None).following == iterator
 
 
-def test_iterators_outlive_the_server(engine: Engine, store: Store, clock: FakeClock) -> None:
+def test_iterators_outlive_the_server(
+    engine: TablestoreEngine, store: Store, clock: FakeClock
+) -> None:
     """change §C1.5."""
     make(engine)
     write(engine, put("t", {"pk": 1}, {}))
     following = page(engine).following
     assert following is not None
     write(engine, put("t", {"pk": 2}, {}))
-    again = Engine(store, clock, FakeEntropy())
+    again = open_tablestore(store, clock, FakeEntropy())
     found = again.streams.read(again.describe_table("i", "t"), following, None)
     assert [each.row_index for each in found.records()] == [1]
     write(again, put("t", {"pk": 3}, {}))
@@ -251,7 +254,7 @@ def test_iterators_outlive_the_server(engine: Engine, store: Store, clock: FakeC
 
 
 @pytest.mark.parametrize("text", ["", "x", "AAAA", "é", "x" * 5000])
-def test_what_is_no_iterator_is_refused(engine: Engine, text: str) -> None:
+def test_what_is_no_iterator_is_refused(engine: TablestoreEngine, text: str) -> None:
     """change §C1.2."""
     make(engine)
     with pytest.raises(InvalidRequest) as error:
@@ -259,7 +262,7 @@ def test_what_is_no_iterator_is_refused(engine: Engine, text: str) -> None:
     assert error.value.rule is Rule.SHARD_ITERATOR
 
 
-def test_a_limit_is_one_or_more(engine: Engine) -> None:
+def test_a_limit_is_one_or_more(engine: TablestoreEngine) -> None:
     """change §C1.2."""
     make(engine)
     with pytest.raises(InvalidRequest) as error:
@@ -270,20 +273,20 @@ def test_a_limit_is_one_or_more(engine: Engine) -> None:
 # --- shards ------------------------------------------------------------------------------------
 
 
-def test_a_fresh_table_has_one_shard(engine: Engine) -> None:
+def test_a_fresh_table_has_one_shard(engine: TablestoreEngine) -> None:
     """change §C1.3."""
     table = make(engine)
     assert [tuple(each) for each in engine.streams.shards(table)] == [("0", (), True)]
 
 
-def test_a_table_in_partitions_has_a_shard_for_each(engine: Engine) -> None:
+def test_a_table_in_partitions_has_a_shard_for_each(engine: TablestoreEngine) -> None:
     """change §C1.3."""
     make(engine, bounds=(10, 20))
     write(engine, *[put("t", {"pk": key}, {}) for key in (5, 15, 25, 10)])
     assert [len(records(engine, shard)) for shard in "012"] == [1, 2, 1]
 
 
-def test_a_split_closes_the_parent_and_a_merge_both(engine: Engine) -> None:
+def test_a_split_closes_the_parent_and_a_merge_both(engine: TablestoreEngine) -> None:
     """change §C1.3: and every record of a child is later than its parents'."""
     make(engine)
     write(engine, put("t", {"pk": 1}, {}))
@@ -307,7 +310,9 @@ def test_a_split_closes_the_parent_and_a_merge_both(engine: Engine) -> None:
 # --- life --------------------------------------------------------------------------------------
 
 
-def test_switching_off_ends_the_stream(engine: Engine, store: Store, clock: FakeClock) -> None:
+def test_switching_off_ends_the_stream(
+    engine: TablestoreEngine, store: Store, clock: FakeClock
+) -> None:
     """change §C1.1: enabling again gives a new id and starts at the present moment."""
     table = make(engine)
     write(engine, put("t", {"pk": 1}, {}))
@@ -325,16 +330,18 @@ def test_switching_off_ends_the_stream(engine: Engine, store: Store, clock: Fake
     assert not list(store.snapshot().scan(change_prefix(table.id), change_prefix(table.id + 1)))
 
 
-def test_nothing_stays_of_a_dropped_table(engine: Engine, store: Store) -> None:
+def test_nothing_stays_of_a_dropped_table(engine: TablestoreEngine, store: Store) -> None:
     """change §E2."""
     table = make(engine)
     write(engine, put("t", {"pk": 1}, {}))
-    engine.run(engine.delete_table("i", "t"))
+    engine.core.run(engine.delete_table("i", "t"))
     tidy(engine)
     assert not list(store.snapshot().scan(change_prefix(table.id), change_prefix(table.id + 1)))
 
 
-def test_old_records_go_and_iterators_to_them_say_so(engine: Engine, clock: FakeClock) -> None:
+def test_old_records_go_and_iterators_to_them_say_so(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     """change §C1.6: an iterator exactly at the first kept position stays good."""
     table = make(engine, hours=1)
     write(engine, put("t", {"pk": 1}, {}), put("t", {"pk": 2}, {}))
@@ -358,7 +365,7 @@ def test_old_records_go_and_iterators_to_them_say_so(engine: Engine, clock: Fake
     assert engine.streams.end_us(table, "0") > 0
 
 
-def test_the_tail_of_a_quiet_shard_is_never_too_old(engine: Engine) -> None:
+def test_the_tail_of_a_quiet_shard_is_never_too_old(engine: TablestoreEngine) -> None:
     """change §C1.6."""
     table = make(engine, hours=1)
     write(engine, put("t", {"pk": 1}, {}))
@@ -368,7 +375,7 @@ def test_the_tail_of_a_quiet_shard_is_never_too_old(engine: Engine) -> None:
     assert engine.streams.read(table, tail, None) == ChangePage([], tail, more=False)
 
 
-def test_who_reads_a_quiet_shard_is_led_to_its_children(engine: Engine) -> None:
+def test_who_reads_a_quiet_shard_is_led_to_its_children(engine: TablestoreEngine) -> None:
     """change §C1.3: a closed shard stays for the stream's hours, though nothing is left in it."""
     make(engine, hours=1)
     write(engine, put("t", {"pk": 1}, {}))
@@ -387,7 +394,7 @@ def test_who_reads_a_quiet_shard_is_led_to_its_children(engine: Engine) -> None:
 
 
 def test_closed_shards_leave_and_their_children_stay_later(
-    engine: Engine, store: Store, clock: FakeClock
+    engine: TablestoreEngine, store: Store, clock: FakeClock
 ) -> None:
     """change §C1.4: also where the clock is set back behind the parent's records."""
     make(engine, hours=1)
@@ -407,7 +414,7 @@ def test_closed_shards_leave_and_their_children_stay_later(
     assert check_store(store) == []
 
 
-def test_streams_of_records_that_name_no_log_begin_now(engine: Engine) -> None:
+def test_streams_of_records_that_name_no_log_begin_now(engine: TablestoreEngine) -> None:
     """docs/formats/catalog.md: four fields are those of versions that recorded no changes."""
     table = make(engine, "a", bounds=(10,))
     assert table.stream is not None
@@ -424,7 +431,7 @@ def test_streams_of_records_that_name_no_log_begin_now(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("place", [20, 32, -3, -30])
-def test_damaged_records_are_found(engine: Engine, store: Store, place: int) -> None:
+def test_damaged_records_are_found(engine: TablestoreEngine, store: Store, place: int) -> None:
     """docs/operating/doctor: a flipped bit of a cell, of the position, of the checksum."""
     table = make(engine)
     write(engine, put("t", {"pk": 1}, {"a": "some text"}))

@@ -11,8 +11,8 @@ import pytest
 from tests.support.answers import decode_row
 from tests.support.changes import create, delete, get, increment, primary_key, put, update
 
-from widerow.engine.engine import Engine
 from widerow.engine.observer import RowEvent
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.observed import ObservedRow
 from widerow.errors import InvalidRequest, NotFound, OutcomeUnknown, Rule, StoreFull
 from widerow.keys.layout import SPACE_INTENTS, index_prefix
@@ -66,29 +66,31 @@ def _columns(row: ObservedRow | None) -> Columns:
 
 
 @pytest.fixture
-def recorder(engine: Engine) -> Recorder:
+def recorder(engine: TablestoreEngine) -> Recorder:
     """The observer of the table t."""
     made = Recorder()
     engine.observe([made])
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING, "n": KeyType.INTEGER})))
+    engine.core.run(
+        engine.create_table("i", create("t", {"k": KeyType.STRING, "n": KeyType.INTEGER}))
+    )
     return made
 
 
-def begin(engine: Engine) -> str:
-    return engine.run(engine.transactions.start("i", "t", primary_key({"k": "a"})))
+def begin(engine: TablestoreEngine) -> str:
+    return engine.core.run(engine.transactions.start("i", "t", primary_key({"k": "a"})))
 
 
-def write(engine: Engine, inside: str, change: Any) -> None:  # noqa: ANN401  # a row change
-    engine.run(engine.transactions.write_row("i", inside, change))
+def write(engine: TablestoreEngine, inside: str, change: Any) -> None:  # noqa: ANN401  # a row change
+    engine.core.run(engine.transactions.write_row("i", inside, change))
 
 
-def columns(engine: Engine) -> Columns:
+def columns(engine: TablestoreEngine) -> Columns:
     found = decode_row(engine.rows.get_row("i", get("t", {"k": "a", "n": 1})).row)
     return found and {name: cells[0][1] for name, cells in found[1].items()}
 
 
 def test_observers_hear_of_each_write_in_order_when_it_is_committed(
-    engine: Engine, recorder: Recorder, clock: FakeClock
+    engine: TablestoreEngine, recorder: Recorder, clock: FakeClock
 ) -> None:
     """With the rows that stood there, and one moment for all of them."""
     inside = begin(engine)
@@ -98,7 +100,7 @@ def test_observers_hear_of_each_write_in_order_when_it_is_committed(
     write(engine, inside, delete("t", row))
     clock.advance(5)
     recorder.told.clear()  # of the writes inside, of which nothing is kept
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.transactions.commit("i", inside))
     now_us = clock.now_us()
     assert recorder.told == [
         (None, {"c": 1}, now_us),
@@ -108,49 +110,49 @@ def test_observers_hear_of_each_write_in_order_when_it_is_committed(
 
 
 def test_what_an_observer_refuses_is_refused_where_it_is_written(
-    engine: Engine, recorder: Recorder
+    engine: TablestoreEngine, recorder: Recorder
 ) -> None:
     inside = begin(engine)
     write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 1}))
     recorder.refused = {"c": 2}
     with pytest.raises(InvalidRequest):
         write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 2}))
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.transactions.commit("i", inside))
     assert columns(engine) == {"c": 1}
 
 
 def test_a_commit_that_an_observer_refuses_makes_nothing(
-    engine: Engine, recorder: Recorder
+    engine: TablestoreEngine, recorder: Recorder
 ) -> None:
     inside = begin(engine)
     write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 1}))
     write(engine, inside, put("t", {"k": "a", "n": 2}, {"c": 2}))
     recorder.refused = {"c": 2}
     with pytest.raises(InvalidRequest):
-        engine.run(engine.transactions.commit("i", inside))
+        engine.core.run(engine.transactions.commit("i", inside))
     assert columns(engine) is None
     with pytest.raises(NotFound):
         engine.transactions.commit("i", inside)
-    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"c": 3})))
+    engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"c": 3})))
 
 
 def test_a_commit_is_planned_again_where_observers_need_more(
-    engine: Engine, recorder: Recorder
+    engine: TablestoreEngine, recorder: Recorder
 ) -> None:
     """The table's options change between planning and running."""
     inside = begin(engine)
     write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 1}))
     plan = engine.transactions.commit("i", inside)
     options = OptionsChange(max_versions=3)
-    engine.run(engine.update_table("i", UpdateTable("t", options=options)))
+    engine.core.run(engine.update_table("i", UpdateTable("t", options=options)))
     recorder.told.clear()
-    engine.run(plan)
+    engine.core.run(plan)
     assert columns(engine) == {"c": 1}
     assert len(recorder.told) == 1
 
 
 def test_a_commit_for_which_there_is_no_room_may_be_repeated(
-    engine: Engine, store: Store, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, store: Store, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was tried: the transaction is as it was, and its key is held."""
     del recorder
@@ -164,14 +166,14 @@ def test_a_commit_for_which_there_is_no_room_may_be_repeated(
     with monkeypatch.context() as patch:
         patch.setattr(store, "_run_group", full)
         with pytest.raises(StoreFull):
-            engine.run(plan)
+            engine.core.run(plan)
     assert columns(engine) is None
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.transactions.commit("i", inside))
     assert columns(engine) == {"c": 1}
 
 
 def test_a_commit_of_unknown_outcome_ends_the_transaction(
-    engine: Engine, store: Store, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, store: Store, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether it was made is for the next one on the key to find out."""
     del recorder
@@ -187,7 +189,7 @@ def test_a_commit_of_unknown_outcome_ends_the_transaction(
     with monkeypatch.context() as patch:
         patch.setattr(store, "_run_group", forget)
         with pytest.raises(OutcomeUnknown):
-            engine.run(plan)
+            engine.core.run(plan)
     with pytest.raises(NotFound):
         engine.transactions.commit("i", inside)
     assert columns(engine) == {"c": 1}

@@ -18,9 +18,10 @@ from tests.support.changes import (
     scan_all,
     update,
 )
+from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.transactions.identity import make_id
 from widerow.errors import (
     Conflict,
@@ -50,27 +51,29 @@ TABLE = {"k": KeyType.STRING, "n": KeyType.INTEGER}
 
 
 @pytest.fixture(autouse=True)
-def table(engine: Engine) -> None:
+def table(engine: TablestoreEngine) -> None:
     """Table t with two key columns, and another one beside it."""
-    engine.run(engine.create_table("i", create("t", TABLE)))
-    engine.run(engine.create_table("i", create("other", TABLE)))
+    engine.core.run(engine.create_table("i", create("t", TABLE)))
+    engine.core.run(engine.create_table("i", create("other", TABLE)))
 
 
-def begin(engine: Engine, key: str = "a", table: str = "t", instance: str = "i") -> str:
-    return engine.run(engine.transactions.start(instance, table, primary_key({"k": key})))
+def begin(engine: TablestoreEngine, key: str = "a", table: str = "t", instance: str = "i") -> str:
+    return engine.core.run(engine.transactions.start(instance, table, primary_key({"k": key})))
 
 
-def write(engine: Engine, change: RowChange, inside: str | None = None) -> Any:  # noqa: ANN401  # RowWritten
+def write(engine: TablestoreEngine, change: RowChange, inside: str | None = None) -> Any:  # noqa: ANN401  # RowWritten
     if inside is None:
-        return engine.run(engine.rows.write_row("i", change))
-    return engine.run(engine.transactions.write_row("i", inside, change))
+        return engine.core.run(engine.rows.write_row("i", change))
+    return engine.core.run(engine.transactions.write_row("i", inside, change))
 
 
 def row(key: str, number: int) -> dict[str, str | int]:
     return {"k": key, "n": number}
 
 
-def columns(engine: Engine, number: int, inside: str | None = None, key: str = "a") -> Any:  # noqa: ANN401  # of any type
+def columns(
+    engine: TablestoreEngine, number: int, inside: str | None = None, key: str = "a"
+) -> Any:  # noqa: ANN401  # of any type
     """The values of a row by their columns, or None."""
     request = get("t", row(key, number), Selection(max_versions=1))
     if inside is None:
@@ -81,7 +84,7 @@ def columns(engine: Engine, number: int, inside: str | None = None, key: str = "
     return found and {name: cells[0][1] for name, cells in found[1].items()}
 
 
-def numbers(engine: Engine, inside: str | None = None, **how: Any) -> list[Any]:  # noqa: ANN401  # as `scan_all` takes
+def numbers(engine: TablestoreEngine, inside: str | None = None, **how: Any) -> list[Any]:  # noqa: ANN401  # as `scan_all` takes
     bounds: list[Any] = [{"k": "a", "n": LOW}, {"k": "a", "n": HIGH}]
     if how.get("backward"):
         bounds.reverse()
@@ -106,7 +109,7 @@ def refusal(call: Callable[[], object]) -> Rule:
 
 @pytest.mark.parametrize("commits", [True, False])
 def test_what_is_written_inside_is_seen_inside_and_with_commit_by_all(
-    engine: Engine, *, commits: bool
+    engine: TablestoreEngine, *, commits: bool
 ) -> None:
     """The assertions of the vendor's tests (change §B4)."""
     write(engine, put("t", row("a", 1), {"c": "old"}))
@@ -122,15 +125,15 @@ def test_what_is_written_inside_is_seen_inside_and_with_commit_by_all(
     assert numbers(engine, inside) == [0, 1]
     assert numbers(engine) == [1, 2]
     if commits:
-        assert engine.run(engine.transactions.commit("i", inside)) is None
+        assert engine.core.run(engine.transactions.commit("i", inside)) is None
     else:
-        assert engine.run(engine.transactions.abort("i", inside)) == inside
+        assert engine.core.run(engine.transactions.abort("i", inside)) == inside
     assert [columns(engine, n) for n in range(3)] == (after if commits else before)
     write(engine, put("t", row("a", 3), {}))  # nobody holds the key any more
     assert refusal(lambda: columns(engine, 0, inside)) is Rule.TRANSACTION_ENDED
 
 
-def test_a_range_inside_reads_both_ways_with_limits(engine: Engine) -> None:
+def test_a_range_inside_reads_both_ways_with_limits(engine: TablestoreEngine) -> None:
     """Limits and next keys count what is there after the merge (change §B5)."""
     for number in (1, 3, 5):
         write(engine, put("t", row("a", number), {}))
@@ -145,13 +148,13 @@ def test_a_range_inside_reads_both_ways_with_limits(engine: Engine) -> None:
     assert engine.transactions.get_range("i", inside, everything).next_key is not None
 
 
-def test_reads_outside_the_key_show_what_is_published(engine: Engine) -> None:
+def test_reads_outside_the_key_show_what_is_published(engine: TablestoreEngine) -> None:
     inside = begin(engine)
     write(engine, put("t", row("b", 1), {"c": 1}))
     assert columns(engine, 1, inside, key="b") == {"c": 1}
 
 
-def test_writes_see_those_before_them(engine: Engine, clock: FakeClock) -> None:
+def test_writes_see_those_before_them(engine: TablestoreEngine, clock: FakeClock) -> None:
     """Conditions, increments, versions and what is returned are of the moment of the write."""
     write(engine, put("t", row("a", 1), {"c": 1}))
     inside = begin(engine)
@@ -168,14 +171,14 @@ def test_writes_see_those_before_them(engine: Engine, clock: FakeClock) -> None:
     again = put("t", row("a", 2), {"c": 2}, expecting)
     assert refusal(lambda: write(engine, again, inside)) is Rule.CONDITION_FAILED
     clock.advance(3)
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.transactions.commit("i", inside))
     found = decode_row(engine.rows.get_row("i", get("t", row("a", 1))).row)
     assert found is not None
     assert found[1] == {"c": [(written_ms, 11)]}
     assert columns(engine, 2) == {"c": 1}
 
 
-def test_wide_rows_are_read_written_and_removed_inside(engine: Engine) -> None:
+def test_wide_rows_are_read_written_and_removed_inside(engine: TablestoreEngine) -> None:
     """Such rows lie in segments, which a put removes as a range."""
     many = {f"c{number:04}": number for number in range(600)}
     write(engine, put("t", row("a", 1), many))
@@ -186,18 +189,18 @@ def test_wide_rows_are_read_written_and_removed_inside(engine: Engine) -> None:
     write(engine, put("t", row("a", 2), many), inside)
     assert columns(engine, 1, inside) == {"e": 1}
     assert columns(engine, 1) == many
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.transactions.commit("i", inside))
     assert columns(engine, 1) == {"e": 1}
     assert columns(engine, 2) == many
 
 
 @pytest.mark.parametrize("commits", [True, False])
 def test_auto_increment_values_stay_drawn(
-    engine: Engine, clock: FakeClock, *, commits: bool
+    engine: TablestoreEngine, clock: FakeClock, *, commits: bool
 ) -> None:
     """Also after an abort (change §B3), and where the clock does not make them larger."""
     auto = KeyColumn("n", KeyType.INTEGER, auto_increment=True)
-    engine.run(engine.create_table("i", create("s", [KeyColumn("k", KeyType.STRING), auto])))
+    engine.core.run(engine.create_table("i", create("s", [KeyColumn("k", KeyType.STRING), auto])))
     ahead = clock.now_us() + 10**12
     write(engine, put("s", {"k": "a", "n": ahead}, {}))
     inside = begin(engine, table="s")
@@ -205,9 +208,9 @@ def test_auto_increment_values_stay_drawn(
     change = put("s", {"k": "a", "n": KeyMarker.AUTO_INCREMENT}, {"c": 1}, returns=returns)
     drawn = [decode_row(write(engine, change, inside).row) for _ in range(2)]
     if commits:
-        engine.run(engine.transactions.commit("i", inside))
+        engine.core.run(engine.transactions.commit("i", inside))
     else:
-        engine.run(engine.transactions.abort("i", inside))
+        engine.core.run(engine.transactions.abort("i", inside))
     following = decode_row(write(engine, change).row)
     values = [found[0]["n"] for found in (*drawn, following) if found is not None]
     assert values == [ahead + 1, ahead + 2, ahead + 3]
@@ -219,7 +222,9 @@ def test_auto_increment_values_stay_drawn(
 # --- who waits for nobody ------------------------------------------------------------------------
 
 
-def test_others_are_refused_at_once_even_before_anything_was_written(engine: Engine) -> None:
+def test_others_are_refused_at_once_even_before_anything_was_written(
+    engine: TablestoreEngine,
+) -> None:
     """Change §B2: writes of the key, each row of a batch, an atomic batch; not reads."""
     inside = begin(engine)
     for change in (
@@ -232,19 +237,21 @@ def test_others_are_refused_at_once_even_before_anything_was_written(engine: Eng
         assert caught.value.rule is Rule.KEY_LOCKED
     changes = (put("t", row("a", 1), {}), put("t", row("b", 1), {}))
     request = BatchWrite((TableWrite("t", changes),))
-    [[locked, free]] = engine.run(engine.rows.batch_write_row("i", request))
+    [[locked, free]] = engine.core.run(engine.rows.batch_write_row("i", request))
     assert isinstance(locked.error, Conflict)
     assert free.written is not None
     atomic = BatchWrite((TableWrite("t", changes[:1]),), atomic=True)
-    [[refused]] = engine.run(engine.rows.batch_write_row("i", atomic))
+    [[refused]] = engine.core.run(engine.rows.batch_write_row("i", atomic))
     assert isinstance(refused.error, Conflict)
     assert refusal(lambda: begin(engine)) is Rule.KEY_LOCKED
     assert columns(engine, 1) is None
-    engine.run(engine.transactions.abort("i", inside))
+    engine.core.run(engine.transactions.abort("i", inside))
     write(engine, changes[0])
 
 
-def test_a_write_that_was_planned_before_the_lock_is_refused_when_it_runs(engine: Engine) -> None:
+def test_a_write_that_was_planned_before_the_lock_is_refused_when_it_runs(
+    engine: TablestoreEngine,
+) -> None:
     """A thread may plan a write and submit it after Start has answered: the second look decides."""
     late = engine.rows.write_row("i", put("t", row("a", 1), {"c": "late"}))
     batch = engine.rows.batch_write_row(
@@ -254,17 +261,17 @@ def test_a_write_that_was_planned_before_the_lock_is_refused_when_it_runs(engine
         "i", BatchWrite((TableWrite("t", (put("t", row("a", 3), {}),)),), atomic=True)
     )
     inside = begin(engine)
-    assert refusal(lambda: engine.run(late)) is Rule.KEY_LOCKED
-    [[locked, free]] = engine.run(batch)
+    assert refusal(lambda: engine.core.run(late)) is Rule.KEY_LOCKED
+    [[locked, free]] = engine.core.run(batch)
     assert isinstance(locked.error, Conflict)
     assert free.written is not None
-    assert isinstance(engine.run(atomic)[0][0].error, Conflict)
+    assert isinstance(engine.core.run(atomic)[0][0].error, Conflict)
     assert numbers(engine, inside) == []
 
 
-def test_start_answers_behind_what_runs_before_it(engine: Engine, store: Store) -> None:
+def test_start_answers_behind_what_runs_before_it(engine: TablestoreEngine, store: Store) -> None:
     """A write that ran before the lock was there is published before Start answers."""
-    engine.run(engine.transactions.abort("i", begin(engine)))  # the run is known from now on
+    engine.core.run(engine.transactions.abort("i", begin(engine)))  # the run is known from now on
     ahead = engine.rows.write_row("i", put("t", row("a", 1), {"c": 1}))
     seen: list[Any] = []
     original = ahead.writes[0].run
@@ -276,12 +283,12 @@ def test_start_answers_behind_what_runs_before_it(engine: Engine, store: Store) 
 
     [outcome] = store.transact_group([Write(ahead.writes[0].shards, run_and_start)])
     assert outcome.error is None
-    inside = engine.run(seen[0])
+    inside = engine.core.run(seen[0])
     assert columns(engine, 1, inside) == {"c": 1}
 
 
-def test_of_three_starts_at_once_one_passes(engine: Engine) -> None:
-    engine.run(engine.transactions.abort("i", begin(engine)))
+def test_of_three_starts_at_once_one_passes(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.transactions.abort("i", begin(engine)))
     plans = []
     refused = 0
     for _ in range(3):
@@ -290,11 +297,11 @@ def test_of_three_starts_at_once_one_passes(engine: Engine) -> None:
         except Conflict:
             refused += 1
     assert (len(plans), refused) == (1, 2)
-    assert len(engine.run(plans[0])) == 24
+    assert len(engine.core.run(plans[0])) == 24
 
 
-def test_keys_of_other_tables_values_and_instances_are_free(engine: Engine) -> None:
-    engine.run(engine.create_table("j", create("t", TABLE)))
+def test_keys_of_other_tables_values_and_instances_are_free(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("j", create("t", TABLE)))
     ids = {
         begin(engine),
         begin(engine, "b"),
@@ -307,7 +314,7 @@ def test_keys_of_other_tables_values_and_instances_are_free(engine: Engine) -> N
 # --- what is refused -----------------------------------------------------------------------------
 
 
-def test_what_is_no_start(engine: Engine) -> None:
+def test_what_is_no_start(engine: TablestoreEngine) -> None:
     """Change §B1, in its order."""
     start = engine.transactions.start
 
@@ -335,7 +342,6 @@ def test_what_is_no_start(engine: Engine) -> None:
     ],
 )
 def test_tables_say_whether_transactions_may_be_begun(
-    engine: Engine,
     store: Store,
     *,
     asked: bool | None,
@@ -343,10 +349,10 @@ def test_tables_say_whether_transactions_may_be_begun(
     allowed: bool,
 ) -> None:
     """And go on saying it in another run of the server (change §B1)."""
-    engine.transactions.on_by_default = default
+    engine = open_tablestore(store, FakeClock(), FakeEntropy(), transactions_on_by_default=default)
     request = replace(create("asked", TABLE), local_transactions=asked)
-    engine.run(engine.create_table("i", request))
-    again = Engine(store, FakeClock(), FakeEntropy(1))
+    engine.core.run(engine.create_table("i", request))
+    again = open_tablestore(store, FakeClock(), FakeEntropy(1))
     if allowed:
         assert begin(again, table="asked")
     else:
@@ -354,7 +360,7 @@ def test_tables_say_whether_transactions_may_be_begun(
 
 
 @pytest.mark.parametrize("text", ["", "x", "not existed transaction id", "é" * 24, "A" * 24])
-def test_ids_that_nobody_gave_out(engine: Engine, text: str) -> None:
+def test_ids_that_nobody_gave_out(engine: TablestoreEngine, text: str) -> None:
     inside = begin(engine)
     forged = [text, text * 100_000, inside[:-1], inside + "=", inside.swapcase()]
     for identity in forged:
@@ -369,17 +375,17 @@ def test_ids_that_nobody_gave_out(engine: Engine, text: str) -> None:
     assert columns(engine, 1, inside) is None  # which is open all the same
 
 
-def test_ids_of_other_instances_and_guesses_name_nothing(engine: Engine) -> None:
+def test_ids_of_other_instances_and_guesses_name_nothing(engine: TablestoreEngine) -> None:
     inside = begin(engine)
     assert refusal(lambda: engine.transactions.commit("j", inside)) is Rule.TRANSACTION_ENDED
     assert refusal(lambda: engine.transactions.abort("j", inside)) is Rule.TRANSACTION_ENDED
     guess = make_id(1, bytes(8))
     assert refusal(lambda: engine.transactions.commit("i", guess)) is Rule.TRANSACTION_ENDED
-    assert engine.run(engine.transactions.abort("i", inside)) == inside
+    assert engine.core.run(engine.transactions.abort("i", inside)) == inside
     assert refusal(lambda: engine.transactions.abort("i", inside)) is Rule.TRANSACTION_ENDED
 
 
-def test_writes_outside_the_key_are_refused_row_by_row(engine: Engine) -> None:
+def test_writes_outside_the_key_are_refused_row_by_row(engine: TablestoreEngine) -> None:
     """Also where another transaction holds the key that was meant."""
     inside = begin(engine)
     begin(engine, "b")
@@ -396,29 +402,29 @@ def test_writes_outside_the_key_are_refused_row_by_row(engine: Engine) -> None:
             TableWrite("other", (other,)),
         )
     )
-    [[made, refused], [elsewhere]] = engine.run(
+    [[made, refused], [elsewhere]] = engine.core.run(
         engine.transactions.batch_write_row("i", inside, request)
     )
     assert made.written is not None
     for outcome in (refused, elsewhere):
         assert isinstance(outcome.error, InvalidRequest)
         assert outcome.error.rule is Rule.TRANSACTION_SCOPE
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.transactions.commit("i", inside))
     assert numbers(engine) == [1]
 
 
-def test_an_atomic_batch_inside_is_refused_row_by_row(engine: Engine) -> None:
+def test_an_atomic_batch_inside_is_refused_row_by_row(engine: TablestoreEngine) -> None:
     inside = begin(engine)
     changes = (put("t", row("a", 1), {}), put("t", row("a", 2), {}))
     request = BatchWrite((TableWrite("t", changes),), atomic=True)
-    [outcomes] = engine.run(engine.transactions.batch_write_row("i", inside, request))
+    [outcomes] = engine.core.run(engine.transactions.batch_write_row("i", inside, request))
     for outcome in outcomes:
         assert isinstance(outcome.error, Conflict)
         assert outcome.error.rule is Rule.TRANSACTION_ATOMIC_BATCH
     assert numbers(engine, inside) == []
 
 
-def test_one_request_at_a_time(engine: Engine) -> None:
+def test_one_request_at_a_time(engine: TablestoreEngine) -> None:
     """A second one meets OTSSessionBusy, whatever it is (change §B2)."""
     inside = begin(engine)
     rules: list[Rule] = []
@@ -435,10 +441,12 @@ def test_one_request_at_a_time(engine: Engine) -> None:
     engine.transactions.get_row("i", inside, get("t", row("a", 1)))
     engine.transactions._rows = engine.rows
     assert rules == [Rule.TRANSACTION_BUSY] * 3
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.transactions.commit("i", inside))
 
 
-def test_two_commits_on_their_way_make_the_writes_once(engine: Engine, store: Store) -> None:
+def test_two_commits_on_their_way_make_the_writes_once(
+    engine: TablestoreEngine, store: Store
+) -> None:
     inside = begin(engine)
     write(engine, update("t", row("a", 1), [increment("c", 1)]), inside)
     plans = [engine.transactions.commit("i", inside) for _ in range(2)]
@@ -448,7 +456,7 @@ def test_two_commits_on_their_way_make_the_writes_once(engine: Engine, store: St
     assert columns(engine, 1) == {"c": 1}
 
 
-def test_a_request_that_fails_leaves_the_transaction_open(engine: Engine) -> None:
+def test_a_request_that_fails_leaves_the_transaction_open(engine: TablestoreEngine) -> None:
     inside = begin(engine)
     write(engine, put("t", row("a", 1), {"c": 1}), inside)
     changing = update("t", row("a", 1), [*put_cells({"d": 1}), increment("e", 1)])
@@ -457,7 +465,7 @@ def test_a_request_that_fails_leaves_the_transaction_open(engine: Engine) -> Non
     with pytest.raises(WiderowError):
         write(engine, failing, inside)
     write(engine, changing, inside)
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.transactions.commit("i", inside))
     assert columns(engine, 1) == {"c": 1, "d": 1, "e": 1}
     assert columns(engine, 2) == {"e": "text"}
 
@@ -465,7 +473,7 @@ def test_a_request_that_fails_leaves_the_transaction_open(engine: Engine) -> Non
 # --- bounds --------------------------------------------------------------------------------------
 
 
-def test_a_transaction_writes_four_megabytes(engine: Engine) -> None:
+def test_a_transaction_writes_four_megabytes(engine: TablestoreEngine) -> None:
     """What is too much is refused and the rest stays (change §B2)."""
     inside = begin(engine)
     megabyte = "x" * (1024 * 1024)
@@ -479,24 +487,24 @@ def test_a_transaction_writes_four_megabytes(engine: Engine) -> None:
     rest = LOCAL_TRANSACTION_BYTES_MAX - 3 * len(megabyte) - 4 * 11 - 3 - 1
     write(engine, put("t", row("a", 3), {"c": "x" * rest}), inside)
     assert refusal(lambda: write(engine, delete("t", row("a", 3)), inside)) is Rule.TRANSACTION_SIZE
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.transactions.commit("i", inside))
     assert numbers(engine) == [0, 1, 2, 3]
 
 
-def test_an_instance_has_a_thousand_open(engine: Engine, clock: FakeClock) -> None:
+def test_an_instance_has_a_thousand_open(engine: TablestoreEngine, clock: FakeClock) -> None:
     for number in range(LOCAL_TRANSACTIONS_MAX):
         begin(engine, str(number))
     with pytest.raises(Exhausted) as caught:
         begin(engine, "one more")
     assert caught.value.rule is Rule.TRANSACTION_COUNT
-    engine.run(engine.create_table("j", create("t", TABLE)))
+    engine.core.run(engine.create_table("j", create("t", TABLE)))
     begin(engine, "elsewhere", instance="j")
     clock.advance(LOCAL_TRANSACTION_SECONDS)
     begin(engine, "one more")
 
 
 def test_all_transactions_share_a_bound_of_memory(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "widerow.engine.tablestore.transactions.transactions.LOCAL_TRANSACTIONS_BYTES_MAX", 40_000
@@ -508,14 +516,14 @@ def test_all_transactions_share_a_bound_of_memory(
         write(engine, put("t", row("b", 1), {"c": large}), second)
     assert caught.value.rule is Rule.TRANSACTION_MEMORY
     assert columns(engine, 1, second, key="b") is None
-    engine.run(engine.transactions.abort("i", first))
+    engine.core.run(engine.transactions.abort("i", first))
     write(engine, put("t", row("b", 1), {"c": large}), second)
 
 
 # --- how they end --------------------------------------------------------------------------------
 
 
-def test_it_lives_for_sixty_seconds(engine: Engine, clock: FakeClock) -> None:
+def test_it_lives_for_sixty_seconds(engine: TablestoreEngine, clock: FakeClock) -> None:
     inside = begin(engine)
     clock.advance(LOCAL_TRANSACTION_SECONDS - 1)
     write(engine, put("t", row("a", 1), {"c": 1}), inside)
@@ -525,7 +533,9 @@ def test_it_lives_for_sixty_seconds(engine: Engine, clock: FakeClock) -> None:
     assert numbers(engine) == []
 
 
-def test_a_lock_left_open_is_released_by_whoever_meets_it(engine: Engine, clock: FakeClock) -> None:
+def test_a_lock_left_open_is_released_by_whoever_meets_it(
+    engine: TablestoreEngine, clock: FakeClock
+) -> None:
     inside = begin(engine)
     clock.advance(LOCAL_TRANSACTION_SECONDS)
     write(engine, put("t", row("a", 1), {"c": 1}))
@@ -533,79 +543,83 @@ def test_a_lock_left_open_is_released_by_whoever_meets_it(engine: Engine, clock:
     assert begin(engine)
 
 
-def test_housekeeping_forgets_what_is_over(engine: Engine, clock: FakeClock) -> None:
+def test_housekeeping_forgets_what_is_over(engine: TablestoreEngine, clock: FakeClock) -> None:
     begin(engine)
     clock.advance(LOCAL_TRANSACTION_SECONDS / 2)
     begin(engine, "b")
     clock.advance(LOCAL_TRANSACTION_SECONDS / 2)
-    assert engine.housekeeping() is None
+    assert engine.core.housekeeping() is None
     assert len(engine.transactions) == 1
 
 
 def test_a_commit_in_the_line_when_the_time_is_over_is_made_or_refused_whole(
-    engine: Engine, clock: FakeClock
+    engine: TablestoreEngine, clock: FakeClock
 ) -> None:
     inside = begin(engine)
     write(engine, put("t", row("a", 1), {"c": 1}), inside)
     plan = engine.transactions.commit("i", inside)
     clock.advance(LOCAL_TRANSACTION_SECONDS)
     write(engine, put("t", row("a", 2), {"c": 2}))  # releases the lock
-    assert refusal(lambda: engine.run(plan)) is Rule.TRANSACTION_ENDED
+    assert refusal(lambda: engine.core.run(plan)) is Rule.TRANSACTION_ENDED
     assert numbers(engine) == [2]
 
 
-def test_dropping_the_table_aborts(engine: Engine) -> None:
+def test_dropping_the_table_aborts(engine: TablestoreEngine) -> None:
     """And a table made anew under the name is not locked (change §B2)."""
     inside = begin(engine)
     write(engine, put("t", row("a", 1), {"c": 1}), inside)
     plan = engine.transactions.commit("i", inside)
-    engine.run(engine.delete_table("i", "t"))
-    engine.run(engine.create_table("i", create("t", TABLE)))
+    engine.core.run(engine.delete_table("i", "t"))
+    engine.core.run(engine.create_table("i", create("t", TABLE)))
     assert begin(engine)
     with pytest.raises(NotFound):
-        engine.run(plan)
+        engine.core.run(plan)
     assert refusal(lambda: columns(engine, 1, inside)) is Rule.TRANSACTION_ENDED
     assert numbers(engine) == []
 
 
-def test_a_restart_aborts(engine: Engine, store: Store, clock: FakeClock) -> None:
+def test_a_restart_aborts(engine: TablestoreEngine, store: Store, clock: FakeClock) -> None:
     inside = begin(engine)
     write(engine, put("t", row("a", 1), {"c": 1}), inside)
-    again = Engine(store, clock, FakeEntropy())  # the same chance: the run makes the difference
+    again = open_tablestore(
+        store, clock, FakeEntropy()
+    )  # the same chance: the run makes the difference
     assert refusal(lambda: again.transactions.commit("i", inside)) is Rule.TRANSACTION_ENDED
     other = begin(again)
     assert other != inside
     assert numbers(again, other) == []
 
 
-def test_options_that_change_meanwhile_do_not_change_what_was_written(engine: Engine) -> None:
+def test_options_that_change_meanwhile_do_not_change_what_was_written(
+    engine: TablestoreEngine,
+) -> None:
     """Open transactions are unaffected (change §E)."""
     for value in (1, 2):
         write(engine, put("t", row("a", value), {"c": value}))
     inside = begin(engine)
     write(engine, put("t", row("a", 1), {"c": 3}, Condition(RowExpectation.EXPECT_EXIST)), inside)
     options = OptionsChange(time_to_live=3600, max_versions=2, allow_update=False)
-    engine.run(engine.update_table("i", UpdateTable("t", options=options)))
-    engine.run(engine.transactions.commit("i", inside))
+    engine.core.run(engine.update_table("i", UpdateTable("t", options=options)))
+    engine.core.run(engine.transactions.commit("i", inside))
     assert columns(engine, 1) == {"c": 3}
 
 
 def test_what_expires_while_it_is_open_is_trimmed_afterwards(
-    engine: Engine, clock: FakeClock
+    engine: TablestoreEngine, clock: FakeClock
 ) -> None:
     """The sweep leaves the rows alone that the transaction has judged, and comes back."""
-    engine.run(engine.create_table("i", create("ttl", TABLE, time_to_live=86400)))
+    engine.core.run(engine.create_table("i", create("ttl", TABLE, time_to_live=86400)))
     write(engine, put("ttl", row("a", 1), {"c": 1}))
     clock.advance(86390)
-    inside = engine.run(engine.transactions.start("i", "ttl", primary_key({"k": "a"})))
+    inside = engine.core.run(engine.transactions.start("i", "ttl", primary_key({"k": "a"})))
     change = update("ttl", row("a", 1), [increment("c", 1)], Condition(RowExpectation.EXPECT_EXIST))
     write(engine, change, inside)
     clock.advance(20)
     for _ in range(20):
-        step = engine.housekeeping()
+        step = engine.core.housekeeping()
         if step is not None:
-            engine.run(step)
-    engine.run(engine.transactions.commit("i", inside))
+            engine.core.run(step)
+    engine.core.run(engine.transactions.commit("i", inside))
     found = decode_row(engine.rows.get_row("i", get("ttl", row("a", 1))).row)
     assert found is not None
     assert [value for _, value in found[1]["c"]] == [2]
@@ -614,8 +628,8 @@ def test_what_expires_while_it_is_open_is_trimmed_afterwards(
 def test_a_store_that_processes_share_refuses_them() -> None:
     """Locks live in one process."""
     with StrictStore(StrictSpace(), FakeEntropy(1)) as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
-        engine.run(engine.create_table("i", create("t", TABLE)))
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
+        engine.core.run(engine.create_table("i", create("t", TABLE)))
         with pytest.raises(Unsupported) as caught:
             engine.transactions.start("i", "t", primary_key({"k": "a"}))
         assert caught.value.rule is Rule.TRANSACTIONS_SHARED

@@ -29,9 +29,9 @@ from tests.support.changes import (
     scan_all,
     update,
 )
+from tests.support.engines import open_tablestore
 from tests.support.model import ModelRefusal, ModelTable
 
-from widerow.engine.engine import Engine
 from widerow.engine.observer import RowEvent
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.observed import ObservedRow
@@ -146,13 +146,13 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
         self._make_table()
 
     def _reopen(self) -> None:
-        self.engine = Engine(self.store, self.clock, FakeEntropy())
+        self.engine = open_tablestore(self.store, self.clock, FakeEntropy())
         self.engine.observe([Copier()])
         self.late = []
 
     def _make_table(self) -> None:
         schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
-        self.engine.run(self.engine.create_table("i", create("t", schema, max_versions=2)))
+        self.engine.core.run(self.engine.create_table("i", create("t", schema, max_versions=2)))
         self.model = ModelTable(max_versions=2)
 
     # --- what the model knows ----------------------------------------------------------------
@@ -194,7 +194,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
     @rule(key=first)
     def start(self, key: str) -> None:
         identity, refused = _tried(
-            lambda: self.engine.run(
+            lambda: self.engine.core.run(
                 self.engine.transactions.start("i", "t", primary_key({"k": key}))
             )
         )
@@ -213,7 +213,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
             self._run(change, plan)
 
     def _run(self, change: RowChange, plan: Plan[Any]) -> None:
-        _, refused = _tried(lambda: self.engine.run(plan))
+        _, refused = _tried(lambda: self.engine.core.run(plan))
         if self._locked(_key_of(change)[0]):
             assert refused is Rule.KEY_LOCKED
         else:
@@ -240,7 +240,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
                 "t", change.modification, primary_key(key), change.cells, change.condition
             )
         _, refused = _tried(
-            lambda: self.engine.run(self.engine.transactions.write_row("i", inside.id, change))
+            lambda: self.engine.core.run(self.engine.transactions.write_row("i", inside.id, change))
         )
         if _key_of(change)[0] != inside.key:
             assert refused is Rule.TRANSACTION_SCOPE
@@ -256,7 +256,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
             return
         request = BatchWrite((TableWrite("t", tuple(several)),))
         plan = self.engine.transactions.batch_write_row("i", inside.id, request)
-        (outcomes,) = self.engine.run(plan)
+        (outcomes,) = self.engine.core.run(plan)
         for change, outcome in zip(several, outcomes, strict=True):
             made = _key_of(change)[0] == inside.key and self._apply(inside.table, change)
             assert (outcome.error is None) == made
@@ -265,7 +265,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
     @rule(which=st.integers(0, 9))
     def commit(self, which: int) -> None:
         inside = self.open[which % len(self.open)]
-        self.engine.run(self.engine.transactions.commit("i", inside.id))
+        self.engine.core.run(self.engine.transactions.commit("i", inside.id))
         self.model = self._seen_by(inside)
         self._end(inside)
 
@@ -273,7 +273,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
     @rule(which=st.integers(0, 9))
     def abort(self, which: int) -> None:
         inside = self.open[which % len(self.open)]
-        assert self.engine.run(self.engine.transactions.abort("i", inside.id)) == inside.id
+        assert self.engine.core.run(self.engine.transactions.abort("i", inside.id)) == inside.id
         self._end(inside)
 
     @precondition(lambda self: self.ended)
@@ -299,13 +299,13 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
 
     @rule()
     def keep_house(self) -> None:
-        while (plan := self.engine.housekeeping()) is not None:
-            self.engine.run(plan)
+        while (plan := self.engine.core.housekeeping()) is not None:
+            self.engine.core.run(plan)
         assert len(self.engine.transactions) == len(self.open)
 
     @rule()
     def drop(self) -> None:
-        self.engine.run(self.engine.delete_table("i", "t"))
+        self.engine.core.run(self.engine.delete_table("i", "t"))
         for inside in list(self.open):
             self._end(inside)
         self.late = []

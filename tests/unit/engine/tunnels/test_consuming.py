@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.support.answers import decode_answer_rows, decode_row, plain
 from tests.support.changes import create, delete, put, scan_all
+from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 from tests.unit.engine.tunnels.log import Consumer, FakeLog
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan, single
 from widerow.engine.tablestore.streams.reading import ShardInfo
 from widerow.engine.tablestore.tunnels.base import TunnelRecord
@@ -51,7 +51,7 @@ class _Server:
     """A process: an engine, and its tunnels; over a stream that all processes share, if given."""
 
     def __init__(self, store: Store, clock: FakeClock, seed: int, log: FakeLog | None) -> None:
-        self.engine = Engine(store, clock, FakeEntropy(seed))
+        self.engine = open_tablestore(store, clock, FakeEntropy(seed))
         if log is None:
             self.tunnels = self.engine.tunnels
             return
@@ -63,7 +63,7 @@ class _Server:
             del table, partition_key, units
 
         engine, given = self.engine, (store, clock, FakeEntropy(seed + 100))
-        return open_tunnels(engine.tables, given, engine.partitions, nobody_hears, log)
+        return open_tunnels(engine.tables, given, engine.core.partitions, nobody_hears, log)
 
 
 class Consuming(RuleBasedStateMachine):
@@ -104,7 +104,7 @@ class Consuming(RuleBasedStateMachine):
         """As the vendor's clients: again, where it is not known what happened."""
         while True:
             try:
-                return self.server.engine.run(plan())
+                return self.server.engine.core.run(plan())
             except OutcomeUnknown:
                 continue
 
@@ -148,7 +148,7 @@ class Consuming(RuleBasedStateMachine):
             if listed:
                 return listed[0].tunnel.id
             try:
-                made: str = self.server.engine.run(self.server.tunnels.create("i", request))
+                made: str = self.server.engine.core.run(self.server.tunnels.create("i", request))
             except OutcomeUnknown:
                 continue
             return made
@@ -316,13 +316,13 @@ class ConsumingTheStreamOfTheTable(Consuming):
         plan = engine._mover.step()
         if plan is not None:
             with suppress(OutcomeUnknown):
-                engine.run(plan)
+                engine.core.run(plan)
 
     def teardown(self) -> None:
         """Everything is brought into the stream first."""
         while (plan := self.servers[0].engine._mover.step()) is not None:
             with suppress(OutcomeUnknown):
-                self.servers[0].engine.run(plan)
+                self.servers[0].engine.core.run(plan)
         super().teardown()
 
 

@@ -96,7 +96,7 @@ class CrashingWorld(World):
 
     def start(self) -> None:
         super().start()
-        commit: Callable[[Plan[Any]], Any] = self.engine.run
+        commit: Callable[[Plan[Any]], Any] = self.engine.core.run
 
         def run(plan: Plan[Any]) -> Any:  # noqa: ANN401  # what the plan answers
             self.fuse.burn()
@@ -146,7 +146,7 @@ class CrashingWorld(World):
         change = self.engine.tables.change(
             table, lambda found: TABLESTORE_MODEL.with_bounds(found, bounds)
         )
-        self.engine.run(Plan((change,), lambda _: None))
+        self.engine.core.run(Plan((change,), lambda _: None))
         self.clock.advance(0.001)
 
     def delivered(self) -> list[tuple[str, int]]:

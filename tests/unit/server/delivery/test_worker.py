@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.changes import Columns, delete, delete_all, increment, put, put_cells, update
+from tests.support.engines import open_tablestore
 from tests.unit.server.delivery.world import CONFIG, WAIT, World, parquet
 
-from widerow.engine.engine import Engine
 from widerow.engine.tablestore.delivery.service import DeliveryPhase
 from widerow.limits import DELIVERY_RETRY_SECONDS
 from widerow.model.tablestore.delivery import (
@@ -249,9 +249,9 @@ def test_a_task_that_ended_writes_no_more(world: World, end: str) -> None:
     world.write(put("t", {"k": "a"}, {"n": 1}))
     world.work()
     if end == "task":
-        world.engine.run(world.engine.deliveries.delete("i", "t", "task"))
+        world.engine.core.run(world.engine.deliveries.delete("i", "t", "task"))
     else:
-        world.engine.run(world.engine.delete_table("i", "t"))
+        world.engine.core.run(world.engine.delete_table("i", "t"))
     world.deliver()
     assert world.files() == []
 
@@ -267,7 +267,7 @@ def test_a_task_that_ends_while_its_file_is_written_names_no_file(
     def deleted(file: int) -> None:
         sync(file)
         monkeypatch.undo()
-        world.engine.run(world.engine.delete_table("i", "t"))
+        world.engine.core.run(world.engine.delete_table("i", "t"))
 
     monkeypatch.setattr(disk, "sync", deleted)
     world.deliver()
@@ -279,7 +279,7 @@ def test_a_task_of_the_same_name_writes_over_no_file(world: World) -> None:
         world.create(DeliveryType.INC)
         world.write(put("t", {"k": "a"}, {"n": n}))
         world.deliver()
-        world.engine.run(world.engine.deliveries.delete("i", "t", "task"))
+        world.engine.core.run(world.engine.deliveries.delete("i", "t", "task"))
     assert len(world.files()) == 2
     assert [row["number"] for row in world.rows()] == [0, 1]
 
@@ -373,7 +373,7 @@ def test_the_server_that_takes_over_delivers_and_the_other_one_stops(world: Worl
     world.write(put("t", {"k": "a"}, {"n": 1}))
     world.work()
     former = world.worker
-    other = Engine(world.store, world.clock, FakeEntropy(99))
+    other = open_tablestore(world.store, world.clock, FakeEntropy(99))
     world.worker = world.new_worker(other)
     world.work()
     world.clock.advance(WAIT)
@@ -386,7 +386,7 @@ def test_the_server_that_takes_over_delivers_and_the_other_one_stops(world: Worl
 def test_without_the_lease_nothing_is_done(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.create(DeliveryType.INC)
     world.write(put("t", {"k": "a"}, {"n": 1}))
-    monkeypatch.setattr(world.engine.lease, "held", lambda: False)
+    monkeypatch.setattr(world.engine.core.lease, "held", lambda: False)
     world.deliver()
     assert world.files() == []
     assert world.describe().phase is DeliveryPhase.INIT

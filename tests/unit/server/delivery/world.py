@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from tests.support.changes import create
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
 from widerow.engine.tablestore.delivery.service import DeliveryShown
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.delivery import (
     CreateDelivery,
     DeliveryColumn,
@@ -43,23 +44,24 @@ class World:
         self.root, self.disk = root, disk or Disk()
         self.store, self.clock, self.seed = store or MemoryStore(), FakeClock(), 0
         self.start()
-        self.engine.run(self.engine.create_table("i", create("t", {"k": KeyType.STRING})))
+        self.engine.core.run(self.engine.create_table("i", create("t", {"k": KeyType.STRING})))
 
     def start(self) -> None:
         """Another process opens the store; of the one before nothing is left."""
         self.seed += 1
-        self.engine = Engine(self.store, self.clock, FakeEntropy(self.seed))
-        self.engine.delivery_refusal = None
+        self.engine = open_tablestore(
+            self.store, self.clock, FakeEntropy(self.seed), delivery_refusal=None
+        )
         self.worker = self.new_worker(self.engine)
 
-    def new_worker(self, engine: Engine) -> DeliveryWorker:
+    def new_worker(self, engine: TablestoreEngine) -> DeliveryWorker:
         """One more worker, on an engine."""
         root = DeliveryRoot(self.root, self.disk)
         wait_ns = WAIT * 1_000_000_000
         parts = DeliveryParts(
-            engine.deliveries, engine.run, self.clock, root, nullcontext(), wait_ns
+            engine.deliveries, engine.core.run, self.clock, root, nullcontext(), wait_ns
         )
-        return DeliveryWorker(engine, parts)
+        return DeliveryWorker(engine.core, parts)
 
     def create(
         self,
@@ -68,10 +70,10 @@ class World:
         name: str = "task",
     ) -> None:
         request = CreateDelivery("t", name, kind, config)
-        self.engine.run(self.engine.deliveries.create("i", request))
+        self.engine.core.run(self.engine.deliveries.create("i", request))
 
     def write(self, change: RowChange) -> None:
-        self.engine.run(self.engine.rows.write_row("i", change))
+        self.engine.core.run(self.engine.rows.write_row("i", change))
 
     def work(self) -> None:
         """Until there is nothing to do at once."""
@@ -83,11 +85,11 @@ class World:
 
     def move(self) -> None:
         """What housekeeping does on a store of several servers: the lease, changes into the log."""
-        taking = self.engine.lease.plan()
+        taking = self.engine.core.lease.plan()
         if taking is not None:
-            self.engine.run(taking)
+            self.engine.core.run(taking)
         while (plan := self.engine._mover.step()) is not None:
-            self.engine.run(plan)
+            self.engine.core.run(plan)
 
     def deliver(self) -> None:
         """What there is, and until what is there has its files."""

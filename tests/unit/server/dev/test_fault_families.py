@@ -23,6 +23,7 @@ from tests.support.requests import (
 )
 from tests.unit.engine.reading_all import everything
 
+from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.testing.server import WiderowServer
 from widerow.transfer.rows import CellEdit, encode_edits, encode_plain_key
 from widerow.wire.tablestore import messages as m
@@ -83,7 +84,7 @@ class World:
         return ALL[action]("t")
 
     def everything(self) -> Any:  # noqa: ANN401  # to compare
-        engine, _ = self.server._mode()._open()
+        engine = self.server._mode()._open()[0].operations(TABLESTORE)
         return everything(engine, "test"), len(engine.transactions)
 
 

@@ -26,6 +26,7 @@ from tablestore import (
     TableMeta,
     TableOptions,
 )
+from tests.support.engines import open_tablestore
 from tests.support.http import Sender, Wire, assert_refused
 from tests.support.requests import (
     BODIES,
@@ -36,7 +37,6 @@ from tests.support.requests import (
 )
 from urllib3.exceptions import ProtocolError
 
-from widerow.engine.engine import Engine
 from widerow.server.dev.faults import Arrived, FaultBook, RequestFault
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -112,7 +112,7 @@ def test_every_code_that_widerow_answers_can_be_injected() -> None:
 @pytest.mark.parametrize("action", sorted(set(ALL_BODIES) & set(OPERATIONS)))
 def test_the_table_of_every_action_is_known(action: str) -> None:
     """Of those that name a transaction, a tunnel or a stream: `test_fault_families.py`."""
-    engine = Engine(MemoryStore(), FakeClock(), FakeEntropy())
+    engine = open_tablestore(MemoryStore(), FakeClock(), FakeEntropy())
     asked = OPERATIONS[action].decode(ALL_BODIES[action]("named"))
     expected = set() if action in NAMELESS or action.startswith("tunnel/") else {"named"}
     found = set(FAULT_PARTS.tables(engine, "test", asked))

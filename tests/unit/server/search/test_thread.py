@@ -4,9 +4,10 @@ from time import monotonic, sleep
 
 import pytest
 from tests.support.changes import put
+from tests.support.engines import open_tablestore
 from tests.unit.engine.search.tables import make_index, make_table, search, write
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.limits import JOURNAL_PACED_ROWS_SEARCHED
 from widerow.server.search import thread as thread_module
 from widerow.server.search.thread import SearchThread
@@ -15,20 +16,20 @@ from widerow.testing.clock import FakeClock, FakeEntropy
 
 
 @pytest.fixture
-def engine() -> Engine:
-    engine = Engine(MemoryStore(), FakeClock(), FakeEntropy())
+def engine() -> TablestoreEngine:
+    engine = open_tablestore(MemoryStore(), FakeClock(), FakeEntropy())
     make_table(engine)
     make_index(engine)
     assert search(engine).total == 0
     return engine
 
 
-def waiting(engine: Engine) -> int:
+def waiting(engine: TablestoreEngine) -> int:
     return engine.search.statistics()["i/t", "x"]["waiting"]
 
 
 def test_rows_are_taken_when_many_wait_without_a_pause(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(thread_module, "SEARCH_PAUSE_SECONDS", 60)
     follower = SearchThread(engine)
@@ -47,7 +48,7 @@ def test_rows_are_taken_when_many_wait_without_a_pause(
 
 
 def test_writers_do_not_wait_where_rows_are_taken_some_time_after_they_were_written(
-    engine: Engine,
+    engine: TablestoreEngine,
 ) -> None:
     """`--search-lag`: a writer would wait for the lag."""
     follower = SearchThread(engine, lags=True)

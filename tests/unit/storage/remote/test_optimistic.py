@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.counting import SHARDS, differences, run_writers
 from tests.support.changes import create, get, primary_key, put
+from tests.support.engines import open_tablestore
 from tests.support.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
 
-from widerow.engine.engine import Engine
 from widerow.engine.in_order import Behind, in_order
 from widerow.errors import OutcomeUnknown, StoreBusy, StoreHangs
 from widerow.keys.encode import after_prefix
@@ -538,11 +538,11 @@ def test_nothing_is_lost_or_doubled(weather: Weather) -> None:
 def test_rows_of_a_batch_are_read_together() -> None:
     """BatchGetRow: one round trip for the catalogue's epoch, one for all rows."""
     (process,) = processes(1)
-    engine = Engine(process.store, FakeClock(), FakeEntropy(1))
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
+    engine = open_tablestore(process.store, FakeClock(), FakeEntropy(1))
+    engine.core.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
     keys = [f"{number:03}" for number in range(100)]
     for key in keys:
-        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"x": 1})))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"x": 1})))
     asked = BatchGet((TableGet("t", tuple(primary_key({"k": key}) for key in keys), Selection()),))
     assert trips(process, lambda: engine.rows.batch_get_row("i", asked)) == 2
     (answered,) = engine.rows.batch_get_row("i", asked)
@@ -555,14 +555,14 @@ def test_rows_of_a_batch_are_read_together() -> None:
 def test_what_rows_of_a_stream_leave_is_looked_up_in_one_trip(rows: int) -> None:
     """Two looks at the epoch, the rows, a view that has them again, the intents, a commit."""
     (process,) = processes(1)
-    engine = Engine(process.store, FakeClock(), FakeEntropy(1))
+    engine = open_tablestore(process.store, FakeClock(), FakeEntropy(1))
     asked = create("t", {"k": KeyType.STRING})
-    engine.run(engine.create_table("i", replace(asked, stream=StreamChange(enable=True))))
+    engine.core.run(engine.create_table("i", replace(asked, stream=StreamChange(enable=True))))
 
     def write() -> None:
         changes = tuple(put("t", {"k": f"{number:03}"}, {"x": 1}) for number in range(rows))
         batch = BatchWrite((TableWrite("t", changes),))
-        engine.run(engine.rows.batch_write_row("i", batch))
+        engine.core.run(engine.rows.batch_write_row("i", batch))
 
     write()
     assert trips(process, write) == 6

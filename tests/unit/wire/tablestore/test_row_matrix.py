@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from tests.support.answers import decode_answer_rows
 from tests.support.buffers import key_buffer
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.values import KeyMarker, KeyType, Value
@@ -79,14 +80,14 @@ class Reader:
 
 
 @pytest.fixture
-def engine() -> Engine:
-    opened = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
+def engine() -> TablestoreEngine:
+    opened = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
     schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
-    opened.run(opened.create_table("i", create("t", schema, max_versions=3)))
+    opened.core.run(opened.create_table("i", create("t", schema, max_versions=3)))
     return opened
 
 
-def asked(engine: Engine, **fields: object) -> messages.GetRangeResponse:
+def asked(engine: TablestoreEngine, **fields: object) -> messages.GetRangeResponse:
     """The answer to a GetRange of the table with the hint."""
     request = messages.GetRangeRequest(
         table_name="t",
@@ -105,12 +106,12 @@ def asked(engine: Engine, **fields: object) -> messages.GetRangeResponse:
     return messages.GetRangeResponse.FromString(answer)
 
 
-def fill(engine: Engine, rows: dict[tuple[str, int], dict[str, Value]]) -> None:
+def fill(engine: TablestoreEngine, rows: dict[tuple[str, int], dict[str, Value]]) -> None:
     for (k, n), columns in rows.items():
-        engine.run(engine.rows.write_row("i", put("t", {"k": k, "n": n}, columns)))
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": k, "n": n}, columns)))
 
 
-def test_the_bytes_of_a_matrix(engine: Engine) -> None:
+def test_the_bytes_of_a_matrix(engine: TablestoreEngine) -> None:
     fill(engine, {("a", 1): {"x": 7, "y": "hi"}, ("b", -1): {"x": True, "z": 0}})
     answer = asked(engine, columns_to_get=["y", "x"])
     parts = (
@@ -149,9 +150,9 @@ ROWS = st.dictionaries(
 def test_a_matrix_says_what_rows_say(
     rows: dict[tuple[str, int], dict[str, Value]], wanted: list[str], key_names: list[str]
 ) -> None:
-    opened = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
+    opened = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
     schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
-    opened.run(opened.create_table("i", create("t", schema, max_versions=3)))
+    opened.core.run(opened.create_table("i", create("t", schema, max_versions=3)))
     fill(opened, rows)
     columns = [*wanted, *key_names]
     matrix = asked(opened, columns_to_get=columns)
@@ -169,7 +170,7 @@ def test_a_matrix_says_what_rows_say(
     assert repr(Reader(matrix.rows).rows()) == repr(said)  # true is not 1, -0.0 not 0.0
 
 
-def test_pages_of_matrices(engine: Engine) -> None:
+def test_pages_of_matrices(engine: TablestoreEngine) -> None:
     fill(engine, {("a", n): {"x": n} for n in range(5)})
     page = asked(engine, columns_to_get=["x"], limit=2)
     assert [found["x"] for _, found in Reader(page.rows).rows()] == [0, 1]
@@ -180,19 +181,19 @@ def test_pages_of_matrices(engine: Engine) -> None:
     assert not following.HasField("next_start_primary_key")
 
 
-def test_a_matrix_of_key_columns_alone(engine: Engine) -> None:
+def test_a_matrix_of_key_columns_alone(engine: TablestoreEngine) -> None:
     fill(engine, {("a", 1): {"x": 7}})
     answer = asked(engine, columns_to_get=["n"])
     assert Reader(answer.rows).rows() == [({"k": "a", "n": 1}, {})]
 
 
-def test_a_page_that_ends_inside_a_wide_row_is_no_matrix(engine: Engine) -> None:
+def test_a_page_that_ends_inside_a_wide_row_is_no_matrix(engine: TablestoreEngine) -> None:
     # semantics §5.4: the rest of the row comes with the token
     columns: dict[str, Value] = {f"c{n}": "v" * 2_000_000 for n in range(10)}
     for name, value in columns.items():
         change = put("t", {"k": "a", "n": 1}, {name: value})
         change.modification = type(change.modification).UPDATE
-        engine.run(engine.rows.write_row("i", change))
+        engine.core.run(engine.rows.write_row("i", change))
     answer = asked(engine, columns_to_get=list(columns))
     assert answer.data_block_type == 0
     assert decode_token(answer.next_token) is not None

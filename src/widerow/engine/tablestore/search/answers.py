@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from widerow.clock import Clock
 from widerow.engine.capacity import units
 from widerow.engine.tablestore.expiry import live_from
+from widerow.engine.tablestore.newest import newest_row
 from widerow.engine.tablestore.reads import read_record
-from widerow.engine.tablestore.search.rows import indexed_row
 from widerow.engine.tablestore.select import ReadRule
 from widerow.engine.tablestore.stored import key_section_of
 from widerow.errors import Exhausted, InvalidRequest, Rule
@@ -150,7 +150,7 @@ class AnswerRows:
         """The newest values of a row's columns, for marking what matched in them."""
         reader = self._store.snapshot()
         alive = live_from(table.options, self._clock.now_us() // 1000)
-        row = indexed_row(reader, table, (found.key, found.record), alive)
+        row = newest_row(reader, table, (found.key, found.record), alive)
         return {} if row is None else {**row.columns, **dict(row.key)}
 
     @staticmethod

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from widerow.engine.tablestore.expiry import live_from
+from widerow.engine.tablestore.newest import newest_row
 from widerow.engine.tablestore.search.live import IndexParts, LiveIndex
-from widerow.engine.tablestore.search.rows import indexed_row
 from widerow.errors import IndexDamaged
 from widerow.keys.decode import decode_key
 from widerow.keys.encode import after_prefix
@@ -156,9 +156,9 @@ class _Comparing:
         for key, record in reader.scan(prefix, after_prefix(prefix)):
             if header_of(record).kind == RecordKind.SEGMENT:
                 continue
-            row = indexed_row(reader, self._table, (key, record), self._alive)
+            row = newest_row(reader, self._table, (key, record), self._alive)
             encoded = key[ROW_PREFIX_BYTES:]
-            every = indexed_row(reader, self._table, (key, record), INT64_MIN)
+            every = newest_row(reader, self._table, (key, record), INT64_MIN)
             if row is None or row != every:
                 yield encoded, None, 0
                 continue

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.tablestore.expiry import live_from
+from widerow.engine.tablestore.newest import NewestRow, newest_row, rows_of
 from widerow.engine.tablestore.search.backlog import JournalBacklog
 from widerow.engine.tablestore.search.host import SearchHost
 from widerow.engine.tablestore.search.journal import (
@@ -27,7 +28,6 @@ from widerow.engine.tablestore.search.journal import (
     journal_ends,
     rows_waiting,
 )
-from widerow.engine.tablestore.search.rows import SearchedRow, indexed_row, rows_of
 from widerow.engine.tablestore.search_record import encode_search_index
 from widerow.errors import IndexDamaged, NotFound, Rule, StorageFailure, StoreDamaged
 from widerow.keys.encode import after_prefix
@@ -108,7 +108,7 @@ class LiveIndex:
         self._table_id = table.id
         self._apart = not parts.store.capabilities.atomic_across_shards
         self._rows: DocumentIndex | None = None
-        self._convert: Callable[[bytes, SearchedRow | None], DocumentChange] | None = None
+        self._convert: Callable[[bytes, NewestRow | None], DocumentChange] | None = None
         self._files = parts.host.files(index.id)
         self._positions: JournalPositions | None = None
         self._building = False
@@ -266,7 +266,7 @@ class LiveIndex:
         from widerow.search.documents import document_of  # noqa: PLC0415  # as above
         from widerow.search.index import DocumentChange  # noqa: PLC0415  # same
 
-        def convert(key: bytes, row: SearchedRow | None) -> DocumentChange:
+        def convert(key: bytes, row: NewestRow | None) -> DocumentChange:
             if row is None:
                 return DocumentChange(key, None, 0)
             return DocumentChange(key, document_of(fields, row.key, row.columns), row.written_ms)
@@ -316,7 +316,7 @@ class LiveIndex:
             size += len(record)
             if header_of(record).kind == RecordKind.SEGMENT:
                 continue
-            row = indexed_row(reader, table, (key, record), alive)
+            row = newest_row(reader, table, (key, record), alive)
             if row is not None:
                 changes.append(self._convert(key[ROW_PREFIX_BYTES:], row))
         return changes, None

@@ -75,9 +75,6 @@ class Transactions:
     Every method that takes an id raises `InvalidRequest(TRANSACTION_ID)` for what no server gave
     out, `NotFound(TRANSACTION_ENDED)` for a transaction of another instance and for one that has
     ended, and `Conflict(TRANSACTION_BUSY)` while another request is at work in it.
-
-    `on_by_default`: whether they may be begun on tables made from now on whose definition does not
-    say (change §B1).
     """
 
     def __init__(
@@ -89,7 +86,6 @@ class Transactions:
         rows: RowOperations,
     ) -> None:
         """None open."""
-        self.on_by_default = True
         self._store = store
         self._context = context
         self._entropy = entropy

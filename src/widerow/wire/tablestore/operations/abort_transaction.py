@@ -1,7 +1,7 @@
 """AbortTransaction (change §B1)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.wire.tablestore.messages import AbortTransactionRequest, AbortTransactionResponse
 from widerow.wire.tablestore.operations.bodies import decoder, text
 
@@ -14,7 +14,7 @@ def decode(sent: AbortTransactionRequest) -> str:
     return text(sent.transaction_id)
 
 
-def call(engine: Engine, instance: str, request: str) -> Plan[str]:
+def call(engine: TablestoreEngine, instance: str, request: str) -> Plan[str]:
     """Ask the engine."""
     return engine.transactions.abort(instance, request)
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.schema import DefinedColumn
 from widerow.wire.tablestore.messages import AddDefinedColumnRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -25,7 +25,7 @@ def decode(sent: AddDefinedColumnRequest) -> AddDefinedColumn:
     return AddDefinedColumn(text(sent.table_name), tuple(map(defined_column, sent.columns)))
 
 
-def call(engine: Engine, instance: str, request: AddDefinedColumn) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: AddDefinedColumn) -> Plan[None]:
     """Ask the engine."""
     return engine.add_defined_columns(instance, request.table, request.columns)
 

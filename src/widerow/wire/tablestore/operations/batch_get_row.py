@@ -1,7 +1,7 @@
 """BatchGetRow (semantics §5.5)."""
 
 from widerow.engine.budget import Budget
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_GET_ROWS_MAX
 from widerow.model.tablestore.requests import BatchGet, TableGet
@@ -44,12 +44,14 @@ def _resumes(sent: TableInBatchGetRowRequest) -> tuple[Resume | None, ...]:
     return tuple([decode_token(token) for token in tokens])
 
 
-def call(engine: Engine, instance: str, request: BatchGet) -> BatchAnswer:
+def call(engine: TablestoreEngine, instance: str, request: BatchGet) -> BatchAnswer:
     """Ask the engine."""
     return BatchAnswer(_names(request), engine.rows.batch_get_row(instance, request))
 
 
-def call_within(engine: Engine, instance: str, request: BatchGet, budget: Budget) -> BatchAnswer:
+def call_within(
+    engine: TablestoreEngine, instance: str, request: BatchGet, budget: Budget
+) -> BatchAnswer:
     """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
     return BatchAnswer(_names(request), engine.rows.batch_get_row(instance, request, budget))
 

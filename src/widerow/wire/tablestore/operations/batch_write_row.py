@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Final
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import (
     BATCH_WRITE_BYTES_MAX,
@@ -119,7 +119,7 @@ def _data_size(change: RowChange) -> int:
 
 
 def call(
-    engine: Engine, instance: str, request: BatchWrite | InTransaction[BatchWrite]
+    engine: TablestoreEngine, instance: str, request: BatchWrite | InTransaction[BatchWrite]
 ) -> Plan[BatchAnswer]:
     """Ask the engine; the plan's answer goes with the names of its tables."""
     if isinstance(request, InTransaction):

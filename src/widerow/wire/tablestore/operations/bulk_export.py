@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from widerow.engine.budget import Budget
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.static import check_table_name
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.tablestore.answers import RangePage
@@ -66,18 +66,20 @@ def decode(sent: BulkExportRequest) -> BulkExport:
     return BulkExport(GetRange(table, rows, cells), names if kind == _MATRIX else None)
 
 
-def call(engine: Engine, instance: str, request: BulkExport) -> BulkExported:
+def call(engine: TablestoreEngine, instance: str, request: BulkExport) -> BulkExported:
     """Ask the engine. Raises `InvalidRequest(EXPORT_ROW_SIZE)` for a row of several pages."""
     return _exported(engine, instance, request, None)
 
 
-def call_within(engine: Engine, instance: str, request: BulkExport, budget: Budget) -> BulkExported:
+def call_within(
+    engine: TablestoreEngine, instance: str, request: BulkExport, budget: Budget
+) -> BulkExported:
     """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
     return _exported(engine, instance, request, budget)
 
 
 def _exported(
-    engine: Engine, instance: str, request: BulkExport, budget: Budget | None
+    engine: TablestoreEngine, instance: str, request: BulkExport, budget: Budget | None
 ) -> BulkExported:
     asked = request.request
     try:

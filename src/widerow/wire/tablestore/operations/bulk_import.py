@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_WRITE_ROWS_MAX, LENGTHY_BODY_BYTES
 from widerow.model.tablestore.answers import RowOutcome
@@ -66,7 +66,7 @@ def _row(table: str, sent: RowInBulkImportRequest) -> RowChange:
     return RowChange(table, modification, key, cells, UNCONDITIONAL)
 
 
-def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BulkImported]:
+def call(engine: TablestoreEngine, instance: str, request: BatchWrite) -> Plan[BulkImported]:
     """Ask the engine for the rows, each on its own; what they count goes with the answer."""
     (asked,) = request.tables
     sizes = tuple([imported_size(change) for change in asked.changes])

@@ -1,7 +1,7 @@
 """CommitTransaction (change §B1)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.wire.tablestore.messages import CommitTransactionRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text
 
@@ -14,7 +14,7 @@ def decode(sent: CommitTransactionRequest) -> str:
     return text(sent.transaction_id)
 
 
-def call(engine: Engine, instance: str, request: str) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: str) -> Plan[None]:
     """Ask the engine."""
     return engine.transactions.commit(instance, request)
 

@@ -1,6 +1,6 @@
 """ComputeSplitPointsBySize (semantics §6)."""
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import SPLIT_UNIT_BYTES, SPLIT_UNIT_BYTES_MIN
 from widerow.model.tablestore.requests import ComputeSplitPoints, SplitPoints
@@ -27,7 +27,7 @@ def decode(sent: ComputeSplitPointsBySizeRequest) -> ComputeSplitPoints:
     return ComputeSplitPoints(text(sent.table_name), sent.split_size * unit, limit)
 
 
-def call(engine: Engine, instance: str, request: ComputeSplitPoints) -> SplitPoints:
+def call(engine: TablestoreEngine, instance: str, request: ComputeSplitPoints) -> SplitPoints:
     """Ask the engine."""
     return engine.compute_split_points(instance, request)
 

@@ -1,7 +1,7 @@
 """CreateIndex (change §A)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.requests import CreateIndex
 from widerow.wire.tablestore.messages import CreateIndexRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -18,7 +18,7 @@ def decode(sent: CreateIndexRequest) -> CreateIndex:
     )
 
 
-def call(engine: Engine, instance: str, request: CreateIndex) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: CreateIndex) -> Plan[None]:
     """Ask the engine."""
     return engine.indexes.create(instance, request)
 

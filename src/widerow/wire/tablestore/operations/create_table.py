@@ -2,8 +2,8 @@
 
 from itertools import chain, islice
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import INDEXES_MAX
 from widerow.model.tablestore.requests import CreateTable, OptionsChange
@@ -58,7 +58,7 @@ def _bound(data: bytes) -> KeyInput:
     return value
 
 
-def call(engine: Engine, instance: str, request: CreateTable) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: CreateTable) -> Plan[None]:
     """Ask the engine."""
     return engine.create_table(instance, request)
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.wire.tablestore.messages import DeleteDefinedColumnRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text, texts
 
@@ -23,7 +23,7 @@ def decode(sent: DeleteDefinedColumnRequest) -> DeleteDefinedColumn:
     return DeleteDefinedColumn(text(sent.table_name), texts(sent.columns))
 
 
-def call(engine: Engine, instance: str, request: DeleteDefinedColumn) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: DeleteDefinedColumn) -> Plan[None]:
     """Ask the engine."""
     return engine.delete_defined_columns(instance, request.table, request.columns)
 

@@ -1,7 +1,7 @@
 """DeleteRow (semantics §4.4)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.answers import RowWritten
 from widerow.model.tablestore.requests import InTransaction
 from widerow.model.tablestore.row import Modification, RowChange
@@ -18,7 +18,7 @@ def decode(body: bytes) -> RowChange | InTransaction[RowChange]:
 
 
 def call(
-    engine: Engine, instance: str, request: RowChange | InTransaction[RowChange]
+    engine: TablestoreEngine, instance: str, request: RowChange | InTransaction[RowChange]
 ) -> Plan[RowWritten]:
     """Ask the engine."""
     if isinstance(request, InTransaction):

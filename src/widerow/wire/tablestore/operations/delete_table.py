@@ -1,7 +1,7 @@
 """DeleteTable (semantics §2.5)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.wire.tablestore.messages import DeleteTableRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text
 
@@ -14,7 +14,7 @@ def decode(sent: DeleteTableRequest) -> str:
     return text(sent.table_name)
 
 
-def call(engine: Engine, instance: str, request: str) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: str) -> Plan[None]:
     """Ask the engine."""
     return engine.delete_table(instance, request)
 

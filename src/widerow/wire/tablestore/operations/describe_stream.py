@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.reading import ShardInfo, stream_of
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.tablestore.schema import Table
@@ -45,7 +45,7 @@ def decode(body: bytes) -> StreamAsked:
     return StreamAsked(text(sent.stream_id), start, min(limit, _SHARDS_MAX))
 
 
-def call(engine: Engine, instance: str, request: StreamAsked) -> DescribedStream:
+def call(engine: TablestoreEngine, instance: str, request: StreamAsked) -> DescribedStream:
     """Ask the engine."""
     table = engine.streams.find(instance, request.id)
     shards = engine.streams.shards(table)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.schema import Table
 from widerow.wire.tablestore.messages import DescribeTableRequest, DescribeTableResponse
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -27,7 +27,7 @@ def decode(sent: DescribeTableRequest) -> str:
     return text(sent.table_name)
 
 
-def call(engine: Engine, instance: str, request: str) -> Table:
+def call(engine: TablestoreEngine, instance: str, request: str) -> Table:
     """Ask the engine."""
     return engine.describe_table(instance, request)
 

@@ -1,7 +1,7 @@
 """DropIndex (change §A7)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.requests import DropIndex
 from widerow.wire.tablestore.messages import DropIndexRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -15,7 +15,7 @@ def decode(sent: DropIndexRequest) -> DropIndex:
     return DropIndex(text(sent.main_table_name), text(sent.index_name))
 
 
-def call(engine: Engine, instance: str, request: DropIndex) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: DropIndex) -> Plan[None]:
     """Ask the engine."""
     return engine.indexes.drop(instance, request)
 

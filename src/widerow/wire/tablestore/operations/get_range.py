@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from google.protobuf.message import DecodeError
 
 from widerow.engine.budget import Budget
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.static import check_table_name
 from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.limits import LENGTHY_RANGE_ROWS
@@ -113,19 +113,21 @@ def _range(sent: GetRangeRequest, table: str) -> RowRange:
     )
 
 
-def call(engine: Engine, instance: str, request: AskedRange) -> RangePage | MatrixPage:
+def call(engine: TablestoreEngine, instance: str, request: AskedRange) -> RangePage | MatrixPage:
     """Ask the engine. A page without rows, or that ends inside one, is no matrix."""
     return _answered(request, _page(engine, instance, request, None))
 
 
 def call_within(
-    engine: Engine, instance: str, request: AskedRange, budget: Budget
+    engine: TablestoreEngine, instance: str, request: AskedRange, budget: Budget
 ) -> RangePage | MatrixPage:
     """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
     return _answered(request, _page(engine, instance, request, budget))
 
 
-def _page(engine: Engine, instance: str, request: AskedRange, budget: Budget | None) -> RangePage:
+def _page(
+    engine: TablestoreEngine, instance: str, request: AskedRange, budget: Budget | None
+) -> RangePage:
     asked = request.request if isinstance(request, MatrixRange) else request
     if isinstance(asked, InTransaction):
         return engine.transactions.get_range(instance, *asked, budget)

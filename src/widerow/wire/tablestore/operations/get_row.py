@@ -1,7 +1,7 @@
 """GetRow (semantics §5)."""
 
 from widerow.engine.budget import Budget
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.answers import RowRead
 from widerow.model.tablestore.requests import GetRow, InTransaction
 from widerow.rows.fields import field
@@ -35,7 +35,9 @@ def decode(body: bytes) -> GetRow | InTransaction[GetRow]:
     return request
 
 
-def call(engine: Engine, instance: str, request: GetRow | InTransaction[GetRow]) -> RowRead:
+def call(
+    engine: TablestoreEngine, instance: str, request: GetRow | InTransaction[GetRow]
+) -> RowRead:
     """Ask the engine."""
     if isinstance(request, InTransaction):
         return engine.transactions.get_row(instance, *request)
@@ -43,7 +45,7 @@ def call(engine: Engine, instance: str, request: GetRow | InTransaction[GetRow])
 
 
 def call_within(
-    engine: Engine, instance: str, request: GetRow | InTransaction[GetRow], budget: Budget
+    engine: TablestoreEngine, instance: str, request: GetRow | InTransaction[GetRow], budget: Budget
 ) -> RowRead:
     """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
     if isinstance(request, InTransaction):

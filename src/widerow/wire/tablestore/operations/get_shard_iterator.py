@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.wire.tablestore.messages import GetShardIteratorRequest, GetShardIteratorResponse
 from widerow.wire.tablestore.operations.bodies import parsed, text
@@ -31,7 +31,7 @@ def decode(body: bytes) -> IteratorAsked:
     return IteratorAsked(text(sent.stream_id), text(sent.shard_id), from_us)
 
 
-def call(engine: Engine, instance: str, request: IteratorAsked) -> str:
+def call(engine: TablestoreEngine, instance: str, request: IteratorAsked) -> str:
     """Ask the engine."""
     table = engine.streams.find(instance, request.stream_id)
     return engine.streams.iterator(table, request.shard_id, request.from_us)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from widerow.engine.budget import Budget
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.reading import ChangePage
 from widerow.rows.fields import field, varint
 from widerow.wire.tablestore.messages import GetStreamRecordRequest
@@ -27,13 +27,15 @@ def decode(body: bytes) -> RecordsAsked:
     return RecordsAsked(text(sent.shard_iterator), limit)
 
 
-def call(engine: Engine, instance: str, request: RecordsAsked) -> ChangePage:
+def call(engine: TablestoreEngine, instance: str, request: RecordsAsked) -> ChangePage:
     """Ask the engine."""
     table = engine.streams.opened(instance, request.iterator)
     return engine.streams.read(table, request.iterator, request.limit)
 
 
-def call_within(engine: Engine, instance: str, request: RecordsAsked, budget: Budget) -> ChangePage:
+def call_within(
+    engine: TablestoreEngine, instance: str, request: RecordsAsked, budget: Budget
+) -> ChangePage:
     """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
     table = engine.streams.opened(instance, request.iterator)
     return engine.streams.read(table, request.iterator, request.limit, budget)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.reading import stream_of
 from widerow.model.tablestore.schema import Table
 from widerow.wire.tablestore.messages import ListStreamRequest, ListStreamResponse, Stream
@@ -17,7 +17,7 @@ def decode(body: bytes) -> str | None:
     return text(sent.table_name) if sent.HasField("table_name") else None
 
 
-def call(engine: Engine, instance: str, request: str | None) -> Sequence[Table]:
+def call(engine: TablestoreEngine, instance: str, request: str | None) -> Sequence[Table]:
     """Ask the engine."""
     return engine.streams.list(instance, request)
 

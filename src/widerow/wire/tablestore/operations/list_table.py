@@ -1,6 +1,6 @@
 """ListTable (semantics §2.2)."""
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.wire.tablestore.messages import ListTableRequest, ListTableResponse
 from widerow.wire.tablestore.operations.bodies import decoder
 
@@ -12,7 +12,7 @@ def decode(_sent: ListTableRequest) -> None:
     """Nothing is asked but the action itself. Raises `InvalidRequest`."""
 
 
-def call(engine: Engine, instance: str, _request: None) -> tuple[str, ...]:
+def call(engine: TablestoreEngine, instance: str, _request: None) -> tuple[str, ...]:
     """Ask the engine."""
     return engine.list_tables(instance)
 

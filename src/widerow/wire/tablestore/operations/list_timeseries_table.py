@@ -4,7 +4,7 @@ There are no timeseries tables, so the list is empty: that is the whole answer, 
 it before they delete what they made.
 """
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.wire.tablestore.messages import (
     ListTimeseriesTableRequest,
     ListTimeseriesTableResponse,
@@ -19,7 +19,7 @@ def decode(_sent: ListTimeseriesTableRequest) -> None:
     """Nothing is asked but the action itself. Raises `InvalidRequest`."""
 
 
-def call(_engine: Engine, _instance: str, _request: None) -> None:
+def call(_engine: TablestoreEngine, _instance: str, _request: None) -> None:
     """No instance has one."""
 
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.static import check_table_name
 from widerow.model.tablestore.row import PrimaryKey
 from widerow.wire.tablestore.messages import (
@@ -31,7 +31,7 @@ def decode(sent: StartLocalTransactionRequest) -> StartTransaction:
     return StartTransaction(table, decode_primary_key(sent.key))
 
 
-def call(engine: Engine, instance: str, request: StartTransaction) -> Plan[str]:
+def call(engine: TablestoreEngine, instance: str, request: StartTransaction) -> Plan[str]:
     """Ask the engine."""
     return engine.transactions.start(instance, request.table, request.key)
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from widerow.auth.keyring import Permission
 from widerow.engine.budget import Budget
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Rule, Unsupported
 from widerow.wire.dialect import WireOperation
 from widerow.wire.tablestore.operations import (
@@ -66,7 +66,7 @@ class _Action(Protocol):
     def decode(self) -> Callable[[bytes], Any]: ...
 
     @property
-    def call(self) -> Callable[[Engine, str, Any], Any]: ...
+    def call(self) -> Callable[[TablestoreEngine, str, Any], Any]: ...
 
     @property
     def encode(self) -> Callable[[Any], bytes]: ...
@@ -80,7 +80,7 @@ def _served(
     writes: bool = False,
     consumed: Callable[[Any], tuple[int, int]] | None = None,
     lengthy: Callable[[bytes], bool] | None = None,
-    call_within: Callable[[Engine, str, Any, Budget], Any] | None = None,
+    call_within: Callable[[TablestoreEngine, str, Any, Budget], Any] | None = None,
 ) -> WireOperation:
     decode, call, encode = action.decode, action.call, action.encode
     return WireOperation(

@@ -1,7 +1,7 @@
 """UpdateTable (semantics §2.4)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.requests import UpdateTable
 from widerow.model.tablestore.schema import Table
 from widerow.wire.tablestore.messages import UpdateTableRequest, UpdateTableResponse
@@ -32,7 +32,7 @@ def decode(sent: UpdateTableRequest) -> UpdateTable:
     )
 
 
-def call(engine: Engine, instance: str, request: UpdateTable) -> Plan[Table]:
+def call(engine: TablestoreEngine, instance: str, request: UpdateTable) -> Plan[Table]:
     """Ask the engine."""
     return engine.update_table(instance, request)
 

@@ -7,7 +7,7 @@ Signed like every other. The request is `{"table": NAME}`; the answer is what
 import json
 from typing import Any
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 
 __all__ = ["call", "decode", "encode"]
@@ -25,7 +25,7 @@ def decode(body: bytes) -> str:
     return table
 
 
-def call(engine: Engine, instance: str, request: str) -> dict[str, Any]:
+def call(engine: TablestoreEngine, instance: str, request: str) -> dict[str, Any]:
     """Ask the engine."""
     return engine.indexes.document(instance, request)
 

@@ -7,7 +7,7 @@ Signed like every other. The request is `{}`; the answer is what `widerow nodes 
 import json
 from typing import Any
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 
 __all__ = ["call", "decode", "encode"]
@@ -23,9 +23,9 @@ def decode(body: bytes) -> None:
         raise InvalidRequest(Rule.BODY_UNREADABLE)
 
 
-def call(engine: Engine, instance: str, request: None) -> dict[str, Any]:  # noqa: ARG001  # as every action
+def call(engine: TablestoreEngine, instance: str, request: None) -> dict[str, Any]:  # noqa: ARG001  # as every action
     """Ask the engine."""
-    return engine.describe_nodes()
+    return engine.core.describe_nodes()
 
 
 def encode(result: dict[str, Any]) -> bytes:

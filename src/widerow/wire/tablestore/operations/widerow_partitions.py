@@ -8,7 +8,7 @@ and `"history": true` adds the load of the last hours; the answer is what
 import json
 from typing import Any, NamedTuple
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 
 __all__ = ["PartitionsRequest", "call", "decode", "encode"]
@@ -35,9 +35,9 @@ def decode(body: bytes) -> PartitionsRequest:
     return PartitionsRequest(table, history)
 
 
-def call(engine: Engine, instance: str, request: PartitionsRequest) -> dict[str, Any]:
+def call(engine: TablestoreEngine, instance: str, request: PartitionsRequest) -> dict[str, Any]:
     """Ask the engine."""
-    return engine.describe_partitions(instance, request.table, history=request.history)
+    return engine.core.describe_partitions(instance, request.table, history=request.history)
 
 
 def encode(result: dict[str, Any]) -> bytes:

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import WiderowError
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.operations.table import OPERATIONS
@@ -16,17 +16,19 @@ __all__ = ["answer_of", "refusal_of"]
 M = TypeVar("M")
 
 
-def answer_of(engine: Engine, action: str, sent: Message, answer: Callable[[bytes], M]) -> M:
+def answer_of(
+    engine: TablestoreEngine, action: str, sent: Message, answer: Callable[[bytes], M]
+) -> M:
     """The answer of an action in the instance `i`; raises what the engine raises."""
     operation = OPERATIONS[action]
     result: Any = operation.call(engine, "i", operation.decode(sent.SerializeToString()))
     if operation.writes:
         assert isinstance(result, Plan)
-        result = engine.run(result)
+        result = engine.core.run(result)
     return answer(operation.encode(result))
 
 
-def refusal_of(engine: Engine, action: str, sent: Message) -> tuple[int, str]:
+def refusal_of(engine: TablestoreEngine, action: str, sent: Message) -> tuple[int, str]:
     """Status and code with which an action is refused."""
     try:
         answer_of(engine, action, sent, bytes)

@@ -4,8 +4,9 @@ import pytest
 from tests.support.answers import decode_answer_rows
 from tests.support.buffers import key_buffer
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.checksum import crc8
@@ -22,13 +23,13 @@ KEY_BYTES = len("k") + len("a") + len("n") + 8
 
 
 @pytest.fixture
-def engine() -> Engine:
+def engine() -> TablestoreEngine:
     """An engine with the table `t` of three rows."""
-    made = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
+    made = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
     schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
-    made.run(made.create_table("i", create("t", schema)))
+    made.core.run(made.create_table("i", create("t", schema)))
     for number in range(3):
-        made.run(
+        made.core.run(
             made.rows.write_row("i", put("t", {"k": "a", "n": number}, {"x": number, "y": "hi"}))
         )
     return made
@@ -46,7 +47,7 @@ def asked(*columns: str, kind: int | None = None, stop: Key = HIGH) -> bytes:
     return request.SerializeToString()
 
 
-def exported(engine: Engine, body: bytes) -> m.BulkExportResponse:
+def exported(engine: TablestoreEngine, body: bytes) -> m.BulkExportResponse:
     answer = bulk_export.call(engine, "i", bulk_export.decode(body))
     return m.BulkExportResponse.FromString(bulk_export.encode(answer))
 
@@ -56,7 +57,7 @@ def matrix(hexadecimal: str) -> bytes:
     return data + bytes((crc8(data),))
 
 
-def test_a_matrix_has_the_columns_asked_for(engine: Engine) -> None:
+def test_a_matrix_has_the_columns_asked_for(engine: TablestoreEngine) -> None:
     """Key columns first, then attributes as requested; what no row has is missing."""
     answer = exported(engine, asked("y", "none", "n", "y", stop=(("k", "a"), ("n", 1))))
     assert answer.data_block_type == 1
@@ -68,7 +69,7 @@ def test_a_matrix_has_the_columns_asked_for(engine: Engine) -> None:
     )
 
 
-def test_a_matrix_without_key_columns(engine: Engine) -> None:
+def test_a_matrix_without_key_columns(engine: TablestoreEngine) -> None:
     answer = exported(engine, asked("x", stop=(("k", "a"), ("n", 1))))
     assert answer.rows == matrix(
         "53524d30 1e000000 17000000 00000000 01000000 010078 0a00 0301000000"
@@ -76,7 +77,7 @@ def test_a_matrix_without_key_columns(engine: Engine) -> None:
     )
 
 
-def test_a_page_without_rows_is_a_valid_block(engine: Engine) -> None:
+def test_a_page_without_rows_is_a_valid_block(engine: TablestoreEngine) -> None:
     answer = exported(engine, asked("x", stop=(("k", "A"), ("n", 1))))
     assert answer.rows == matrix(
         "53524d30 1e000000 17000000 00000000 01000000 010078 0a00 0300000000 01"
@@ -85,7 +86,7 @@ def test_a_page_without_rows_is_a_valid_block(engine: Engine) -> None:
     assert answer.HasField("rows")
 
 
-def test_plainbuffer_has_the_whole_key(engine: Engine) -> None:
+def test_plainbuffer_has_the_whole_key(engine: TablestoreEngine) -> None:
     answer = exported(engine, asked("x", kind=0))
     assert (answer.HasField("data_block_type"), answer.data_block_type) == (True, 0)
     assert len(decode_answer_rows(answer.rows[4:])) == 3
@@ -93,7 +94,7 @@ def test_plainbuffer_has_the_whole_key(engine: Engine) -> None:
     assert everything.consumed.capacity_data_size.read_size == 3 * (KEY_BYTES + 9 + 3)
 
 
-def test_bytes_scanned_count_and_units_do_not(engine: Engine) -> None:
+def test_bytes_scanned_count_and_units_do_not(engine: TablestoreEngine) -> None:
     consumed = exported(engine, asked("x")).consumed
     assert (consumed.capacity_unit.read, consumed.capacity_unit.write) == (0, 0)
     assert consumed.capacity_data_size.read_size == 3 * (KEY_BYTES + 9)
@@ -105,7 +106,7 @@ def test_no_matrix_without_columns() -> None:
     assert refused.value.rule is Rule.EXPORT_COLUMNS_MISSING
 
 
-def test_rows_that_the_filter_drops_count_too(engine: Engine) -> None:
+def test_rows_that_the_filter_drops_count_too(engine: TablestoreEngine) -> None:
     request = m.BulkExportRequest.FromString(asked("x", kind=0))
     request.filter = X_IS_2
     answer = exported(engine, request.SerializeToString())

@@ -4,9 +4,10 @@ import pytest
 from tests.support.answers import decode_row, plain
 from tests.support.buffers import cell, row_buffer
 from tests.support.changes import get
+from tests.support.engines import open_tablestore
 from tests.support.requests import KEY, create_table_request
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.storage.opener import open_store
@@ -16,11 +17,11 @@ from widerow.wire.tablestore.operations import bulk_import, create_table
 
 
 @pytest.fixture
-def engine() -> Engine:
+def engine() -> TablestoreEngine:
     """An engine with the table `T`, whose defined column `old` is an INTEGER."""
-    made = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
+    made = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
     request = create_table.decode(create_table_request("T").SerializeToString())
-    made.run(create_table.call(made, "i", request))
+    made.core.run(create_table.call(made, "i", request))
     return made
 
 
@@ -29,18 +30,18 @@ def changed(kind: int, row: bytes) -> m.RowInBulkImportRequest:
 
 
 def imported(
-    engine: Engine, *rows: m.RowInBulkImportRequest, table: str = "T"
+    engine: TablestoreEngine, *rows: m.RowInBulkImportRequest, table: str = "T"
 ) -> m.BulkImportResponse:
     body = m.BulkImportRequest(table_name=table, rows=rows).SerializeToString()
-    answer = engine.run(bulk_import.call(engine, "i", bulk_import.decode(body)))
+    answer = engine.core.run(bulk_import.call(engine, "i", bulk_import.decode(body)))
     return m.BulkImportResponse.FromString(bulk_import.encode(answer))
 
 
-def stored(engine: Engine, number: int) -> object:
+def stored(engine: TablestoreEngine, number: int) -> object:
     return plain(decode_row(engine.rows.get_row("i", get("T", {"k": "a", "n": number})).row))
 
 
-def test_rows_are_answered_in_order_and_count_bytes(engine: Engine) -> None:
+def test_rows_are_answered_in_order_and_count_bytes(engine: TablestoreEngine) -> None:
     """Names and values count, a delete its key only, capacity units nothing."""
     answer = imported(
         engine,
@@ -61,13 +62,13 @@ def test_rows_are_answered_in_order_and_count_bytes(engine: Engine) -> None:
     assert stored(engine, 1) == {"c": "value", "old": 7}
 
 
-def test_versions_of_the_client_do_not_count(engine: Engine) -> None:
+def test_versions_of_the_client_do_not_count(engine: TablestoreEngine) -> None:
     now = FakeClock().now_us() // 1000
     answer = imported(engine, changed(1, row_buffer(KEY, [cell("c", "value", version=now)])))
     assert answer.rows[0].consumed.capacity_data_size.write_size == 11 + 6
 
 
-def test_a_row_fails_alone(engine: Engine) -> None:
+def test_a_row_fails_alone(engine: TablestoreEngine) -> None:
     answer = imported(
         engine,
         changed(1, row_buffer((("k", "a"),), [cell("c", 1)])),
@@ -96,7 +97,7 @@ def test_a_row_fails_alone(engine: Engine) -> None:
     assert stored(engine, 2) is None
 
 
-def test_every_row_of_an_unknown_table_fails(engine: Engine) -> None:
+def test_every_row_of_an_unknown_table_fails(engine: TablestoreEngine) -> None:
     row = changed(1, row_buffer(KEY, [cell("c", 1)]))
     answer = imported(engine, row, row, table="Nowhere")
     assert [(row.error.code, row.error.message) for row in answer.rows] == [
@@ -115,7 +116,7 @@ def test_rows_are_counted_before_they_are_decoded(count: int, rule: Rule) -> Non
     assert refused.value.rule is rule
 
 
-def test_the_largest_count_is_taken(engine: Engine) -> None:
+def test_the_largest_count_is_taken(engine: TablestoreEngine) -> None:
     rows = [
         changed(1, row_buffer((("k", "a"), ("n", number)), [cell("c", 1)]))
         for number in range(BATCH_WRITE_ROWS_MAX)

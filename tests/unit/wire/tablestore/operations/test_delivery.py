@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 import pytest
 from google.protobuf.message import Message
 from tests.support.changes import create
+from tests.support.engines import open_tablestore
 from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreSettings
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.engine.tablestore.tunnels.records import DeliveryTrouble
 from widerow.engine.tablestore.tunnels.service import TunnelCall
@@ -32,11 +33,12 @@ M = TypeVar("M", bound=Message)
 class World:
     """An instance with a table, at a server that writes files."""
 
-    def __init__(self) -> None:
+    def __init__(self, refusal: Rule | None = None) -> None:
         self.clock, self.store = FakeClock(), MemoryStore()
-        self.engine = Engine(self.store, self.clock, FakeEntropy())
-        self.engine.delivery_refusal = None
-        self.engine.run(self.engine.create_table("i", create("t", {"k": KeyType.STRING})))
+        self.engine = open_tablestore(
+            self.store, self.clock, FakeEntropy(), delivery_refusal=refusal
+        )
+        self.engine.core.run(self.engine.create_table("i", create("t", {"k": KeyType.STRING})))
 
     def ask(self, action: str, sent: Message, answer: Callable[[bytes], M]) -> M:
         return answer_of(self.engine, f"{action}DeliveryTask", sent, answer)
@@ -131,11 +133,11 @@ def test_without_a_type_a_task_delivers_rows_and_changes(world: World) -> None:
 def test_trouble_is_told_until_it_is_over(world: World) -> None:
     world.create()
     found = world.engine.deliveries.all()[0]
-    world.engine.run(world.engine.deliveries.note(found, DeliveryTrouble(2, "no space")))
+    world.engine.core.run(world.engine.deliveries.note(found, DeliveryTrouble(2, "no space")))
     state = world.describe().task_sync_stat
     assert (state.error_code, state.detail) == (2, "no space")
     check_store(world.store)
-    world.engine.run(world.engine.deliveries.note(found, None))
+    world.engine.core.run(world.engine.deliveries.note(found, None))
     assert not world.describe().task_sync_stat.HasField("error_code")
 
 
@@ -211,15 +213,13 @@ def test_a_table_has_so_many_tasks(world: World) -> None:
 
 @pytest.mark.parametrize("rule", [Rule.DELIVERY_OFF, Rule.DELIVERY_LIBRARY])
 def test_a_server_that_writes_no_files_says_so(rule: Rule) -> None:
-    world = World()
-    world.engine.delivery_refusal = rule
+    world = World(rule)
     assert world.refused("Create", request()) == UNSUPPORTED
     assert world.list() == []
 
 
-def test_a_new_engine_takes_no_tasks_until_somebody_writes_files() -> None:
-    engine = Engine(MemoryStore(), FakeClock(), FakeEntropy())
-    assert engine.delivery_refusal is Rule.DELIVERY_OFF
+def test_an_engine_takes_no_tasks_unless_somebody_writes_files() -> None:
+    assert TablestoreSettings().delivery_refusal is Rule.DELIVERY_OFF
 
 
 def test_no_client_sees_the_tunnel_of_a_task(world: World) -> None:
@@ -238,10 +238,10 @@ def test_the_stream_of_a_task_is_switched_on_and_cannot_be_switched_off(world: W
     assert world.engine.describe_table("i", "t").stream is not None
     off = UpdateTable("t", stream=StreamChange(enable=False))
     with pytest.raises(InvalidRequest) as caught:
-        world.engine.run(world.engine.update_table("i", off))
+        world.engine.core.run(world.engine.update_table("i", off))
     assert caught.value.rule is Rule.STREAM_HAS_TUNNELS
     world.delete()
-    world.engine.run(world.engine.update_table("i", off))
+    world.engine.core.run(world.engine.update_table("i", off))
 
 
 @pytest.mark.parametrize("end", ["task", "table"])
@@ -249,24 +249,24 @@ def test_nothing_is_left_of_a_task_that_ended(world: World, end: str) -> None:
     world.create()
     found = world.engine.deliveries.all()[0]
     tunnels = world.engine.deliveries.tunnels
-    client = world.engine.run(tunnels.connect("i", found.task.tunnel.id, "w", 60))
-    world.engine.run(tunnels.heartbeat("i", TunnelCall(found.task.tunnel.id, client), ()))
-    world.engine.run(world.engine.deliveries.note(found, DeliveryTrouble(2, "no space")))
+    client = world.engine.core.run(tunnels.connect("i", found.task.tunnel.id, "w", 60))
+    world.engine.core.run(tunnels.heartbeat("i", TunnelCall(found.task.tunnel.id, client), ()))
+    world.engine.core.run(world.engine.deliveries.note(found, DeliveryTrouble(2, "no space")))
     prefix = tunnels_prefix(found.table.id)
     assert list(world.store.snapshot().scan(prefix, prefix + b"\xff"))
     check_store(world.store)
     if end == "task":
         world.delete()
     else:
-        world.engine.run(world.engine.delete_table("i", "t"))
+        world.engine.core.run(world.engine.delete_table("i", "t"))
     for _ in range(20):
-        plan = world.engine.housekeeping()
+        plan = world.engine.core.housekeeping()
         if plan is not None:
-            world.engine.run(plan)
+            world.engine.core.run(plan)
     assert not list(world.store.snapshot().scan(prefix, prefix + b"\xff"))
     check_store(world.store)
     with pytest.raises(WiderowError):
-        world.engine.run(world.engine.deliveries.note(found, None))
+        world.engine.core.run(world.engine.deliveries.note(found, None))
 
 
 def test_a_task_is_kept_with_its_table(world: World) -> None:
@@ -274,5 +274,5 @@ def test_a_task_is_kept_with_its_table(world: World) -> None:
     table = world.engine.describe_table("i", "t")
     assert decode_table(encode_table(table)) == table
     assert decode_table(encode_table(replace(table, deliveries=()))).deliveries == ()
-    again = Engine(world.store, world.clock, FakeEntropy(1))
+    again = open_tablestore(world.store, world.clock, FakeEntropy(1))
     assert again.describe_table("i", "t") == table

@@ -3,8 +3,9 @@
 import pytest
 from tablestore.protobuf import search_pb2, timeseries_pb2
 from tests.support.changes import create
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
@@ -14,19 +15,19 @@ from widerow.wire.tablestore.operations.table import OPERATIONS
 
 
 @pytest.fixture
-def engine() -> Engine:
-    opened = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
-    opened.run(opened.create_table("i", create("t", {"k": KeyType.STRING})))
+def engine() -> TablestoreEngine:
+    opened = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
+    opened.core.run(opened.create_table("i", create("t", {"k": KeyType.STRING})))
     return opened
 
 
-def answered(engine: Engine, action: str, body: bytes) -> bytes:
+def answered(engine: TablestoreEngine, action: str, body: bytes) -> bytes:
     entry = OPERATIONS[action]
     return entry.encode(entry.call(engine, "i", entry.decode(body)))
 
 
 @pytest.mark.parametrize("table", [None, "t"])
-def test_there_is_no_search_index(engine: Engine, table: str | None) -> None:
+def test_there_is_no_search_index(engine: TablestoreEngine, table: str | None) -> None:
     # search §1: without a table all of the instance
     body = search_pb2.ListSearchIndexRequest(table_name=table).SerializeToString()
     answer = search_pb2.ListSearchIndexResponse.FromString(
@@ -35,7 +36,7 @@ def test_there_is_no_search_index(engine: Engine, table: str | None) -> None:
     assert list(answer.indices) == []
 
 
-def test_search_indexes_of_a_table_that_is_not_there(engine: Engine) -> None:
+def test_search_indexes_of_a_table_that_is_not_there(engine: TablestoreEngine) -> None:
     # search §1.1: OTSParameterInvalid, with a text that contains "does not exist"
     body = search_pb2.ListSearchIndexRequest(table_name="nowhere").SerializeToString()
     with pytest.raises(NotFound) as caught:
@@ -44,14 +45,14 @@ def test_search_indexes_of_a_table_that_is_not_there(engine: Engine) -> None:
     assert foreign(caught.value) == expected
 
 
-def test_search_indexes_of_no_table_name(engine: Engine) -> None:
+def test_search_indexes_of_no_table_name(engine: TablestoreEngine) -> None:
     # semantics §1.4: a wrong name comes before a missing table, on every action
     with pytest.raises(InvalidRequest) as caught:
         answered(engine, "ListSearchIndex", b"\x0a\x01#")
     assert caught.value.rule is Rule.TABLE_NAME
 
 
-def test_there_is_no_timeseries_table(engine: Engine) -> None:
+def test_there_is_no_timeseries_table(engine: TablestoreEngine) -> None:
     # timeseries §3
     answer = timeseries_pb2.ListTimeseriesTableResponse.FromString(
         answered(engine, "ListTimeseriesTable", b"")

@@ -7,8 +7,9 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.changes import create
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import AnyRule, InvalidRequest, NotFound, Rule, Unsupported
 from widerow.limits import INT64_MAX, VERSION_MAX
 from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
@@ -185,14 +186,14 @@ def test_an_empty_time_range_says_nothing() -> None:
 
 
 @pytest.fixture
-def engine() -> Engine:
+def engine() -> TablestoreEngine:
     """An engine with the table `T` of one primary key column."""
-    opened = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
-    opened.run(opened.create_table("i", create("T", {"pk": KeyType.INTEGER})))
+    opened = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
+    opened.core.run(opened.create_table("i", create("T", {"pk": KeyType.INTEGER})))
     return opened
 
 
-def broken(engine: Engine, fields: dict[str, object], keys: bytes = KEY) -> list[AnyRule]:
+def broken(engine: TablestoreEngine, fields: dict[str, object], keys: bytes = KEY) -> list[AnyRule]:
     """The rule that each of the three actions breaks when the engine is asked.
 
     `keys`: the primary key of the row, and the bounds of the range.
@@ -213,7 +214,7 @@ def broken(engine: Engine, fields: dict[str, object], keys: bytes = KEY) -> list
 @pytest.mark.parametrize("times", [None, TIMES()])
 @pytest.mark.parametrize("name", ["T", "absent"])
 def test_versions_or_times_are_needed(
-    engine: Engine, times: messages.TimeRange | None, name: str
+    engine: TablestoreEngine, times: messages.TimeRange | None, name: str
 ) -> None:
     # semantics §5.1, §3: before the table is looked up
     rules = broken(engine, {"table_name": name, "max_versions": None, "time_range": times})
@@ -233,7 +234,7 @@ def test_versions_or_times_are_needed(
     ],
 )
 def test_names_and_counts_come_before_missing_versions(
-    engine: Engine, fields: dict[str, object], rule: Rule
+    engine: TablestoreEngine, fields: dict[str, object], rule: Rule
 ) -> None:
     # semantics §20: names, counts and lengths first, then the range of versions
     assert broken(engine, {"max_versions": None, **fields}) == [rule] * 3
@@ -245,12 +246,12 @@ def key_of(count: int) -> bytes:
     return encode_primary_key(*encode_key_section(columns))
 
 
-def test_no_primary_key_has_five_columns(engine: Engine) -> None:
+def test_no_primary_key_has_five_columns(engine: TablestoreEngine) -> None:
     # semantics §3, §5.5: of a BatchGetRow it fails the whole request
     assert broken(engine, {}, key_of(5)) == [Rule.KEY_COLUMN_COUNT] * 3
 
 
-def test_a_missing_table_comes_before_the_number_of_key_columns(engine: Engine) -> None:
+def test_a_missing_table_comes_before_the_number_of_key_columns(engine: TablestoreEngine) -> None:
     five = key_of(5)
     bounds = {"inclusive_start_primary_key": five, "exclusive_end_primary_key": five}
     for action, body in (
@@ -264,7 +265,7 @@ def test_a_missing_table_comes_before_the_number_of_key_columns(engine: Engine) 
     assert isinstance(outcome.error, NotFound)
 
 
-def test_another_number_of_key_columns_concerns_its_row(engine: Engine) -> None:
+def test_another_number_of_key_columns_concerns_its_row(engine: TablestoreEngine) -> None:
     # semantics §3: per row in BatchGetRow
     batch = batch_get_row.decode(table(primary_key=[key_of(4), KEY]))
     ((wrong, right),) = batch_get_row.call(engine, "i", batch).outcomes
@@ -309,7 +310,9 @@ def test_wrong_table_names_come_before_wrong_versions(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "0", "T#", "中文", "a" * 256])
-def test_wrong_table_names_come_before_missing_versions(engine: Engine, name: str) -> None:
+def test_wrong_table_names_come_before_missing_versions(
+    engine: TablestoreEngine, name: str
+) -> None:
     # semantics §1.4
     assert broken(engine, {"table_name": name, "max_versions": None}) == [Rule.TABLE_NAME] * 3
 

@@ -5,8 +5,9 @@ import json
 import pytest
 from tablestore.protobuf import table_store_pb2 as sdk
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
@@ -20,20 +21,20 @@ MIB = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
+def engine() -> TablestoreEngine:
     """A table of about four MiB, forty partition key values of 100 000 bytes."""
-    opened = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
+    opened = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
     key = (KeyColumn("k", KeyType.INTEGER), KeyColumn("n", KeyType.STRING))
-    opened.run(opened.create_table("i", create("t", key)))
-    opened.run(opened.create_table("i", create("empty", key)))
+    opened.core.run(opened.create_table("i", create("t", key)))
+    opened.core.run(opened.create_table("i", create("empty", key)))
     for number in range(40):
         row = put("t", {"k": number - 20, "n": "x"}, {"v": b"\x00" * 100_000})
-        opened.run(opened.rows.write_row("i", row))
+        opened.core.run(opened.rows.write_row("i", row))
     return opened
 
 
 def ask(
-    engine: Engine,
+    engine: TablestoreEngine,
     size: int = 1,
     unit: int | None = MIB,
     table: str = "t",
@@ -58,7 +59,7 @@ def bounds(answer: sdk.ComputeSplitPointsBySizeResponse) -> list[object]:
     return [columns[0][1] for columns in keys]
 
 
-def test_parts_are_about_as_large_as_asked_and_begin_at_real_keys(engine: Engine) -> None:
+def test_parts_are_about_as_large_as_asked_and_begin_at_real_keys(engine: TablestoreEngine) -> None:
     answer = ask(engine)
     assert bounds(answer) == [-10, 0, 10]
     assert [column.name for column in answer.schema] == ["k", "n"]
@@ -67,29 +68,29 @@ def test_parts_are_about_as_large_as_asked_and_begin_at_real_keys(engine: Engine
     assert all(len(location.location) == 32 for location in answer.locations)
 
 
-def test_without_writes_the_points_stay(engine: Engine) -> None:
+def test_without_writes_the_points_stay(engine: TablestoreEngine) -> None:
     # semantics §6; a table above 32 MiB, of which sizes are learnt while it is asked about
-    engine.run(engine.create_table("i", create("large", {"k": KeyType.INTEGER})))
+    engine.core.run(engine.create_table("i", create("large", {"k": KeyType.INTEGER})))
 
     def write(numbers: range) -> None:
         for number in numbers:
             row = put("large", {"k": number}, {"v": b"\x00" * 1_000_000})
-            engine.run(engine.rows.write_row("i", row))
+            engine.core.run(engine.rows.write_row("i", row))
 
     def points(size: int = 4) -> list[object]:
         answer = ask(engine, size, table="large")
         return [decode_primary_key(point).columns[0][1] for point in answer.split_points]
 
     write(range(40))
-    engine.partitions.absorb()
+    engine.core.partitions.absorb()
     first, other = points(), points(8)
-    while engine.partitions.learn_sizes():
+    while engine.core.partitions.learn_sizes():
         pass
     assert (points(), points(8)) == (first, other)
     write(range(40, 60))
     assert points() == points()
-    engine.partitions.absorb()
-    while engine.partitions.learn_sizes():
+    engine.core.partitions.absorb()
+    while engine.core.partitions.learn_sizes():
         pass
     write(range(60, 61))  # what was learnt shows with the next write
     found = points()
@@ -97,14 +98,14 @@ def test_without_writes_the_points_stay(engine: Engine) -> None:
     assert found != first
 
 
-def test_larger_parts_are_fewer(engine: Engine) -> None:
+def test_larger_parts_are_fewer(engine: TablestoreEngine) -> None:
     assert bounds(ask(engine, 2)) == [0]
     assert bounds(ask(engine, 1, None)) == []  # 100 MB is the unit where none is named
     assert bounds(ask(engine, limit=1)) == [0]
     assert bounds(ask(engine, limit=9)) == [-10, 0, 10]
 
 
-def test_an_empty_table_is_one_part(engine: Engine) -> None:
+def test_an_empty_table_is_one_part(engine: TablestoreEngine) -> None:
     answer = ask(engine, table="empty")
     assert bounds(answer) == []
     assert [location.repeat for location in answer.locations] == [1]
@@ -115,24 +116,26 @@ def test_an_empty_table_is_one_part(engine: Engine) -> None:
     ("size", "unit", "rule"),
     [(0, MIB, Rule.SPLIT_SIZE), (-1, None, Rule.SPLIT_SIZE), (1, MIB - 1, Rule.SPLIT_SIZE_UNIT)],
 )
-def test_sizes_that_are_refused(engine: Engine, size: int, unit: int | None, rule: Rule) -> None:
+def test_sizes_that_are_refused(
+    engine: TablestoreEngine, size: int, unit: int | None, rule: Rule
+) -> None:
     with pytest.raises(InvalidRequest) as caught:
         ask(engine, size, unit)
     assert caught.value.rule is rule
 
 
-def test_a_limit_of_nothing_is_refused(engine: Engine) -> None:
+def test_a_limit_of_nothing_is_refused(engine: TablestoreEngine) -> None:
     with pytest.raises(InvalidRequest) as caught:
         ask(engine, limit=0)
     assert caught.value.rule is Rule.SPLIT_POINT_LIMIT
 
 
-def test_a_table_that_is_not_there(engine: Engine) -> None:
+def test_a_table_that_is_not_there(engine: TablestoreEngine) -> None:
     with pytest.raises(NotFound):
         ask(engine, table="nothing")
 
 
-def test_our_own_action_answers_json(engine: Engine) -> None:
+def test_our_own_action_answers_json(engine: TablestoreEngine) -> None:
     request = partitions.decode(b'{"table":"t","history":true}')
     told = json.loads(partitions.encode(partitions.call(engine, "i", request)))
     assert (told["table"], told["history"]) == ("t", [])

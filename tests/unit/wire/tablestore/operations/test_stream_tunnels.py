@@ -27,13 +27,15 @@ HOUR_NS = 3600 * 10**9
 
 def write(world: World, key: str, value: int) -> None:
     world.clock.advance(0.001)
-    world.engine.run(world.engine.rows.write_row("i", put("t", {"k": key}, {"v": value})))
+    world.engine.core.run(world.engine.rows.write_row("i", put("t", {"k": key}, {"v": value})))
 
 
 def split(world: World, key: bytes) -> None:
     """Two partitions, and so two shards, where there was one."""
     table = world.engine.describe_table("i", "t")
-    divided = CatalogPartitions(world.engine.catalog).divide(table, lambda bounds: (*bounds, key))
+    divided = CatalogPartitions(world.engine.core.catalog).divide(
+        table, lambda bounds: (*bounds, key)
+    )
     world.store.transact_group([divided])
 
 
@@ -41,16 +43,16 @@ def trim(world: World) -> None:
     """All that the stream holds is too old, and is removed."""
     world.clock.advance(170 * 3600)
     for _ in range(50):
-        step = world.engine.housekeeping()
+        step = world.engine.core.housekeeping()
         if step is None:
             break
-        world.engine.run(step)
+        world.engine.core.run(step)
 
 
 def units_read(world: World) -> int:
     """What the table counts by now."""
-    world.engine.partitions.absorb()
-    return world.engine.partitions.load_of(world.engine.describe_table("i", "t")).consumed.read
+    world.engine.core.partitions.absorb()
+    return world.engine.core.partitions.load_of(world.engine.describe_table("i", "t")).consumed.read
 
 
 def consumed(world: World, tunnel: str, client: str, until: int = 20) -> list[tuple[int, str]]:
@@ -91,7 +93,7 @@ def test_a_stream_tunnel_switches_the_stream_on_and_hands_out_what_follows() -> 
     assert (shown.tunnel.stage, shown.tunnel.stream_id) == ("ProcessStream", stream.id)
     assert [each.channel_type for each in shown.channels] == ["Stream"]
     write(world, "new", 1)
-    world.engine.run(world.engine.rows.write_row("i", delete("t", {"k": "new"})))
+    world.engine.core.run(world.engine.rows.write_row("i", delete("t", {"k": "new"})))
     assert consumed(world, tunnel, world.connect(tunnel), 3) == [(1, "new"), (3, "new")]
     assert check_store(world.store) == []
 
@@ -102,10 +104,10 @@ def test_a_stream_with_a_tunnel_cannot_be_switched_off() -> None:
     tunnel = world.create(kind=STREAM)
     off = UpdateTable("t", stream=StreamChange(enable=False))
     with pytest.raises(Exception, match="stream_has_tunnels"):
-        world.engine.run(world.engine.update_table("i", off))
+        world.engine.core.run(world.engine.update_table("i", off))
     gone = t.DeleteTunnelRequest(table_name="", tunnel_name="", tunnel_id=tunnel)
     world.ask("delete", gone, t.DeleteTunnelResponse.FromString)
-    assert world.engine.run(world.engine.update_table("i", off)).stream is None
+    assert world.engine.core.run(world.engine.update_table("i", off)).stream is None
 
 
 @pytest.mark.parametrize(
@@ -220,7 +222,7 @@ def test_offsets_choose_the_changes() -> None:
     for n in range(4):
         world.clock.advance(1)
         times.append(world.clock.now_us() * 1000)
-        world.engine.run(world.engine.rows.write_row("i", put("t", {"k": str(n)}, {"v": n})))
+        world.engine.core.run(world.engine.rows.write_row("i", put("t", {"k": str(n)}, {"v": n})))
     world.clock.advance(600)
     request = create_request("n", STREAM, start=times[1], end=times[3])
     tunnel = str(world.ask("create", request, t.CreateTunnelResponse.FromString).tunnel_id)

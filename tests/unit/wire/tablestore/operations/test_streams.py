@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 from tests.support.changes import create, put
+from tests.support.engines import open_tablestore
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.tablestore.requests import StreamChange
 from widerow.model.values import KeyType
@@ -15,7 +16,7 @@ from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 
-def ask(engine: Engine, action: str, body: bytes) -> bytes:
+def ask(engine: TablestoreEngine, action: str, body: bytes) -> bytes:
     served = OPERATIONS[action]
     answer: bytes = served.encode(served.call(engine, "i", served.decode(body)))
     return answer
@@ -24,12 +25,14 @@ def ask(engine: Engine, action: str, body: bytes) -> bytes:
 def test_a_client_reads_a_stream_to_its_tail() -> None:
     """change §0 rules 2 and 3: at the tail the same iterator, and no more records."""
     with open_store("memory:") as store:
-        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine = open_tablestore(store, FakeClock(), FakeEntropy())
         request = create("t", {"k": KeyType.INTEGER})
-        engine.run(engine.create_table("i", replace(request, stream=StreamChange(enable=True))))
-        engine.run(engine.create_table("i", create("off", {"k": KeyType.INTEGER})))
+        engine.core.run(
+            engine.create_table("i", replace(request, stream=StreamChange(enable=True)))
+        )
+        engine.core.run(engine.create_table("i", create("off", {"k": KeyType.INTEGER})))
         for key in range(3):
-            engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"a": key})))
+            engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"a": key})))
         listed = m.ListStreamResponse.FromString(ask(engine, "ListStream", b""))
         assert [each.table_name for each in listed.streams] == ["t"]
         stream_id = str(listed.streams[0].stream_id)
@@ -65,7 +68,7 @@ def test_an_id_without_a_stream_is_refused(stream_id: str, error: type[Exception
     """change §C1.2: not of the form, or of no stream."""
     body = m.DescribeStreamRequest(stream_id=stream_id).SerializeToString()
     with open_store("memory:") as store, pytest.raises(error):
-        ask(Engine(store, FakeClock(), FakeEntropy()), "DescribeStream", body)
+        ask(open_tablestore(store, FakeClock(), FakeEntropy()), "DescribeStream", body)
 
 
 def test_a_token_that_no_answer_gave_is_refused() -> None:

@@ -7,8 +7,8 @@ from unittest.mock import Mock, create_autospec
 
 import pytest
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.row_operations import RowOperations
 from widerow.engine.tablestore.transactions.transactions import Transactions
 from widerow.errors import Rule, Unsupported
@@ -122,7 +122,7 @@ takes_a_stand_in = pytest.mark.skipif(
 
 
 def stand_in() -> Any:  # noqa: ANN401  # a stand-in for an engine
-    engine = create_autospec(Engine, instance=True)
+    engine = create_autospec(TablestoreEngine, instance=True)
     engine.rows = create_autospec(RowOperations, instance=True)
     return engine
 

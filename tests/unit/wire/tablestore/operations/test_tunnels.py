@@ -9,10 +9,10 @@ import pytest
 from google.protobuf.message import Message
 from tests.support.answers import decode_row
 from tests.support.changes import create, put, put_cells, update
+from tests.support.engines import open_tablestore
 from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest, OutcomeUnknown, StoreFull
 from widerow.keys.layout import tunnels_prefix
@@ -42,15 +42,15 @@ class World:
 
     def __init__(self, rows: int = 3) -> None:
         self.clock, self.store = FakeClock(), MemoryStore()
-        self.engine = Engine(self.store, self.clock, FakeEntropy())
-        self.engine.run(self.engine.create_table("i", create("t", {"k": KeyType.STRING})))
+        self.engine = open_tablestore(self.store, self.clock, FakeEntropy())
+        self.engine.core.run(self.engine.create_table("i", create("t", {"k": KeyType.STRING})))
         changes = tuple(put("t", {"k": f"{n:05}"}, {"v": n}) for n in range(rows))
         for first in range(0, rows, 200):
             part = BatchWrite((TableWrite("t", changes[first : first + 200]),))
-            self.engine.run(self.engine.rows.batch_write_row("i", part))
+            self.engine.core.run(self.engine.rows.batch_write_row("i", part))
 
     def restart(self) -> None:
-        self.engine = Engine(self.store, self.clock, FakeEntropy(9))
+        self.engine = open_tablestore(self.store, self.clock, FakeEntropy(9))
 
     def ask(self, action: str, sent: Message, answer: Callable[[bytes], M]) -> M:
         """The answer of an action; raises what the engine raises."""
@@ -225,8 +225,8 @@ def test_the_state_of_a_deleted_tunnel_goes() -> None:
     assert list(world.store.snapshot().scan(prefix, prefix + b"\xff"))
     gone = t.DeleteTunnelRequest(table_name="", tunnel_name="", tunnel_id=tunnel)
     world.ask("delete", gone, t.DeleteTunnelResponse.FromString)
-    while (step := world.engine.housekeeping()) is not None:
-        world.engine.run(step)
+    while (step := world.engine.core.housekeeping()) is not None:
+        world.engine.core.run(step)
     assert not list(world.store.snapshot().scan(prefix, prefix + b"\xff"))
     assert check_store(world.store) == []
 
@@ -237,10 +237,10 @@ def test_tunnels_go_with_their_table() -> None:
     tunnel = world.create()
     client = world.connect(tunnel)
     assert check_store(world.store) == []
-    world.engine.run(world.engine.delete_table("i", "t"))
+    world.engine.core.run(world.engine.delete_table("i", "t"))
     assert world.refused("heartbeat", heartbeat(tunnel, client)) == INVALID
-    while (step := world.engine.housekeeping()) is not None:
-        world.engine.run(step)
+    while (step := world.engine.core.housekeeping()) is not None:
+        world.engine.core.run(step)
     prefix = tunnels_prefix(1)
     assert not list(world.store.snapshot().scan(prefix, prefix + b"\xff"))
 
@@ -315,7 +315,7 @@ def test_the_scan_of_the_rows_is_live() -> None:
     world = World(rows=0)
     tunnel = world.create()
     for n in range(10):
-        world.engine.run(world.engine.rows.write_row("i", put("t", {"k": str(n)}, {"v": n})))
+        world.engine.core.run(world.engine.rows.write_row("i", put("t", {"k": str(n)}, {"v": n})))
     page = world.read(channel(tunnel, ""), world.checkpoint(channel(tunnel, ""))[0])
     assert len(page.records) == 10
 
@@ -323,11 +323,11 @@ def test_the_scan_of_the_rows_is_live() -> None:
 def test_all_kept_versions_are_handed_out_and_expired_ones_are_not() -> None:
     world = World(rows=0)
     request = create("v", {"k": KeyType.STRING}, time_to_live=100, max_versions=2)
-    world.engine.run(world.engine.create_table("i", request))
+    world.engine.core.run(world.engine.create_table("i", request))
     now = world.clock.now_us() // 1000
     for n, at in enumerate((now - 50_000, now, now + 1)):
         cells = put_cells({"v": [(at, n)]})
-        world.engine.run(world.engine.rows.write_row("i", update("v", {"k": "a"}, cells)))
+        world.engine.core.run(world.engine.rows.write_row("i", update("v", {"k": "a"}, cells)))
     tunnel = t.Tunnel(table_name="v", tunnel_name="n", tunnel_type=1)
     made = world.ask(
         "create", t.CreateTunnelRequest(tunnel=tunnel), t.CreateTunnelResponse.FromString
@@ -345,7 +345,7 @@ def test_a_row_larger_than_an_answer_goes_on_as_updates() -> None:
     value = b"x" * 1_000_000
     for n in range(20):
         cells = put_cells({f"c{n:02}": value})
-        world.engine.run(world.engine.rows.write_row("i", update("t", {"k": "a"}, cells)))
+        world.engine.core.run(world.engine.rows.write_row("i", update("t", {"k": "a"}, cells)))
     who = channel(world.create(), "")
     token = world.checkpoint(who)[0]
     columns: list[str] = []
@@ -370,7 +370,7 @@ def test_channels_are_partitions_and_their_tokens_stay_in_them() -> None:
     )
     world.store.transact_group([divided])
     for n in range(10):
-        world.engine.run(world.engine.rows.write_row("i", put("t", {"k": str(n)}, {"v": n})))
+        world.engine.core.run(world.engine.rows.write_row("i", put("t", {"k": str(n)}, {"v": n})))
     tunnel = world.create()
     low, high = (channel(tunnel, "", name) for name in ("BaseData_0000", "BaseData_0001"))
     assert len(world.read(low, world.checkpoint(low)[0]).records) == 5

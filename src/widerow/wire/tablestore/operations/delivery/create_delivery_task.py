@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.tablestore.delivery import CreateDelivery, DeliveryType
 from widerow.wire.tablestore.delivery_messages import CreateDeliveryTaskRequest
@@ -26,7 +26,7 @@ def decode(sent: CreateDeliveryTaskRequest) -> CreateDelivery:
     )
 
 
-def call(engine: Engine, instance: str, request: CreateDelivery) -> Plan[str]:
+def call(engine: TablestoreEngine, instance: str, request: CreateDelivery) -> Plan[str]:
     """Ask the engine."""
     return engine.deliveries.create(instance, request)
 

@@ -1,7 +1,7 @@
 """DeleteDeliveryTask (change §D3)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.wire.tablestore.delivery_messages import DeleteDeliveryTaskRequest
 from widerow.wire.tablestore.operations.bodies import decoder
 from widerow.wire.tablestore.operations.delivery.parts import TaskName, task_name
@@ -11,7 +11,7 @@ __all__ = ["call", "decode", "encode"]
 decode = decoder(DeleteDeliveryTaskRequest)(task_name)
 
 
-def call(engine: Engine, instance: str, request: TaskName) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: TaskName) -> Plan[None]:
     """Ask the engine."""
     return engine.deliveries.delete(instance, *request)
 

@@ -1,7 +1,7 @@
 """DescribeDeliveryTask (change §D3)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.tablestore.delivery.service import DeliveryShown
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.wire.tablestore.delivery_messages import (
     DescribeDeliveryTaskRequest,
     DescribeDeliveryTaskResponse,
@@ -15,7 +15,7 @@ __all__ = ["call", "decode", "encode"]
 decode = decoder(DescribeDeliveryTaskRequest)(task_name)
 
 
-def call(engine: Engine, instance: str, request: TaskName) -> DeliveryShown:
+def call(engine: TablestoreEngine, instance: str, request: TaskName) -> DeliveryShown:
     """Ask the engine."""
     return engine.deliveries.describe(instance, *request)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from widerow.engine.engine import Engine
 from widerow.engine.tablestore.delivery.service import FoundTask
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.wire.tablestore.delivery_messages import (
     DeliveryTaskInfo,
     ListDeliveryTaskRequest,
@@ -20,7 +20,7 @@ def decode(sent: ListDeliveryTaskRequest) -> str:
     return text(sent.tableName)
 
 
-def call(engine: Engine, instance: str, request: str) -> list[FoundTask]:
+def call(engine: TablestoreEngine, instance: str, request: str) -> list[FoundTask]:
     """Ask the engine."""
     return engine.deliveries.list_tasks(instance, request)
 

@@ -1,6 +1,6 @@
 """ComputeSplits: a session of scans in parts (search §7)."""
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.requests import ComputeSplits, IndexSplits
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -20,7 +20,7 @@ def decode(sent: ComputeSplitsRequest) -> ComputeSplits:
     return ComputeSplits(text(sent.table_name), text(sent.search_index_splits_options.index_name))
 
 
-def call(engine: Engine, instance: str, request: ComputeSplits) -> IndexSplits:
+def call(engine: TablestoreEngine, instance: str, request: ComputeSplits) -> IndexSplits:
     """Ask the engine."""
     return engine.search.compute_splits(instance, request)
 

@@ -1,7 +1,7 @@
 """CreateSearchIndex (search §1.1)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.search.requests import CreateSearchIndex
 from widerow.wire.tablestore.operations.bodies import text
 from widerow.wire.tablestore.operations.search.schemas import decode_schema
@@ -26,7 +26,7 @@ def decode(sent: CreateSearchIndexRequest, unfolding: Unfolding) -> CreateSearch
     )
 
 
-def call(engine: Engine, instance: str, request: CreateSearchIndex) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: CreateSearchIndex) -> Plan[None]:
     """Ask the engine."""
     return engine.search.create(instance, request)
 

@@ -1,7 +1,7 @@
 """DeleteSearchIndex (search §1.5)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.search.requests import SearchIndexName
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.search_messages import (
@@ -18,7 +18,7 @@ def decode(sent: DeleteSearchIndexRequest) -> SearchIndexName:
     return SearchIndexName(text(sent.table_name), text(sent.index_name))
 
 
-def call(engine: Engine, instance: str, request: SearchIndexName) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: SearchIndexName) -> Plan[None]:
     """Ask the engine."""
     return engine.search.delete(instance, request)
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.search.requests import DescribeSearchIndex, SearchIndexState, SyncPhase
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -21,7 +21,7 @@ def decode(sent: m.DescribeSearchIndexRequest) -> DescribeSearchIndex:
     return DescribeSearchIndex(text(sent.table_name), text(sent.index_name), wanted)
 
 
-def call(engine: Engine, instance: str, request: DescribeSearchIndex) -> SearchIndexState:
+def call(engine: TablestoreEngine, instance: str, request: DescribeSearchIndex) -> SearchIndexState:
     """Ask the engine."""
     return engine.search.describe(instance, request)
 

@@ -1,6 +1,6 @@
 """ListSearchIndex (search §1.2)."""
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.search.requests import SearchIndexName
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.search_messages import (
@@ -18,7 +18,9 @@ def decode(sent: ListSearchIndexRequest) -> str | None:
     return text(sent.table_name) if sent.HasField("table_name") else None
 
 
-def call(engine: Engine, instance: str, request: str | None) -> tuple[SearchIndexName, ...]:
+def call(
+    engine: TablestoreEngine, instance: str, request: str | None
+) -> tuple[SearchIndexName, ...]:
     """Ask the engine."""
     return engine.search.list(instance, request)
 

@@ -1,6 +1,6 @@
 """ParallelScan: all rows that match, in parts and in no order (search §7)."""
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.query import MATCH_ALL
 from widerow.model.search.requests import ColumnReturnType, ParallelScan, ScanPage
@@ -35,7 +35,7 @@ def decode(sent: m.ParallelScanRequest, unfolding: Unfolding) -> ParallelScan:
     )
 
 
-def call(engine: Engine, instance: str, request: ParallelScan) -> ScanPage:
+def call(engine: TablestoreEngine, instance: str, request: ParallelScan) -> ScanPage:
     """Ask the engine."""
     return engine.search.parallel_scan(instance, request)
 

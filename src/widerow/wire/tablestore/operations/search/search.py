@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.search.query import MATCH_ALL
 from widerow.model.search.requests import Search, SearchAnswer
 from widerow.wire.tablestore import search_messages as m
@@ -48,7 +48,7 @@ def decode(sent: m.SearchRequest, unfolding: Unfolding) -> Search:
     )
 
 
-def call(engine: Engine, instance: str, request: Search) -> SearchAnswer:
+def call(engine: TablestoreEngine, instance: str, request: Search) -> SearchAnswer:
     """Ask the engine."""
     return engine.search.search(instance, request)
 

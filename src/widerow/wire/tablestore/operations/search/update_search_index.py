@@ -1,7 +1,7 @@
 """UpdateSearchIndex (search §1.4)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.search.requests import UpdateSearchIndex
 from widerow.wire.tablestore.operations.bodies import text
 from widerow.wire.tablestore.operations.search.schemas import decode_field, decode_weights
@@ -27,7 +27,7 @@ def decode(sent: UpdateSearchIndexRequest, unfolding: Unfolding) -> UpdateSearch
     )
 
 
-def call(engine: Engine, instance: str, request: UpdateSearchIndex) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: UpdateSearchIndex) -> Plan[None]:
     """Ask the engine."""
     return engine.search.update(instance, request)
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.service import ChannelCall
 from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -29,7 +29,7 @@ def decode(sent: CheckpointRequest) -> CheckpointCall:
     return CheckpointCall(channel_call(sent), position, sent.sequence_number)
 
 
-def call(engine: Engine, instance: str, request: CheckpointCall) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: CheckpointCall) -> Plan[None]:
     """Ask the engine."""
     return engine.tunnels.checkpoint(instance, *request)
 

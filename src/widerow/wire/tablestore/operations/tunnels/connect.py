@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.limits import TUNNEL_TIMEOUT_SECONDS
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.tunnel_messages import ConnectRequest, ConnectResponse
@@ -27,7 +27,7 @@ def decode(sent: ConnectRequest) -> ConnectCall:
     return ConnectCall(text(sent.tunnel_id), text(config.client_tag), timeout_s)
 
 
-def call(engine: Engine, instance: str, request: ConnectCall) -> Plan[str]:
+def call(engine: TablestoreEngine, instance: str, request: ConnectCall) -> Plan[str]:
     """Ask the engine."""
     return engine.tunnels.connect(instance, request.tunnel, request.tag, request.timeout_s)
 

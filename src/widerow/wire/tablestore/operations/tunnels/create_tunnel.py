@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.model.tablestore.tunnel import CreateTunnel, StreamStart, TunnelConfig, TunnelKind
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -42,7 +42,7 @@ def _config(sent: StreamTunnelConfig) -> TunnelConfig:
     return TunnelConfig(start, sent.start_offset, sent.end_offset)
 
 
-def call(engine: Engine, instance: str, request: CreateTunnel) -> Plan[str]:
+def call(engine: TablestoreEngine, instance: str, request: CreateTunnel) -> Plan[str]:
     """Ask the engine."""
     return engine.tunnels.create(instance, request)
 

@@ -1,7 +1,7 @@
 """DeleteTunnel (change §C2.1)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.tunnel import TunnelName
 from widerow.wire.tablestore.operations.bodies import decoder
 from widerow.wire.tablestore.operations.tunnels.parts import tunnel_name
@@ -12,7 +12,7 @@ __all__ = ["call", "decode", "encode"]
 decode = decoder(DeleteTunnelRequest)(tunnel_name)
 
 
-def call(engine: Engine, instance: str, request: TunnelName) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: TunnelName) -> Plan[None]:
     """Ask the engine."""
     return engine.tunnels.delete(instance, request)
 

@@ -1,6 +1,6 @@
 """DescribeTunnel (change §C2.2)."""
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.service import TunnelShown
 from widerow.model.tablestore.tunnel import TunnelName
 from widerow.wire.tablestore.operations.bodies import decoder
@@ -16,7 +16,7 @@ __all__ = ["call", "decode", "encode"]
 decode = decoder(DescribeTunnelRequest)(tunnel_name)
 
 
-def call(engine: Engine, instance: str, request: TunnelName) -> TunnelShown:
+def call(engine: TablestoreEngine, instance: str, request: TunnelName) -> TunnelShown:
     """Ask the engine."""
     return engine.tunnels.describe(instance, request)
 

@@ -1,6 +1,6 @@
 """GetCheckpoint: how far a channel is consumed (change §C2.1)."""
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.service import ChannelCall
 from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.wire.tablestore.operations.bodies import decoder
@@ -13,7 +13,9 @@ __all__ = ["call", "decode", "encode"]
 decode = decoder(GetCheckpointRequest)(channel_call)
 
 
-def call(engine: Engine, instance: str, request: ChannelCall) -> tuple[ChannelPosition, int]:
+def call(
+    engine: TablestoreEngine, instance: str, request: ChannelCall
+) -> tuple[ChannelPosition, int]:
     """Ask the engine."""
     return engine.tunnels.get_checkpoint(instance, request)
 

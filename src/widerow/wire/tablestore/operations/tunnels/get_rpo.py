@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.service import TunnelShown
 from widerow.model.tablestore.tunnel import TunnelName
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -32,7 +32,7 @@ def decode(sent: GetRpoRequest) -> RpoCall:
     return RpoCall(text(sent.tunnel_id), sent.limit if sent.limit > 0 else None)
 
 
-def call(engine: Engine, instance: str, request: RpoCall) -> RpoShown:
+def call(engine: TablestoreEngine, instance: str, request: RpoCall) -> RpoShown:
     """Ask the engine."""
     shown = engine.tunnels.describe(instance, TunnelName("", "", request.tunnel))
     return RpoShown(shown, request.limit)

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.service import TunnelCall
 from widerow.engine.tablestore.tunnels.state import Channel, ChannelReport
 from widerow.wire.tablestore.operations.bodies import decoder
@@ -30,7 +30,7 @@ def decode(sent: HeartbeatRequest) -> HeartbeatCall:
     return HeartbeatCall(tunnel_call(sent), reports_of(sent.channels))
 
 
-def call(engine: Engine, instance: str, request: HeartbeatCall) -> Plan[list[Channel]]:
+def call(engine: TablestoreEngine, instance: str, request: HeartbeatCall) -> Plan[list[Channel]]:
     """Ask the engine."""
     return engine.tunnels.heartbeat(instance, request.who, request.reports)
 

@@ -1,6 +1,6 @@
 """ListTunnel (change §C2.1)."""
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.service import TunnelShown
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.tunnels.parts import show_tunnel
@@ -15,7 +15,7 @@ def decode(sent: ListTunnelRequest) -> str | None:
     return text(sent.table_name) if sent.HasField("table_name") else None
 
 
-def call(engine: Engine, instance: str, request: str | None) -> list[TunnelShown]:
+def call(engine: TablestoreEngine, instance: str, request: str | None) -> list[TunnelShown]:
     """Ask the engine."""
     return engine.tunnels.list_tunnels(instance, request)
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.base import TunnelPage
 from widerow.engine.tablestore.tunnels.service import ChannelCall
 from widerow.engine.tablestore.tunnels.state import ChannelPosition
@@ -31,7 +31,7 @@ def decode(sent: ReadRecordsRequest) -> ReadRecordsCall:
     return ReadRecordsCall(channel_call(sent), decode_position(text(sent.token)))
 
 
-def call(engine: Engine, instance: str, request: ReadRecordsCall) -> TunnelPage:
+def call(engine: TablestoreEngine, instance: str, request: ReadRecordsCall) -> TunnelPage:
     """Ask the engine."""
     return engine.tunnels.read_records(instance, request.who, request.position)
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.state import ChannelReport
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.tunnels.parts import reports_of
@@ -25,7 +25,7 @@ def decode(sent: ScheduleRequest) -> ScheduleCall:
     return ScheduleCall(text(sent.tunnel_id), reports_of(sent.channels))
 
 
-def call(engine: Engine, instance: str, request: ScheduleCall) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: ScheduleCall) -> Plan[None]:
     """Ask the engine."""
     return engine.tunnels.schedule(instance, *request)
 

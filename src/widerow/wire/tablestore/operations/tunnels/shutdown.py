@@ -1,7 +1,7 @@
 """Shutdown: a client of a tunnel ends (change §C2.1)."""
 
-from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.service import TunnelCall
 from widerow.wire.tablestore.operations.bodies import decoder
 from widerow.wire.tablestore.operations.tunnels.parts import tunnel_call
@@ -12,7 +12,7 @@ __all__ = ["call", "decode", "encode"]
 decode = decoder(ShutdownRequest)(tunnel_call)
 
 
-def call(engine: Engine, instance: str, request: TunnelCall) -> Plan[None]:
+def call(engine: TablestoreEngine, instance: str, request: TunnelCall) -> Plan[None]:
     """Ask the engine."""
     return engine.tunnels.shutdown(instance, request)
 

@@ -1,4 +1,4 @@
-"""Rows of a table as search indexes take them: newest values of columns, and when written."""
+"""Rows as the newest values of their columns: what search indexes and scans take of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -15,10 +15,10 @@ from widerow.rows.record import RecordKind, header_of
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader
 
-__all__ = ["SearchedRow", "indexed_row", "rows_of"]
+__all__ = ["NewestRow", "newest_row", "rows_of"]
 
 
-class SearchedRow(NamedTuple):
+class NewestRow(NamedTuple):
     """A row at a moment: its key, the newest value of each column, the newest of all versions.
 
     `written_ms`: in milliseconds since 1970; of a row without columns what the server chose last.
@@ -31,7 +31,7 @@ class SearchedRow(NamedTuple):
 
 def rows_of(
     reader: Reader, table: Table, keys: Sequence[bytes], live_from: int
-) -> Iterator[tuple[bytes, SearchedRow | None]]:
+) -> Iterator[tuple[bytes, NewestRow | None]]:
     """The rows of some encoded primary keys, in their order; None where there is none.
 
     One read for each `READ_SLICE_ROWS` of them, and those of wide rows.
@@ -41,13 +41,13 @@ def rows_of(
         safepoint()
         part = [prefix + each for each in keys[start : start + READ_SLICE_ROWS]]
         for key, record in zip(part, reader.get_many(part), strict=True):
-            row = None if record is None else indexed_row(reader, table, (key, record), live_from)
+            row = None if record is None else newest_row(reader, table, (key, record), live_from)
             yield key[ROW_PREFIX_BYTES:], row
 
 
-def indexed_row(
+def newest_row(
     reader: Reader, table: Table, stored: tuple[bytes, bytes], live_from: int
-) -> SearchedRow | None:
+) -> NewestRow | None:
     """A row from its record, without cells below the version `live_from`.
 
     None where it has cells and all of them are below. Linear in the row.
@@ -69,7 +69,7 @@ def indexed_row(
         return None
     values, _ = decode_key(key, ROW_PREFIX_BYTES, [column.type for column in table.key_columns])
     named = zip([column.name for column in table.key_columns], values, strict=True)
-    return SearchedRow(tuple(named), columns, newest if columns else written)
+    return NewestRow(tuple(named), columns, newest if columns else written)
 
 
 def _cells(reader: Reader, key: bytes, record: bytes) -> Iterable[Cell]:

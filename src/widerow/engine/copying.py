@@ -1,0 +1,81 @@
+"""What a table model gives for a copy of an instance (`instance_copy.py`), and what it is given."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.state import CatalogState
+from widerow.errors import WiderowError
+from widerow.keys.encode import after_prefix
+from widerow.limits import COPY_BYTES_MAX
+from widerow.storage.interface import Snapshot
+
+__all__ = ["CopyMoment", "CopyRefused", "CopyRoom", "ModelCopy", "Records"]
+
+Records = tuple[tuple[bytes, bytes], ...]
+
+
+class CopyRefused(WiderowError):
+    """An instance holds what a copy cannot, or the store cannot put a copy back."""
+
+
+class CopyMoment(NamedTuple):
+    """What a copy is made from: a view of the store, and the catalogue as that view has it."""
+
+    reader: Snapshot
+    state: CatalogState
+
+
+class CopyRoom:
+    """The bytes that a copy may still take. `size`: those that it took."""
+
+    def __init__(self, owner: str, room: int) -> None:
+        """`owner`: the instance, for messages."""
+        self.size = 0
+        self._owner = owner
+        self._room = room
+
+    def take(self, size: int) -> None:
+        """Count bytes of the copy. Raises `CopyRefused` where they are too many."""
+        self.size += size
+        if self.size > self._room:
+            raise CopyRefused(
+                f"instance {self._owner!r} is larger than a snapshot may be: {COPY_BYTES_MAX} bytes"
+            )
+
+    def records(self, reader: Snapshot, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Every record under a prefix, which is counted."""
+        for key, record in reader.scan(prefix, after_prefix(prefix)):
+            self.take(len(key) + len(record))
+            yield key, record
+
+    def behind(self, reader: Snapshot, prefix: bytes) -> Records:
+        """Every record under a prefix, with keys that lack the prefix."""
+        return tuple([(key[len(prefix) :], record) for key, record in self.records(reader, prefix)])
+
+
+class ModelCopy(ABC):
+    """What tables of one model hold at one moment.
+
+    `names`: of the tables that people see. `rows`: records of rows in them, of
+    which a wide row has several. `size`: bytes of all records. `numbers`: how many numbers of the
+    catalogue putting them back takes.
+    """
+
+    names: tuple[str, ...]
+    rows: int
+    size: int
+    numbers: int
+
+    @abstractmethod
+    def filled(self, number: int) -> tuple[bytes, ...]:
+        """The prefixes under which a table of that number may be given records."""
+
+    @abstractmethod
+    def put_back(self, draft: Draft, number: Callable[[], int], now_us: int) -> Callable[[], None]:
+        """Put the tables into the catalogue and their records into the store, in a transaction.
+
+        `number` gives the next number for a table, in the transaction. May be called again; what
+        the last call answers is called once the transaction is durable.
+        """
