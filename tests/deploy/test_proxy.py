@@ -5,17 +5,19 @@ import shutil
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 import tablestore
+from tests.console.conftest import Asker
 from tests.postgres import fresh_url
 from urllib3.exceptions import HTTPError
 
 from widerow.server.settings import CLIENT_VARIABLES, DESCRIPTIONS, PREFIX
 from widerow.testing.process import WiderowProcess
+from widerow.testing.server import WiderowServer
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 HAPROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -41,12 +43,13 @@ def servers() -> Iterator[list[WiderowProcess]]:
         ]
 
 
-@pytest.fixture
-def proxy(servers: list[WiderowProcess]) -> Iterator[str]:
+@contextmanager
+def _in_front(endpoints: Sequence[str]) -> Iterator[str]:
+    """The endpoint of the proxy of deploy/, in front of three servers."""
     assert HAPROXY is not None
     address = f"127.0.0.1:{_free_port()}"
     names = ("WIDEROW_ONE", "WIDEROW_TWO", "WIDEROW_THREE")
-    places = [each.endpoint.removeprefix("http://") for each in servers]
+    places = [each.removeprefix("http://") for each in endpoints]
     settings = dict(zip(names, places, strict=True)) | {"WIDEROW_PROXY_ADDRESS": address}
     process = subprocess.Popen(  # noqa: S603  # the program that is looked up above
         [HAPROXY, "-db", "-q", "-f", str(DEPLOY / "haproxy.cfg")], env={**os.environ, **settings}
@@ -58,6 +61,12 @@ def proxy(servers: list[WiderowProcess]) -> Iterator[str]:
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def proxy(servers: list[WiderowProcess]) -> Iterator[str]:
+    with _in_front([each.endpoint for each in servers]) as endpoint:
+        yield endpoint
 
 
 def _listens(address: str) -> bool:
@@ -113,6 +122,25 @@ def test_a_server_that_is_killed_costs_the_requests_in_its_hands(
     for number in kept:
         _, row, _ = client.get_row("t", [("k", number)], max_version=1)
         assert row is not None, number
+
+
+@needs_haproxy
+def test_people_sign_in_to_the_console_and_stay_signed_in(tmp_path: Path) -> None:
+    """Each server has sessions of its own (docs/operating/console.md, "Who may come in")."""
+    keys = tmp_path / "keys.toml"
+    keys.write_text('[[key]]\nid = "ada"\nsecret = "a long secret"\n', encoding="utf-8")
+    keys.chmod(0o600)
+    with ExitStack() as stack:
+        servers = [WiderowServer(settings={"credentials": str(keys)}) for _ in range(3)]
+        endpoints = [stack.enter_context(each).endpoint for each in servers]
+        asker = Asker(stack.enter_context(_in_front(endpoints)))
+        page = asker.get("sign-in")
+        asker.cookie = page.headers["set-cookie"].partition(";")[0]
+        given = {"id": "ada", "secret": "a long secret", "csrf": asker.token("sign-in")}
+        answer = asker.post("sign-in", given)
+        assert answer.status == 303
+        asker.cookie = answer.headers["set-cookie"].partition(";")[0]
+        assert [asker.get("health").status for _ in servers] == [200] * 3
 
 
 def test_every_setting_of_the_examples_is_one() -> None:
