@@ -52,15 +52,15 @@ def chromium() -> tuple[str, str]:
 
 
 @contextmanager
-def browsing(profile: Path) -> Iterator[Any]:
-    """A browser with an empty profile; selenium's driver of it."""
+def browsing(profile: Path, *flags: str) -> Iterator[Any]:
+    """A browser with an empty profile and more flags; selenium's driver of it."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     from selenium.webdriver.chrome.service import Service  # noqa: PLC0415  # as above
 
     browser, driver = chromium()
     options = webdriver.ChromeOptions()
     options.binary_location = browser
-    for flag in (*_FLAGS, f"--user-data-dir={profile}"):
+    for flag in (*_FLAGS, *flags, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     opened = webdriver.Chrome(options=options, service=Service(driver))

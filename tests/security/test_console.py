@@ -14,7 +14,7 @@ from tests.support.requests import BODIES
 
 from widerow.auth.keyring import AccessKey, Keyring
 from widerow.console.forms import fields_of
-from widerow.console.gate import COOKIE, Gate
+from widerow.console.gate import Gate
 from widerow.console.parts import ConsoleRefused
 from widerow.limits import (
     CONSOLE_BODY_BYTES_MAX,
@@ -64,11 +64,20 @@ def cookie_in(answer: Answer) -> str:
     return answer.headers["set-cookie"].partition(";")[0]
 
 
+def origin_of(page: Answer, server: WiderowServer) -> str:
+    """What a browser sends as `Origin` with a form of a page to the server of the page.
+
+    Fetch (WHATWG), "append a request `Origin` header": it follows the page's referrer policy.
+    """
+    return "null" if page.headers["referrer-policy"] == "no-referrer" else server.endpoint
+
+
 def sign_in(server: WiderowServer, key_id: str, secret: str) -> Answer:
     """What a person does: open the form, fill it in, send it."""
     form = send(server, "GET", "/console/sign-in")
     given = {"id": key_id, "secret": secret, "token": "", "csrf": token_in(form)}
-    return send(server, "POST", "/console/sign-in", {"cookie": cookie_in(form)}, given)
+    headers = {"cookie": cookie_in(form), "origin": origin_of(form, server)}
+    return send(server, "POST", "/console/sign-in", headers, given)
 
 
 @pytest.fixture(scope="module")
@@ -202,10 +211,16 @@ def test_requests_of_the_data_port_may_have_such_headers_twice(opened: WiderowSe
         ({}, ""),
         ({}, "0" * 64),
         ({"origin": "http://evil.example"}, "right"),
+        ({"origin": "http://evil.example", "sec-fetch-site": "same-origin"}, "right"),
         ({"origin": "null"}, "right"),
+        ({"origin": "null", "sec-fetch-site": "cross-site"}, "right"),
+        ({"origin": ""}, "right"),
         ({"origin": "https://{host}"}, "right"),
+        ({"origin": "http://{host}", "sec-fetch-site": "cross-site"}, "right"),
         ({"sec-fetch-site": "cross-site"}, "right"),
         ({"sec-fetch-site": "same-site"}, "right"),
+        ({"sec-fetch-site": "none"}, "right"),
+        ({"sec-fetch-site": ""}, "right"),
     ],
 )
 def test_a_form_that_is_not_ours_changes_nothing(
@@ -218,6 +233,37 @@ def test_a_form_that_is_not_ours_changes_nothing(
     refused = send(opened, "POST", ROW, sent, add("forged", known))
     assert refused.status == 403
     assert rows(opened) == before
+
+
+FORMS_OF_OURS: dict[str, dict[str, str]] = {
+    "a browser from before 2020": {},
+    "plain HTTP": {"origin": "http://db.test:1"},
+    "plain HTTP, spelt in capitals": {"origin": "HTTP://DB.test:1"},
+    "loopback": {"origin": "http://db.test:1", "sec-fetch-site": "same-origin"},
+    "a page that sends no referrer": {"origin": "null", "sec-fetch-site": "same-origin"},
+    "a proxy that speaks TLS": {"origin": "https://db.test:1", "sec-fetch-site": "same-origin"},
+    "a proxy that changes the host": {
+        "origin": "https://front.test",
+        "sec-fetch-site": "same-origin",
+    },
+}
+
+
+@pytest.mark.parametrize("way", FORMS_OF_OURS)
+def test_a_form_of_ours_is_known_whatever_is_in_between(way: str) -> None:
+    """Fetch Metadata (W3C), "Sec-Fetch-Site"; Fetch (WHATWG), "append a request `Origin`"."""
+    gate = gate_of(FakeClock())
+    headers = {"host": "db.test:1", **FORMS_OF_OURS[way]}
+    gate.check_form(headers, "session", gate.token("session"))
+    with pytest.raises(ConsoleRefused, match="out of date"):
+        gate.check_form(headers, "session", gate.token("another"))
+
+
+def test_a_refused_form_is_told_where_it_came_from(opened: WiderowServer) -> None:
+    answer = send(opened, "POST", ROW, {"origin": "http://evil.example/<b>"}, {})
+    assert answer.status == 403
+    assert b"of origin http://evil.example/&lt;b&gt;." in answer.body
+    assert b"must pass on the header Host" in answer.body
 
 
 def test_nothing_is_changed_by_looking(opened: WiderowServer) -> None:
@@ -247,7 +293,7 @@ def test_a_session_is_held_by_a_cookie_that_no_script_and_no_other_page_gets(
     answer = sign_in(locked, "boss", "another secret")
     assert answer.status == 303
     line = answer.headers["set-cookie"]
-    assert re.match(rf"{COOKIE}=[\w.-]+; ", line)
+    assert re.match(rf"widerow_console_{urlsplit(locked.endpoint).port}=[\w.-]+; ", line)
     for word in ("HttpOnly", "SameSite=Strict", "Path=/console", "Max-Age=28800"):
         assert word in line
     cookie = {"cookie": cookie_in(answer)}
@@ -272,7 +318,7 @@ def test_a_wrong_key_is_told_nothing_about_what_is_wrong(
     answer = sign_in(locked, key_id, secret)
     assert answer.status == 403
     assert b"This is no access key of this server." in answer.body
-    assert cookie_in(answer).startswith(f"{COOKIE}=entry.")
+    assert re.match(r"widerow_entry_\d+=entry\.", cookie_in(answer))
     assert b"another secret" not in answer.body
 
 
@@ -286,6 +332,15 @@ def test_signing_in_needs_the_form_that_this_browser_was_given(locked: WiderowSe
         ({}, {**given, "csrf": token_in(mine)}),
     ):
         assert send(locked, "POST", "/console/sign-in", headers, form).status == 403
+
+
+def test_whoever_is_asked_to_sign_in_again_is_not_signed_out(locked: WiderowServer) -> None:
+    """A browser keeps `SameSite` cookies back behind a link of another site; they stay good."""
+    cookie = {"cookie": cookie_in(sign_in(locked, "boss", "another secret"))}
+    asked = send(locked, "GET", "/console/sign-in")
+    assert cookie_in(asked).partition("=")[0] != cookie["cookie"].partition("=")[0]
+    both = {"cookie": f"{cookie['cookie']}; {cookie_in(asked)}"}
+    assert send(locked, "GET", "/console/", both).status == 200
 
 
 def test_a_key_sees_and_does_what_it_may(locked: WiderowServer) -> None:
@@ -326,12 +381,15 @@ def test_signing_out_ends_the_session_wherever_its_cookie_is_kept(locked: Widero
 # --- the gate by itself ---------------------------------------------------------------------------
 
 
-def gate_of(clock: FakeClock, *, scheme: str = "http") -> Gate:
-    return Gate(clock, FakeEntropy(), open_here=False, scheme=scheme)
+ENDPOINT = "http://127.0.0.1:8087"
+
+
+def gate_of(clock: FakeClock, *, endpoint: str = ENDPOINT) -> Gate:
+    return Gate(clock, FakeEntropy(), open_here=False, endpoint=endpoint)
 
 
 def visits(gate: Gate, session: str, ring: Keyring) -> bool:
-    return gate.visitor({"cookie": f"a=b; {COOKIE}={session}"}, ring) is not None
+    return gate.visitor({"cookie": f"a=b; widerow_console_8087={session}"}, ring) is not None
 
 
 def test_a_session_ends_with_its_time_its_key_its_secret_and_its_process() -> None:
@@ -341,7 +399,8 @@ def test_a_session_ends_with_its_time_its_key_its_secret_and_its_process() -> No
     assert visits(gate, session, ring)
     assert not visits(gate, session, Keyring([AccessKey("other", "o")]))
     assert not visits(gate, session, Keyring([AccessKey("k", "changed")]))
-    assert not visits(Gate(clock, FakeEntropy(1), open_here=False, scheme="http"), session, ring)
+    other = Gate(clock, FakeEntropy(1), open_here=False, endpoint=ENDPOINT)
+    assert not visits(other, session, ring)
     clock.advance(CONSOLE_SESSION_SECONDS - 1)
     assert visits(gate, session, ring)
     clock.advance(1)
@@ -396,8 +455,22 @@ def test_sessions_that_were_ended_take_bounded_memory_and_never_come_back() -> N
 
 
 def test_over_tls_the_cookie_never_goes_without() -> None:
-    assert b"; Secure" in gate_of(FakeClock(), scheme="https").cookie("x")
-    assert b"; Secure" not in gate_of(FakeClock()).cookie("x")
+    plain, secured = gate_of(FakeClock()), gate_of(FakeClock(), endpoint="https://[::1]:8087")
+    assert b"; Secure" in secured.session_cookie({}, "x")
+    assert b"; Secure" in secured.entry_cookie("x")
+    assert b"; Secure" in plain.session_cookie({"origin": "https://front.test"}, "x")
+    assert b"; Secure" not in plain.session_cookie({"origin": "http://db.test:8087"}, "x")
+
+
+def test_servers_of_one_host_have_cookies_of_their_own() -> None:
+    """RFC 6265, section 8.5: cookies do not provide isolation by port."""
+    names = {
+        line.partition(b"=")[0]
+        for port in (1, 2)
+        for gate in [gate_of(FakeClock(), endpoint=f"http://127.0.0.1:{port}")]
+        for line in (gate.session_cookie({}, "x"), gate.entry_cookie("x"))
+    }
+    assert len(names) == 4
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "db.local", ""])  # noqa: S104  # told from ours
@@ -435,6 +508,7 @@ def test_other_addresses_are_not_loopback(host: str) -> None:
         "/console/static/%2e%2e/console.py",
         "/console/static/vendored.json",
         "/console/.json",
+        "/console/sign-in?refused=x&id=%3Cb%3E",
         "/console/?page=0",
         "/console/?" + "a=1&" * 3000,
     ],

@@ -40,9 +40,10 @@ __all__ = ["Console"]
 _log = logging.getLogger("widerow.console")
 
 _JSON: Final = ".json"
-_STATIC: Final = "static/"
+_STATIC: Final = "/static/"
 _SIGN_IN: Final = "sign-in"
 _SIGN_OUT: Final = "sign-out"
+_NO_COOKIE: Final = "Allow cookies for this address, open the page again and sign in there."
 _POLICY: Final = "; ".join(
     (
         "default-src 'none'",
@@ -50,13 +51,14 @@ _POLICY: Final = "; ".join(
         *("form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"),
     )
 )
+# Referrer-Policy: not `no-referrer`, under which browsers send `Origin: null` with our own forms.
 _SAFE: Final = "".join(
     f"{line}\r\n"
     for line in (
         f"content-security-policy: {_POLICY}",
         "x-content-type-options: nosniff",
         "x-frame-options: DENY",
-        "referrer-policy: no-referrer",
+        "referrer-policy: same-origin",
         "cross-origin-opener-policy: same-origin",
         "cross-origin-resource-policy: same-origin",
         "permissions-policy: camera=(), geolocation=(), microphone=()",
@@ -85,7 +87,7 @@ class Console:
             parts.clock,
             parts.entropy,
             open_here=is_loopback(settings.host) and settings.credentials is None,
-            scheme="http" if settings.tls_cert is None else "https",
+            endpoint=parts.endpoint(),
         )
         self._rendering = Rendering(pages)
 
@@ -96,12 +98,12 @@ class Console:
         as_json = path.endswith(_JSON)
         visitor: Visitor | None = None
         try:
+            if path.startswith(_STATIC):  # refusals under a foreign name are drawn with them too
+                return _static(path.removeprefix(_STATIC))
             self._gate.check_host(request.headers)
             if not path:
                 return self._moved(request, Moved(ROOT))
             path = path.removeprefix("/").removesuffix(_JSON)
-            if path.startswith(_STATIC):
-                return _static(path.removeprefix(_STATIC))
             keyring = self._parts.identity().keyring
             visitor = self._gate.visitor(request.headers, keyring)
             if path == _SIGN_IN:
@@ -212,11 +214,12 @@ class Console:
     def _sign_in(self, request: Request, asked: Mapping[str, str]) -> Response:
         """The form, or what it brings: a session for whoever knows an access key."""
         if request.method != b"POST":
-            entry = self._gate.entry_of(request.headers) or self._gate.entry()
-            return self._entrance(entry, dict(asked), 200)
+            is_link = request.headers.get("sec-fetch-site") == "cross-site"
+            document = {"id": asked.get("id", ""), "by_link": is_link}
+            return self._entrance(self._gate.entry(request.headers), document, 200)
         entry = self._gate.entry_of(request.headers)
         if not entry:
-            raise ConsoleRefused(403, "Your browser sent no cookie back.", "Allow cookies here.")
+            raise ConsoleRefused(403, "Your browser sent no cookie back.", _NO_COOKIE)
         form = self._checked_form(request, entry)
         try:
             session = self._gate.sign_in(
@@ -229,12 +232,13 @@ class Console:
             _, told = refusal_of(error)
             return self._entrance(entry, {"id": form.get("id", ""), "refused": told}, error.status)
         response = self._moved(request, Moved(ROOT))
-        return Response(response.status, response.head + self._gate.cookie(session), b"")
+        cookie = self._gate.session_cookie(request.headers, session)
+        return Response(response.status, response.head + cookie, b"")
 
     def _entrance(self, entry: str, document: PageDocument, status: int) -> Response:
         visitor = Visitor(AccessKey("", ""), entry)
         page = self._html("sign_in.html", document, visitor, status=status)
-        return Response(page.status, page.head + self._gate.cookie(entry), page.body)
+        return Response(page.status, page.head + self._gate.entry_cookie(entry), page.body)
 
     def _sign_out(self, request: Request, visitor: Visitor) -> Response:
         if request.method != b"POST":
@@ -242,7 +246,8 @@ class Console:
         self._checked_form(request, visitor.session)
         self._gate.sign_out(visitor.session)
         response = self._moved(request, Moved(ROOT + _SIGN_IN))
-        return Response(response.status, response.head + self._gate.cookie(""), b"")
+        cookie = self._gate.session_cookie(request.headers, "")
+        return Response(response.status, response.head + cookie, b"")
 
 
 def _json(status: int, document: PageDocument) -> Response:

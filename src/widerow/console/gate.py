@@ -10,8 +10,12 @@ Three things are told apart:
     number by chance, signed with a secret of this process and a digest of the key's secret. So it
     ends with the process, with its time, and when the key is taken away or its secret changed.
 *   Every request that changes something carries a token that only our own pages hold: derived from
-    the cookie (or, without a session, from the secret alone), and it must come from our own origin
-    where the browser says where it comes from.
+    the cookie (or, without a session, from the secret alone). Where the browser says which page
+    sent the form, that page must be ours (`Gate.check_form`).
+
+Cookies belong to a host, whatever the port, so their names have the port of the server. With one
+name two servers of a host would sign each other's visitors out, and beside a server that speaks TLS
+one that does not could sign in nobody: plain HTTP cannot replace a `Secure` cookie.
 """
 
 import hmac
@@ -34,20 +38,23 @@ from widerow.limits import (
 )
 from widerow.server.loopback import names_loopback
 
-__all__ = ["COOKIE", "Gate", "Visitor"]
-
-COOKIE: Final = "widerow_console"
-"""The name of the cookie. It is sent to `/console` only."""
+__all__ = ["Gate", "Visitor"]
 
 _SECRET_BYTES: Final = 32
 _CHANCE_BYTES: Final = 16
+_ENTRY: Final = "entry."  # begins the value of each entry cookie; no session begins so
+_NO_ORIGIN: Final = "null"  # what a browser sends as the origin of a page that has none
+_ORIGIN_SHOWN: Final = 100  # characters
 _PROXIES: Final = ("forwarded", "via", "x-forwarded-for", "x-real-ip")
 _SESSION_PARTS: Final = 4  # id, end, chance, signature
 _SECONDS: Final = re.compile(r"[0-9]{1,12}")
 _NOBODY: Final = b"\0" * 32
 _LOCAL: Final = AccessKey("(this machine)", "")
-_FOREIGN_HOST: Final = "Open the console by the address of this machine: http://127.0.0.1:PORT/."
-_FOREIGN_FORM: Final = "Open the page again and send the form from there."
+_FOREIGN_FORM: Final = (
+    "Open the page again and send the form from there. A proxy in front must pass on the header "
+    "Host as the browser sends it."
+)
+_OLD_FORM: Final = "Open the page again and send the form from there."
 
 
 class Visitor(NamedTuple):
@@ -60,12 +67,16 @@ class Visitor(NamedTuple):
 class Gate:
     """Decides about visitors. On one thread."""
 
-    def __init__(self, clock: Clock, entropy: Entropy, *, open_here: bool, scheme: str) -> None:
-        """`open_here`: nobody needs a key. `scheme`: http or https, as the port speaks."""
+    def __init__(self, clock: Clock, entropy: Entropy, *, open_here: bool, endpoint: str) -> None:
+        """`open_here`: nobody needs a key. `endpoint`: `SCHEME://HOST:PORT`, where we listen."""
         self._clock = clock
         self._entropy = entropy
         self._open = open_here
-        self._scheme = scheme
+        self._endpoint = endpoint
+        self._scheme = endpoint.partition(":")[0]
+        port = endpoint.rpartition(":")[2]
+        self._session_name = f"widerow_console_{port}"
+        self._entry_name = f"widerow_entry_{port}"
         self._secret = entropy.token_bytes(_SECRET_BYTES)
         self._ended: dict[str, int] = {}  # what sessions ended before their time, and when they do
 
@@ -74,13 +85,14 @@ class Gate:
     def check_host(self, headers: Mapping[str, str]) -> None:
         """Refuse whoever calls an open console by a foreign name. Raises: `ConsoleRefused`."""
         if self._open and not names_loopback(headers.get("host", "")):
-            raise ConsoleRefused(421, "This server has no such name.", _FOREIGN_HOST)
+            hint = f"Open it by an address of this machine: {self._endpoint}/console/."
+            raise ConsoleRefused(421, "This server has no such name.", hint)
 
     def visitor(self, headers: Mapping[str, str], keyring: Keyring) -> Visitor | None:
         """Who asks, or None for somebody who has to sign in first."""
         if self._open and not any(name in headers for name in _PROXIES):
             return Visitor(_LOCAL, "")
-        session = _cookie(headers.get("cookie", ""))
+        session = _cookie(headers, self._session_name)
         key = None if session is None else self._holder(session, keyring)
         return None if key is None or session is None else Visitor(key, session)
 
@@ -147,16 +159,27 @@ class Gate:
         if end_s is not None:
             self._ended[session] = end_s
 
-    def cookie(self, session: str) -> bytes:
-        """The header line that gives a visitor a session; "" takes it away."""
-        age = CONSOLE_SESSION_SECONDS if session else 0
-        secure = "; Secure" if self._scheme == "https" else ""
-        line = f"{COOKIE}={session}; Path=/console; Max-Age={age}; HttpOnly; SameSite=Strict"
+    def session_cookie(self, headers: Mapping[str, str], session: str) -> bytes:
+        """The header line that gives a session to who sent the form; "" takes it away.
+
+        `Secure` also where the browser says that it speaks TLS, with a proxy in front of us.
+        """
+        is_secure = headers.get("origin", "").lower().startswith("https://")
+        return self._cookie_line(self._session_name, session, is_secure=is_secure)
+
+    def entry_cookie(self, entry: str) -> bytes:
+        """The header line that binds the form for signing in to the browser that it was given."""
+        return self._cookie_line(self._entry_name, entry, is_secure=False)
+
+    def _cookie_line(self, name: str, value: str, *, is_secure: bool) -> bytes:
+        age = CONSOLE_SESSION_SECONDS if value else 0
+        secure = "; Secure" if is_secure or self._scheme == "https" else ""
+        line = f"{name}={value}; Path=/console; Max-Age={age}; HttpOnly; SameSite=Strict"
         return f"set-cookie: {line}{secure}\r\n".encode()
 
-    def entry(self) -> str:
-        """A cookie for somebody who is to sign in: their form is bound to their browser by it."""
-        return f"entry.{self._entropy.token_bytes(_CHANCE_BYTES).hex()}"
+    def entry(self, headers: Mapping[str, str]) -> str:
+        """The value of the entry cookie of a browser: the one that it has, or a new one."""
+        return self.entry_of(headers) or f"{_ENTRY}{self._entropy.token_bytes(_CHANCE_BYTES).hex()}"
 
     # --- forms -------------------------------------------------------------------------------
 
@@ -166,24 +189,47 @@ class Gate:
 
     def check_form(self, headers: Mapping[str, str], session: str, token: str) -> None:
         """Refuse a change that another page asked for. Raises: `ConsoleRefused`."""
-        origin, host = headers.get("origin"), headers.get("host", "")
-        if origin is not None and origin.lower() != f"{self._scheme}://{host}".lower():
-            raise ConsoleRefused(403, "The form came from another page.", _FOREIGN_FORM)
-        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            raise ConsoleRefused(403, "The form came from another page.", _FOREIGN_FORM)
+        if not self._is_from_us(headers):
+            origin = headers.get("origin", "unknown")[:_ORIGIN_SHOWN]
+            raise ConsoleRefused(
+                403, f"The form came from another page, of origin {origin}.", _FOREIGN_FORM
+            )
         if not hmac.compare_digest(self.token(session).encode(), token.encode("utf-8", "replace")):
-            raise ConsoleRefused(403, "The form is out of date, or not ours.", _FOREIGN_FORM)
+            raise ConsoleRefused(403, "The form is out of date, or not ours.", _OLD_FORM)
+
+    def _is_from_us(self, headers: Mapping[str, str]) -> bool:
+        """Whether a page of ours sent the form, as far as the browser says.
+
+        `Sec-Fetch-Site` decides where it is sent: the browser compares the page with the address
+        that it asks, which a proxy in front may change on the way to us. No script can set it. Only
+        https and loopback addresses get it. Elsewhere `Origin` has to be the address that was asked
+        for: `null` is a page without one (a frame in a sandbox, or one that sends no referrer). A
+        browser that sends neither is from before 2020; the token decides. An open console takes no
+        form of a page whose origin is not of this machine, whatever else is said.
+
+        Sources: Fetch Metadata (W3C), "The Sec-Fetch-Site HTTP Request Header"; Fetch (WHATWG),
+        "append a request `Origin` header".
+        """
+        origin = headers.get("origin", _NO_ORIGIN)
+        is_named = origin != _NO_ORIGIN
+        if self._open and is_named and not names_loopback(origin.rpartition("//")[2]):
+            return False
+        site = headers.get("sec-fetch-site")
+        if site is not None:
+            return site == "same-origin"
+        asked = f"{self._scheme}://{headers.get('host', '')}"
+        return "origin" not in headers or origin.lower() == asked.lower()
 
     def entry_of(self, headers: Mapping[str, str]) -> str:
-        """The cookie of somebody who is not signed in; "" where they have none."""
-        found = _cookie(headers.get("cookie", "")) or ""
-        return found if found.startswith("entry.") else ""
+        """The value of a browser's entry cookie; "" where it sends none."""
+        found = _cookie(headers, self._entry_name) or ""
+        return found if found.startswith(_ENTRY) else ""
 
 
-def _cookie(header: str) -> str | None:
-    """Our cookie among those of a request. Two of our name are none."""
-    pairs = [each.strip().partition("=") for each in header.split(";")]
-    found = [value for name, _, value in pairs if name == COOKIE]
+def _cookie(headers: Mapping[str, str], wanted: str) -> str | None:
+    """A cookie of a request by its name. Two of one name are none."""
+    pairs = [each.strip().partition("=") for each in headers.get("cookie", "").split(";")]
+    found = [value for name, _, value in pairs if name == wanted]
     return found[0] if len(found) == 1 else None
 
 
