@@ -50,6 +50,8 @@ EXCEPTION: Final = re.compile(
     r"#\s*(?P<what>type:\s*ignore|noqa|pragma:)(?P<rest>[^#]*)(?P<why>.*)"
 )
 CODE: Final = re.compile(r"^(?:\[[\w, -]+\]|:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*|\s*no \w+)\s*$")
+CORE: Final = "src/widerow/engine/"
+MODEL_NAMES: Final = re.compile(r"typed|tablestore|widerow\.search|model\.search", re.IGNORECASE)
 LINK: Final = re.compile(r"\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s]+)(?: \"[^\"]*\")?\)")
 ADDRESS: Final = re.compile(r"https?://[\w-]+(?:\.[\w-]+)+(?:[:/?#]|$)|mailto:[^@\s]+@[^@\s]+$")
 HEADING: Final = re.compile(r"^#{1,6}\s+(?P<text>.+?)\s*#*$", re.MULTILINE)
@@ -481,6 +483,16 @@ def public_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     yield from ((name, defined[name]) for name in sorted(shown & defined.keys()))
 
 
+def check_core(source: Source) -> Iterator[Finding]:
+    """The core of the engine names no table model, neither in code nor in comments."""
+    path = source.path.removeprefix(CORE)
+    if path == source.path or path.startswith(("tablestore/", "typed/", "table_models.py")):
+        return
+    for number, line in enumerate(source.lines, 1):
+        if MODEL_NAMES.search(line) and path != "__init__.py":
+            yield Finding(source.path, number, "the core names a table model: give it a hook")
+
+
 def check_packages(tree: Tree) -> Iterator[Finding]:
     """Every folder of modules is a package whose `__init__` says what it is."""
     for folder in sorted({str(Path(path).parent) for path in tree if path.endswith(".py")}):
@@ -543,6 +555,7 @@ def anchors(source: Source) -> set[str]:
 TEXT_CHECKS: Final = (check_markers, check_paths)
 PYTHON_CHECKS: Final = (check_sizes, check_names, check_exceptions)
 PRODUCT_CHECKS: Final = (
+    check_core,
     check_comparisons,
     check_prints,
     check_final_attributes,

@@ -40,6 +40,7 @@ def nested(depth: int) -> str:
 CHAIN = "    if a:\n        pass\n" + "    elif b:\n        pass\n" * 9
 
 UNTIDY = {
+    "core": (FINE + "x = 1  # rows of typed tables\n", "names a table model"),
     "long file": (FINE + "x = 1\n" * 800, "801 lines"),
     "long line": (FINE + f'x = "{"a" * 100}"\n', "106 characters"),
     "long function": (function(lines(71)), "f: 71 lines"),

@@ -51,8 +51,8 @@ class RowEvent(Generic[R]):
 class RowObserver(Protocol[T_contra, R]):
     """Keeps something true beside rows. `T`: tables of a model, `R`: its rows as they are stored.
 
-    Rows of Tablestore's tables are `ObservedRow`, of typed tables `StoredRow`; both decode nothing
-    before they are asked. An observer for all models asks neither more than `record`.
+    The rows of every model decode nothing before they are asked, and have their stored bytes as
+    `record`, which is all that an observer of every model may ask for.
     """
 
     def watches(self, table: T_contra) -> bool:

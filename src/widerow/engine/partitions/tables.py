@@ -52,7 +52,7 @@ class Partitioned(Protocol):
 
 
 class PartitionKey(NamedTuple):
-    """What a table's rows are divided by: the partition key, or the shard key of a typed table.
+    """What a table's rows are divided by: its partition key, or shard key.
 
     `owner` and `table`: whose the table is (instance or namespace), and its name there. `end`:
     where the partition key ends in the key of a row; it raises `StoreDamaged`. `text`: what stands

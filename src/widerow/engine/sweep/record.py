@@ -13,9 +13,8 @@ _FORMAT: Final = 1
 class SweepRecord(NamedTuple):
     """When the last whole pass ran, in microseconds since 1970, and what the next one waits for.
 
-    `first`: of what was left, that which expires first. The model says what the number is: of
-    Tablestore's tables the smallest version, of typed tables the first hour at which a row expires.
-    None: nothing that was left can expire.
+    `first`: of what was left, that which expires first. What the number is, the table
+    model says. None: nothing that was left can expire.
     """
 
     started_us: int
