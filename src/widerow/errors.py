@@ -439,9 +439,6 @@ class Rule(AnyRule):
     SEARCH_INDEX_NOT_FOUND = "Create the index, or check its name; ListSearchIndex shows them."
     SEARCH_INDEX_EXISTS = "Choose another name, or delete the index first."
     SEARCH_INDEX_COUNT = "Delete a search index of the table first."
-    SEARCH_LIBRARY = (
-        "Install what searches need where the server runs: pip install 'widerow[search]'."
-    )
     SEARCH_TABLE_TTL = (
         "A table whose rows expire and may be updated has no search index: use time_to_live -1, or "
         "allow_update=false."

@@ -4,9 +4,8 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.engine import catalog_models
@@ -21,18 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchReport", "print_search", "search_document", "search_report"]
 
-_NO_LIBRARY: Final = "search indexes were not compared: pip install 'widerow[search]'"
-
 
 @dataclass(frozen=True, slots=True)
 class SearchReport:
-    """The indexes that were compared; `reason`: why none were, "" where there is none.
-
-    `directory`: that of the store.
-    """
+    """The indexes that were compared. `directory`: that of the store."""
 
     indexes: "Sequence[IndexComparison]" = ()
-    reason: str = ""
     directory: Path | None = None
 
     @property
@@ -58,8 +51,6 @@ def search_report(
     tables = Tables(Catalog(store, catalog_models(TABLE_MODELS)), TABLESTORE_MODEL)
     if not any(table.search for table in tables.all()):
         return SearchReport()
-    if find_spec("numpy") is None:
-        return SearchReport(reason=_NO_LIBRARY)
     from widerow.engine.tablestore.search.check import compare_indexes  # noqa: PLC0415  # few stores have any
     from widerow.engine.tablestore.search.live import IndexParts  # noqa: PLC0415  # same
     from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # same
@@ -73,8 +64,6 @@ def search_report(
 
 def print_search(report: SearchReport) -> None:
     """A line for each index, and what to do about those that differ."""
-    if report.reason:
-        sys.stdout.write(f"{report.reason}\n")
     for each in report.indexes:
         sys.stdout.write(f"search index {each.index} of {each.table}: {_said(each)}\n")
         if each.differs:

@@ -14,18 +14,17 @@ from typer.core import TyperGroup
 
 from widerow.cli.flags import JSON_OUTPUT, Flag, listed, server_flags, with_flags
 from widerow.cli.names import OneTable, TableName
-from widerow.errors import WiderowError
 from widerow.server.system import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from widerow.cli.search_why import SearchFinding
     from widerow.model.search.schema import SearchSchema
     from widerow.transfer.client import Client
     from widerow.wire.tablestore import search_messages as m
 
-__all__ = ["SearchUnexplained", "query_of", "search_app"]
+__all__ = ["query_of", "search_app"]
 
 _QUERY_EXAMPLES: Final = """Examples:
 
@@ -43,10 +42,6 @@ _WHY_EXAMPLES: Final = """Examples:
 """
 _SERVER: Final = server_flags("The server; any that speaks Tablestore.")
 _OUTPUTS: Final = ("table", "json", "jsonl")
-
-
-class SearchUnexplained(WiderowError):
-    """Nothing can be said of a row here; the message says what to install."""
 
 
 class _Searching(TyperGroup):
@@ -132,7 +127,8 @@ def why(
 
     Exit code 1 if the row is not found.
     """
-    explain = _explainer()
+    from widerow.cli.search_why import explain  # noqa: PLC0415  # it loads numpy
+
     with _connected(given) as client:
         described, schema = _described(client, table, index)
         row = _row(client, table, key)
@@ -182,18 +178,6 @@ def show(table: TableName, index: _Index, **given: Any) -> None:  # noqa: ANN401
         sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
     else:
         print_index(found)
-
-
-def _explainer() -> "Callable[..., list[SearchFinding]]":
-    """What explains. Raises: `SearchUnexplained` where the extra for it is not installed."""
-    try:
-        from widerow.cli.search_why import explain  # noqa: PLC0415  # it needs numpy, an extra
-    except ModuleNotFoundError as error:
-        raise SearchUnexplained(
-            "why a row is found is worked out here, and needs an extra: "
-            "pip install 'widerow[search]'"
-        ) from error
-    return explain
 
 
 def _line(found: "SearchFinding") -> str:

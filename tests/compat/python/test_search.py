@@ -564,7 +564,6 @@ TITLES = {
 @pytest.fixture
 def titles(plain: sdk.OTSClient) -> sdk.OTSClient:
     """Four titles that were written before their index."""
-    pytest.importorskip("jieba")
     created(plain, "t", [("id", "INTEGER")])
     for number, (title, views) in TITLES.items():
         plain.put_row("t", sdk.Row([("id", number)], [("title", title), ("pv", views)]))

@@ -173,14 +173,6 @@ def test_without_files_there_is_nothing_to_compare(
     assert (code, index["built"]) == (0, False)
 
 
-def test_without_the_libraries_it_says_so(
-    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("widerow.cli.doctor_search.find_spec", lambda _: None)
-    assert examine({"path": str(place)}, as_json=False) == 0
-    assert "pip install 'widerow[search]'" in capsys.readouterr().out
-
-
 def test_what_is_restored_is_built(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,7 +24,6 @@ from widerow.model.search.schema import (
     TextAnalyzer,
 )
 from widerow.model.values import Value
-from widerow.search.analyzers import dictionary
 from widerow.search.analyzers.analysis import analysis_of
 from widerow.search.fields import SearchFields
 from widerow.search.interface import TokenSpan
@@ -89,13 +88,6 @@ def test_words_of_the_dictionary_stand_where_they_are_said_to(text: str) -> None
     placed = analysis_of(_MAX_WORD).placed(text)
     assert all(text[each.start : each.stop].lower() == each.text for each in placed)
     assert [each.start for each in placed] == sorted(each.start for each in placed)
-
-
-def test_without_the_dictionary_pairs_and_characters_are_words(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(dictionary, "_dictionary", lambda: None)
-    assert analysis_of(_MAX_WORD).tokens("菊花茶") == ["菊", "菊花", "花", "花茶", "茶"]
 
 
 _CHINESE = SearchFields(

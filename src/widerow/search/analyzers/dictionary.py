@@ -1,7 +1,4 @@
-"""Words of Chinese texts by the dictionary of jieba, which is loaded with the first such text.
-
-Without jieba: pairs of characters, and characters alone (search §3).
-"""
+"""Words of Chinese texts by the dictionary of jieba, which is loaded with the first such text."""
 
 import warnings
 from functools import lru_cache
@@ -17,8 +14,6 @@ def all_words(run: str) -> list[tuple[int, int]]:
     What jieba calls `cut_all`: a character alone counts only where no word covers it.
     """
     words = _dictionary()
-    if words is None:
-        return _pairs(run)
     found: list[tuple[int, int]] = []
     covered = -1
     for start, lasts in words.get_DAG(run).items():
@@ -36,8 +31,6 @@ def all_words(run: str) -> list[tuple[int, int]]:
 def one_segmentation(run: str) -> list[tuple[int, int]]:
     """Places of the words that a run of ideographs most probably consists of."""
     words = _dictionary()
-    if words is None:
-        return _pairs(run)
     found: list[tuple[int, int]] = []
     start = 0
     for word in words.cut(run, HMM=False):
@@ -48,37 +41,25 @@ def one_segmentation(run: str) -> list[tuple[int, int]]:
 
 def dictionary_name() -> str:
     """What words are found by, with its version: tokens of another one are other tokens."""
-    package = _package()
-    return "pairs" if package is None else f"jieba {package.__version__}"
-
-
-def _pairs(run: str) -> list[tuple[int, int]]:
-    ends = ((at, at + length) for at in range(len(run)) for length in (1, 2))
-    return [(start, stop) for start, stop in ends if stop <= len(run)]
+    return f"jieba {_package().__version__}"
 
 
 @lru_cache(maxsize=1)
-def _package() -> ModuleType | None:
+def _package() -> ModuleType:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what jieba asks Python for
-        try:
-            import jieba  # noqa: PLC0415  # only who has such a field pays for it
-        except ImportError:
-            return None
+        import jieba  # noqa: PLC0415  # only who has such a field pays for it
     jieba.setLogLevel(60)
     return cast("ModuleType", jieba)
 
 
 @lru_cache(maxsize=1)
-def _dictionary() -> Any | None:  # noqa: ANN401  # jieba has no types
+def _dictionary() -> Any:  # noqa: ANN401  # jieba has no types
     """The dictionary, read from the package and not from its cache: that is a file of anybody's.
 
-    None where jieba is not installed. Takes a second and 80 MB.
+    Takes a second and 80 MB.
     """
-    package = _package()
-    if package is None:
-        return None
-    words = package.Tokenizer()
+    words = _package().Tokenizer()
     words.FREQ, words.total = words.gen_pfdict(words.get_dict_file())
     words.initialized = True
     return words

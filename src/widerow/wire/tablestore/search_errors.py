@@ -40,13 +40,6 @@ SEARCH_ERRORS: Final[dict[Rule, ErrorRow]] = {
         "the number of search indexes of the table exceeds the limit: {limit}",
         "one search index of a table too many",
     ),
-    Rule.SEARCH_LIBRARY: (
-        "OTSUnsupportOperation",
-        400,
-        "search index needs the extra widerow[search]",
-        "a search index at a server without the libraries for it",
-        False,
-    ),
     Rule.SEARCH_TABLE_TTL: invalid_row(
         "operation is denied as table TTL exists.",
         "a search index of a table with a time_to_live that may be updated",

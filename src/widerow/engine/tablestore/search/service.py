@@ -7,7 +7,6 @@ at most and is refused if there are more, so that no answer ever lacks rows.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, final
 
 from widerow.clock import Clock, Entropy
@@ -33,7 +32,7 @@ from widerow.engine.tablestore.search.scans import Scans
 from widerow.engine.tablestore.search.schema_rules import check_index_names
 from widerow.engine.tablestore.static import check_table_name
 from widerow.engine.tablestore.streams.log import LOG_START, LogPosition
-from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, StorageFailure, Unsupported
+from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, StorageFailure
 from widerow.limits import (
     JOURNAL_STEP_ROWS,
     SEARCH_BUILD_ROWS_AT_ONCE,
@@ -107,8 +106,6 @@ class SearchIndexes:
 
         The rows that there are already are indexed by the worker, or by the first that asks.
         """
-        if find_spec("numpy") is None:
-            raise Unsupported(Rule.SEARCH_LIBRARY)
         check_index_names(request.table, request.index)
         return self._changing(
             instance,
