@@ -92,7 +92,7 @@ def stored(engine: TablestoreEngine) -> list[bytes]:
 
 def tidy(engine: TablestoreEngine, seconds: float = 61) -> None:
     """Let housekeeping run dry, a minute later."""
-    engine._clock.advance(seconds)  # type: ignore[attr-defined]  # the fake one
+    engine.core.clock.advance(seconds)  # type: ignore[attr-defined]  # the fake one
     while (plan := engine.core.housekeeping()) is not None:
         engine.core.run(plan)
 
