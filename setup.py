@@ -69,7 +69,6 @@ HOT_MODULES = (
     "engine/partitions/sizes",
     "engine/partitions/table_load",
     "engine/plan",
-    "engine/table_model",
     "engine/tablestore/ranges",
     "engine/tablestore/reads",
     "engine/tablestore/row_operations",
