@@ -81,6 +81,8 @@ def test_versions_are_shown_where_they_are_asked_for(widerow: Widerow) -> None:
     newest = cells["i"][0][0]
     one = widerow("row", "get", "cards", "a", 1, "--time-range", f"..{newest}")
     assert rows(one) == [{"card": "a", "n": 1, "i": 2}]
+    last = widerow("row", "get", "cards", "a", 1, "--time-range", f"{newest}..")
+    assert rows(last) == [{"card": "a", "n": 1, "i": 3}]
 
 
 @pytest.mark.usefixtures("cards")

@@ -110,6 +110,11 @@ final class Rows {
                             it.setMaxVersions(10);
                             it.setTimeRange(new TimeRange(BASE + 1, BASE + 2));
                         }),
+                "all times",
+                        selected(client, it -> {
+                            it.addColumnsToGet("a");
+                            it.setTimeRange(new TimeRange());
+                        }),
                 "no such column", selected(client, it -> it.addColumnsToGet("nothing")),
                 "one time", selectedAtOneTime(client),
                 "missing row", Printing.row(missing.getRow()),

@@ -171,6 +171,7 @@ def test_reads_select_columns_versions_and_times(java: Java) -> None:
         "column range": [["b", "b new", 2], ["c", "c new", 2]],
         "two versions": [["a", "a new", 2], ["a", "a old", 1]],
         "times": [["a", "a old", 1]],
+        "all times": [["a", "a new", 2]],
         "one time": [["a", "a new", 2]],
         "no such column": None,
         "missing row": None,

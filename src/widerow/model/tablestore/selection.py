@@ -12,7 +12,7 @@ __all__ = ["RangeDirection", "Resume", "RowRange", "Selection", "TimeRange"]
 
 
 class TimeRange(NamedTuple):
-    """Versions from `start` (inclusive) to `end` (exclusive), in milliseconds."""
+    """Versions from `start` (inclusive) to `end` (exclusive), in milliseconds; any from 0 on."""
 
     start: int
     end: int

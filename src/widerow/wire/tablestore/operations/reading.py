@@ -5,7 +5,7 @@ from typing import Final
 
 from widerow.engine.tablestore.static import check_table_name
 from widerow.errors import InvalidRequest, Rule
-from widerow.limits import INT64_MAX, VERSION_MAX
+from widerow.limits import INT64_MAX
 from widerow.model.tablestore.filter import Filter, Pagination, has_pattern
 from widerow.model.tablestore.selection import Selection, TimeRange
 from widerow.wire.tablestore import messages
@@ -101,16 +101,13 @@ def _times(sent: messages.TimeRange, *, counted: bool) -> TimeRange | None:
 def _specific_time(time: int) -> TimeRange:
     if time < 0:
         raise InvalidRequest(Rule.TIME_SPECIFIC_NEGATIVE)
-    if time > VERSION_MAX:
-        raise InvalidRequest(Rule.VERSION_RANGE, version=time)
     return TimeRange(time, time + 1)
 
 
 def _range_of_times(start: int, end: int) -> TimeRange:
-    """The end is exclusive: one past the largest version is the end of all of them."""
-    for time, largest in ((start, VERSION_MAX), (end, VERSION_MAX + 1)):
-        if not 0 <= time <= largest:
-            raise InvalidRequest(Rule.VERSION_RANGE, version=time)
+    """Any range from 0 on: only versions that are written end at `VERSION_MAX` (semantics §5.1)."""
+    if min(start, end) < 0:
+        raise InvalidRequest(Rule.VERSION_RANGE, version=min(start, end))
     if start > end:
         raise InvalidRequest(Rule.TIME_RANGE_ORDER, start=start, end=end)
     return TimeRange(start, end)
