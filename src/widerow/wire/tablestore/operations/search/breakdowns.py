@@ -4,7 +4,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
+
+from google.protobuf.message import Message
 
 from widerow.model.search import aggregation as a
 from widerow.model.search.query import SortOrder
@@ -25,7 +27,13 @@ from widerow.wire.tablestore.operations.search.unfolding import (
     variant,
 )
 
-__all__ = ["AGGREGATION_TYPES", "GROUP_BY_TYPES", "decode_breakdown"]
+__all__ = [
+    "AGGREGATION_READERS",
+    "AGGREGATION_TYPES",
+    "GROUP_BY_READERS",
+    "GROUP_BY_TYPES",
+    "decode_breakdown",
+]
 
 _ORDERS: Final = members(SortOrder)
 _METRICS: Final = (
@@ -49,17 +57,21 @@ def decode_breakdown(
 
 
 def _aggregation(unfolding: Unfolding, sent: m.Aggregation) -> a.Aggregation:
-    reader = _AGGREGATIONS.get(sent.type) if sent.HasField("type") else None
-    if reader is None:
+    kind = AGGREGATION_READERS.get(sent.type) if sent.HasField("type") else None
+    if kind is None:
         raise invalid_field(sent, "type")
-    return unfolding.below(lambda: reader(unfolding, text(sent.name), sent.body))
+    message, reader = kind
+    name = text(sent.name)
+    return unfolding.below(lambda: reader(unfolding, name, unfolding.parse(message, sent.body)))
 
 
 def _group_by(unfolding: Unfolding, sent: m.GroupBy) -> a.GroupBy:
-    reader = _GROUP_BYS.get(sent.type) if sent.HasField("type") else None
-    if reader is None:
+    kind = GROUP_BY_READERS.get(sent.type) if sent.HasField("type") else None
+    if kind is None:
         raise invalid_field(sent, "type")
-    return unfolding.below(lambda: reader(unfolding, text(sent.name), sent.body))
+    message, reader = kind
+    name = text(sent.name)
+    return unfolding.below(lambda: reader(unfolding, name, unfolding.parse(message, sent.body)))
 
 
 # --- aggregations ----------------------------------------------------------------------------
@@ -73,44 +85,36 @@ _MetricMessage = (
 )
 
 
-def _metric(
-    kind: a.MetricKind,
-    message: type[_MetricMessage],
-    unfolding: Unfolding,
-    name: str,
-    data: bytes,
-) -> a.Aggregation:
-    sent = unfolding.parse(message, data)
+def _metric(kind: a.MetricKind, _: Unfolding, name: str, sent: _MetricMessage) -> a.Aggregation:
     return a.Metric(name, kind, named(sent), optional_variant(sent, "missing"))
 
 
-def _count(unfolding: Unfolding, name: str, data: bytes) -> a.Aggregation:
-    sent = unfolding.parse(m.CountAggregation, data)
+def _count(_: Unfolding, name: str, sent: m.CountAggregation) -> a.Aggregation:
     return a.Metric(name, a.MetricKind.COUNT, named(sent))
 
 
-def _percentiles(unfolding: Unfolding, name: str, data: bytes) -> a.Aggregation:
-    sent = unfolding.parse(m.PercentilesAggregation, data)
+def _percentiles(_: Unfolding, name: str, sent: m.PercentilesAggregation) -> a.Aggregation:
     return a.PercentilesMetric(
         name, named(sent), tuple(sent.percentiles), optional_variant(sent, "missing")
     )
 
 
-def _top_rows(unfolding: Unfolding, name: str, data: bytes) -> a.Aggregation:
-    sent = unfolding.parse(m.TopRowsAggregation, data)
+def _top_rows(unfolding: Unfolding, name: str, sent: m.TopRowsAggregation) -> a.Aggregation:
     limit = sent.limit if sent.HasField("limit") else a.TopRows(name).limit
     return a.TopRows(name, limit, decode_sort(sent.sort, partial(decode_query, unfolding)))
 
 
-_Aggregating = Callable[[Unfolding, str, bytes], a.Aggregation]
-_AGGREGATIONS: Final[Mapping[int, _Aggregating]] = MappingProxyType(
+_Aggregating = Callable[[Unfolding, str, Any], a.Aggregation]
+AGGREGATION_READERS: Final[Mapping[int, tuple[type[Message], _Aggregating]]] = MappingProxyType(
     {
-        **{kind.value: partial(_metric, kind, message) for kind, message in _METRICS},
-        a.MetricKind.COUNT.value: _count,
-        _TOP_ROWS: _top_rows,
-        _PERCENTILES: _percentiles,
+        **{kind.value: (message, partial(_metric, kind)) for kind, message in _METRICS},
+        a.MetricKind.COUNT.value: (m.CountAggregation, _count),
+        _TOP_ROWS: (m.TopRowsAggregation, _top_rows),
+        _PERCENTILES: (m.PercentilesAggregation, _percentiles),
     }
 )
+"""The message of each type of aggregation, and what reads it (protos §4, AggregationType)."""
+
 AGGREGATION_TYPES: Final[Mapping[type, int]] = MappingProxyType(
     {a.TopRows: _TOP_ROWS, a.PercentilesMetric: _PERCENTILES}
 )
@@ -120,11 +124,7 @@ AGGREGATION_TYPES: Final[Mapping[type, int]] = MappingProxyType(
 # --- group-bys -------------------------------------------------------------------------------
 
 
-def _by_field(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
-    return _field(unfolding, name, unfolding.parse(m.GroupByField, data))
-
-
-def _field(unfolding: Unfolding, name: str, sent: m.GroupByField) -> a.FieldGroupBy:
+def _by_field(unfolding: Unfolding, name: str, sent: m.GroupByField) -> a.GroupBy:
     return a.FieldGroupBy(
         name,
         named(sent),
@@ -135,8 +135,7 @@ def _field(unfolding: Unfolding, name: str, sent: m.GroupByField) -> a.FieldGrou
     )
 
 
-def _by_range(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
-    sent = unfolding.parse(m.GroupByRange, data)
+def _by_range(unfolding: Unfolding, name: str, sent: m.GroupByRange) -> a.GroupBy:
     return a.RangeGroupBy(
         name,
         named(sent),
@@ -145,8 +144,7 @@ def _by_range(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
     )
 
 
-def _by_filter(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
-    sent = unfolding.parse(m.GroupByFilter, data)
+def _by_filter(unfolding: Unfolding, name: str, sent: m.GroupByFilter) -> a.GroupBy:
     return a.FilterGroupBy(
         name,
         tuple([decode_query(unfolding, each) for each in sent.filters]),
@@ -154,8 +152,7 @@ def _by_filter(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
     )
 
 
-def _by_geo_distance(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
-    sent = unfolding.parse(m.GroupByGeoDistance, data)
+def _by_geo_distance(unfolding: Unfolding, name: str, sent: m.GroupByGeoDistance) -> a.GroupBy:
     for part in ("lat", "lon"):
         if not sent.origin.HasField(part):
             raise invalid_field(sent, "origin")
@@ -168,8 +165,7 @@ def _by_geo_distance(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
     )
 
 
-def _by_histogram(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
-    sent = unfolding.parse(m.GroupByHistogram, data)
+def _by_histogram(unfolding: Unfolding, name: str, sent: m.GroupByHistogram) -> a.GroupBy:
     return a.HistogramGroupBy(
         name,
         named(sent),
@@ -183,8 +179,7 @@ def _by_histogram(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
     )
 
 
-def _by_date_histogram(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
-    sent = unfolding.parse(m.GroupByDateHistogram, data)
+def _by_date_histogram(unfolding: Unfolding, name: str, sent: m.GroupByDateHistogram) -> a.GroupBy:
     return a.DateHistogramGroupBy(
         name,
         named(sent),
@@ -199,9 +194,8 @@ def _by_date_histogram(unfolding: Unfolding, name: str, data: bytes) -> a.GroupB
     )
 
 
-def _by_geo_grid(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
+def _by_geo_grid(unfolding: Unfolding, name: str, sent: m.GroupByGeoGrid) -> a.GroupBy:
     """The Go SDK sends a size of 0 where none was set."""
-    sent = unfolding.parse(m.GroupByGeoGrid, data)
     return a.GeoGridGroupBy(
         name,
         named(sent),
@@ -211,8 +205,7 @@ def _by_geo_grid(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
     )
 
 
-def _by_composite(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
-    sent = unfolding.parse(m.GroupByComposite, data)
+def _by_composite(unfolding: Unfolding, name: str, sent: m.GroupByComposite) -> a.GroupBy:
     sources: list[a.FieldGroupBy | a.HistogramGroupBy | a.DateHistogramGroupBy] = []
     for each in sent.sources.group_bys:
         source = _group_by(unfolding, each)
@@ -229,19 +222,21 @@ def _by_composite(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
     )
 
 
-_Grouping = Callable[[Unfolding, str, bytes], a.GroupBy]
-_GROUP_BYS: Final[Mapping[int, _Grouping]] = MappingProxyType(
+_Grouping = Callable[[Unfolding, str, Any], a.GroupBy]
+GROUP_BY_READERS: Final[Mapping[int, tuple[type[Message], _Grouping]]] = MappingProxyType(
     {
-        1: _by_field,
-        2: _by_range,
-        3: _by_filter,
-        4: _by_geo_distance,
-        5: _by_histogram,
-        6: _by_date_histogram,
-        7: _by_geo_grid,
-        8: _by_composite,
+        1: (m.GroupByField, _by_field),
+        2: (m.GroupByRange, _by_range),
+        3: (m.GroupByFilter, _by_filter),
+        4: (m.GroupByGeoDistance, _by_geo_distance),
+        5: (m.GroupByHistogram, _by_histogram),
+        6: (m.GroupByDateHistogram, _by_date_histogram),
+        7: (m.GroupByGeoGrid, _by_geo_grid),
+        8: (m.GroupByComposite, _by_composite),
     }
 )
+"""The message of each type of group-by, and what reads it (protos §4, GroupByType)."""
+
 GROUP_BY_TYPES: Final[Mapping[type, int]] = MappingProxyType(
     {
         a.FieldGroupBy: 1,

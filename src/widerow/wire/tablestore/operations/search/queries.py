@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from google.protobuf.message import Message
 
@@ -25,7 +25,7 @@ from widerow.wire.tablestore.operations.search.unfolding import (
     weight,
 )
 
-__all__ = ["decode_query"]
+__all__ = ["QUERY_READERS", "decode_query"]
 
 _OPERATORS: Final = members(q.QueryOperator)
 _SCORE_MODES: Final = members(q.NestedScoreMode)
@@ -35,10 +35,11 @@ _COMBINE_MODES: Final = members(q.FunctionCombineMode)
 
 def decode_query(unfolding: Unfolding, sent: m.Query) -> q.Query:
     """A query with everything inside it. Raises `InvalidRequest`, also at its bounds."""
-    reader = _READERS.get(sent.type) if sent.HasField("type") else None
-    if reader is None:
+    kind = QUERY_READERS.get(sent.type) if sent.HasField("type") else None
+    if kind is None:
         raise invalid_field(sent, "type")
-    return unfolding.below(lambda: reader(unfolding, sent.query))
+    message, reader = kind
+    return unfolding.below(lambda: reader(unfolding, unfolding.parse(message, sent.query)))
 
 
 def _queries(unfolding: Unfolding, sent: Iterable[m.Query]) -> tuple[q.Query, ...]:
@@ -62,8 +63,7 @@ def _minimum(sent: m.MatchQuery | m.BoolQuery) -> str | None:
 # --- texts and values ------------------------------------------------------------------------
 
 
-def _match(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.MatchQuery, data)
+def _match(_: Unfolding, sent: m.MatchQuery) -> q.Query:
     return q.MatchQuery(
         named(sent),
         text(sent.text),
@@ -73,25 +73,21 @@ def _match(unfolding: Unfolding, data: bytes) -> q.Query:
     )
 
 
-def _match_phrase(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.MatchPhraseQuery, data)
+def _match_phrase(_: Unfolding, sent: m.MatchPhraseQuery) -> q.Query:
     if sent.slop < 0:
         raise invalid_field(sent, "slop")
     return q.MatchPhraseQuery(named(sent), text(sent.text), sent.slop, weight(sent))
 
 
-def _term(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.TermQuery, data)
+def _term(_: Unfolding, sent: m.TermQuery) -> q.Query:
     return q.TermQuery(named(sent), variant(sent, "term"), weight(sent))
 
 
-def _terms(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.TermsQuery, data)
+def _terms(_: Unfolding, sent: m.TermsQuery) -> q.Query:
     return q.TermsQuery(named(sent), variants(sent, "terms"), weight(sent))
 
 
-def _range(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.RangeQuery, data)
+def _range(_: Unfolding, sent: m.RangeQuery) -> q.Query:
     return q.RangeQuery(
         named(sent),
         optional_variant(sent, "range_from"),
@@ -101,35 +97,30 @@ def _range(unfolding: Unfolding, data: bytes) -> q.Query:
     )
 
 
-def _prefix(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.PrefixQuery, data)
+def _prefix(_: Unfolding, sent: m.PrefixQuery) -> q.Query:
     return q.PrefixQuery(named(sent), text(sent.prefix), weight(sent))
 
 
-def _suffix(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.SuffixQuery, data)
+def _suffix(_: Unfolding, sent: m.SuffixQuery) -> q.Query:
     return q.SuffixQuery(named(sent), text(sent.suffix), weight(sent))
 
 
-def _wildcard(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.WildcardQuery, data)
+def _wildcard(_: Unfolding, sent: m.WildcardQuery) -> q.Query:
     return q.WildcardQuery(named(sent), text(sent.value), weight(sent))
 
 
-def _match_all(unfolding: Unfolding, data: bytes) -> q.Query:
-    unfolding.parse(m.MatchAllQuery, data)
+def _match_all(_: Unfolding, _sent: m.MatchAllQuery) -> q.Query:
     return q.MATCH_ALL
 
 
-def _exists(unfolding: Unfolding, data: bytes) -> q.Query:
-    return q.ExistsQuery(named(unfolding.parse(m.ExistsQuery, data)))
+def _exists(_: Unfolding, sent: m.ExistsQuery) -> q.Query:
+    return q.ExistsQuery(named(sent))
 
 
 # --- queries of queries ----------------------------------------------------------------------
 
 
-def _bool(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.BoolQuery, data)
+def _bool(unfolding: Unfolding, sent: m.BoolQuery) -> q.Query:
     return q.BoolQuery(
         _queries(unfolding, sent.must_queries),
         _queries(unfolding, sent.must_not_queries),
@@ -140,13 +131,11 @@ def _bool(unfolding: Unfolding, data: bytes) -> q.Query:
     )
 
 
-def _const_score(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.ConstScoreQuery, data)
+def _const_score(unfolding: Unfolding, sent: m.ConstScoreQuery) -> q.Query:
     return q.ConstScoreQuery(_inner(unfolding, sent.filter, sent, "filter"))
 
 
-def _dis_max(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.DisMaxQuery, data)
+def _dis_max(unfolding: Unfolding, sent: m.DisMaxQuery) -> q.Query:
     return q.DisMaxQuery(
         _queries(unfolding, sent.queries),
         number(sent, "tie_breaker", 0.0, least=0.0),
@@ -154,8 +143,7 @@ def _dis_max(unfolding: Unfolding, data: bytes) -> q.Query:
     )
 
 
-def _nested(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.NestedQuery, data)
+def _nested(unfolding: Unfolding, sent: m.NestedQuery) -> q.Query:
     hits = None
     if sent.HasField("inner_hits"):
         hits = decode_inner_hits(sent.inner_hits, partial(decode_query, unfolding))
@@ -168,15 +156,13 @@ def _nested(unfolding: Unfolding, data: bytes) -> q.Query:
     )
 
 
-def _function_score(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.FunctionScoreQuery, data)
+def _function_score(unfolding: Unfolding, sent: m.FunctionScoreQuery) -> q.Query:
     return q.FunctionScoreQuery(
         _inner(unfolding, sent.query, sent, "query"), named(sent.field_value_factor)
     )
 
 
-def _functions_score(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.FunctionsScoreQuery, data)
+def _functions_score(unfolding: Unfolding, sent: m.FunctionsScoreQuery) -> q.Query:
     query = decode_query(unfolding, sent.query) if sent.HasField("query") else q.MATCH_ALL
     inside = partial(decode_query, unfolding)
     return q.FunctionsScoreQuery(
@@ -192,25 +178,21 @@ def _functions_score(unfolding: Unfolding, data: bytes) -> q.Query:
 # --- places and vectors ----------------------------------------------------------------------
 
 
-def _geo_bounding_box(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.GeoBoundingBoxQuery, data)
+def _geo_bounding_box(_: Unfolding, sent: m.GeoBoundingBoxQuery) -> q.Query:
     return q.GeoBoundingBoxQuery(named(sent), text(sent.top_left), text(sent.bottom_right))
 
 
-def _geo_distance(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.GeoDistanceQuery, data)
+def _geo_distance(_: Unfolding, sent: m.GeoDistanceQuery) -> q.Query:
     return q.GeoDistanceQuery(
         named(sent), text(sent.center_point), number(sent, "distance", 0.0, least=0.0)
     )
 
 
-def _geo_polygon(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.GeoPolygonQuery, data)
+def _geo_polygon(_: Unfolding, sent: m.GeoPolygonQuery) -> q.Query:
     return q.GeoPolygonQuery(named(sent), texts(sent.points))
 
 
-def _knn_vector(unfolding: Unfolding, data: bytes) -> q.Query:
-    sent = unfolding.parse(m.KnnVectorQuery, data)
+def _knn_vector(unfolding: Unfolding, sent: m.KnnVectorQuery) -> q.Query:
     return q.KnnVectorQuery(
         named(sent),
         tuple(sent.float32_query_vector),
@@ -222,33 +204,29 @@ def _knn_vector(unfolding: Unfolding, data: bytes) -> q.Query:
     )
 
 
-_READERS: Final[Mapping[int, Callable[[Unfolding, bytes], q.Query]]] = MappingProxyType(
-    dict(
-        enumerate(
-            (
-                _match,
-                _match_phrase,
-                _term,
-                _range,
-                _prefix,
-                _bool,
-                _const_score,
-                _function_score,
-                _nested,
-                _wildcard,
-                _match_all,
-                _geo_bounding_box,
-                _geo_distance,
-                _geo_polygon,
-                _terms,
-                _exists,
-                _knn_vector,
-                _functions_score,
-                _suffix,
-                _dis_max,
-            ),
-            start=1,
-        )
-    )
+_Reader = Callable[[Unfolding, Any], q.Query]
+QUERY_READERS: Final[Mapping[int, tuple[type[Message], _Reader]]] = MappingProxyType(
+    {
+        1: (m.MatchQuery, _match),
+        2: (m.MatchPhraseQuery, _match_phrase),
+        3: (m.TermQuery, _term),
+        4: (m.RangeQuery, _range),
+        5: (m.PrefixQuery, _prefix),
+        6: (m.BoolQuery, _bool),
+        7: (m.ConstScoreQuery, _const_score),
+        8: (m.FunctionScoreQuery, _function_score),
+        9: (m.NestedQuery, _nested),
+        10: (m.WildcardQuery, _wildcard),
+        11: (m.MatchAllQuery, _match_all),
+        12: (m.GeoBoundingBoxQuery, _geo_bounding_box),
+        13: (m.GeoDistanceQuery, _geo_distance),
+        14: (m.GeoPolygonQuery, _geo_polygon),
+        15: (m.TermsQuery, _terms),
+        16: (m.ExistsQuery, _exists),
+        17: (m.KnnVectorQuery, _knn_vector),
+        18: (m.FunctionsScoreQuery, _functions_score),
+        19: (m.SuffixQuery, _suffix),
+        20: (m.DisMaxQuery, _dis_max),
+    }
 )
-"""By the number of the type (protos §4, QueryType)."""
+"""The message of each type of query, and what reads it (protos §4, QueryType)."""
