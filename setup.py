@@ -125,6 +125,7 @@ HOT_MODULES = (
     "storage/rocksdb_view",
     "storage/witness",
     "wire/dialect",
+    "wire/tablestore/bounds",
     "wire/tablestore/envelope",
     "wire/tablestore/operations/answers",
     "wire/tablestore/operations/batch_write_row",

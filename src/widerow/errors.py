@@ -309,6 +309,7 @@ class Rule(AnyRule):
     BODY_UNREADABLE = (
         "The body is not the protobuf message of this action; check the SDK's version."
     )
+    REQUEST_ELEMENTS = "Ask for less in one request; no request needs as many elements."
     ROW_ENCODING = "The row is not a PlainBuffer; if a proxy rewrites bodies, take it away."
     ROW_CHECKSUM = "The row was damaged on its way; send it again."
     BODY_TOO_LARGE = "Split the request: a body holds at most 5 MB."

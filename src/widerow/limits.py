@@ -88,6 +88,10 @@ DDL_LIST_MAX: Final = 1000  # columns, key columns, record fields of one stateme
 
 # --- wire ------------------------------------------------------------------------------------
 BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (semantics §17)
+REQUEST_FIELDS_MAX: Final = 131_072  # of protobuf; 100 tables with 1,024 columns each have fewer.
+# Counting them takes 5 ms compiled and 50 ms plain, and 5 MB hold two million
+REPEATED_ROOM: Final = 8  # times a documented bound: who sends somewhat more is told that bound in
+# the service's words; decoding so many elements takes at most some 50 ms
 HEADERS_BYTES_MAX: Final = 32 * 1024  # common servers allow 8 to 64 KB; SDKs send below 1 KB
 HEADERS_COUNT_MAX: Final = 64  # SDKs send below 20
 DATE_SKEW_SECONDS_MAX: Final = 15 * 60  # the protocol's window (wire §1.2)
@@ -230,6 +234,10 @@ TUNNEL_TIMEOUT_SECONDS: Final = 300  # of a client that names none (change §C2.
 TUNNEL_TIMEOUT_SECONDS_MIN: Final = 10  # clients send a heartbeat every 5 to 30 seconds
 TUNNEL_TIMEOUT_SECONDS_MAX: Final = 3600  # so long nobody consumes what a dead client held
 TUNNEL_CLIENT_TAG_BYTES_MAX: Final = 256  # names of machines are shorter
+TUNNEL_CHANNELS_MAX: Final = (
+    10_000  # of one heartbeat: one for each partition, of which a table has
+)
+# hundreds, and for those that it had; handling so many takes some 50 ms
 TUNNEL_CLIENTS_MAX: Final = 1000  # of one tunnel; each heartbeat reads them all
 TUNNEL_START_MARGIN_SECONDS: Final = 300  # before the oldest change goes (change §C2.1)
 TUNNEL_END_PATIENCE_SECONDS: Final = 60  # a write that began before the end is readable by then
@@ -301,6 +309,9 @@ SEARCH_REINDEX_SUFFIX: Final = "_reindex"  # of an index that replaces another o
 SEARCH_TREE_NODES_MAX: Final = 1024  # queries, aggregations and group-bys (search §4)
 SEARCH_TREE_DEPTH_MAX: Final = 30  # of these within each other; Elasticsearch's for bool queries
 SEARCH_REQUEST_FIELDS_MAX: Final = 65_536  # of protobuf; the largest part is 1024 terms per query
+SEARCH_ROUTING_VALUES_MAX: Final = (
+    1024  # of one request: a hint, which is not followed (search §5.7)
+)
 SEARCH_UNFOLDED_BYTES_MAX: Final = 32 * 1024 * 1024  # of a tree, whose levels are copied one by one
 
 # --- search indexes: documents and queries (search §8) ----------------------------------------

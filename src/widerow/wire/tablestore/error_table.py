@@ -591,6 +591,11 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     Rule.BODY_UNREADABLE: _invalid(
         "Failed to parse the ProtoBuf message.", "a body that is not the action's message"
     ),
+    Rule.REQUEST_ELEMENTS: _invalid(
+        "The number of elements of {field} in the request exceeds the limit, limit count: {limit}.",
+        "a field that is repeated far more often than any request needs",
+        published=False,
+    ),
     Rule.ROW_ENCODING: _invalid(
         "{message}", "bytes that are no PlainBuffer; the text says where they break"
     ),

@@ -34,8 +34,8 @@ from widerow.model.tablestore.filter import (
 )
 from widerow.model.values import ColumnType, KeyMarker, Value
 from widerow.wire.tablestore import messages
+from widerow.wire.tablestore.bounds import Crowded, FieldCounts, Unreadable
 from widerow.wire.tablestore.plainbuffer import decode_variant_value
-from widerow.wire.tablestore.prescan import Unreadable, field_key, skip_field
 
 __all__ = ["decode_condition", "decode_read_filter"]
 
@@ -55,9 +55,9 @@ _CASTS: Final = {
 }
 _SIZED_OVERHEAD: Final = 5  # type byte and length in front of a text or binary (wire §2.5)
 
-# A composite has one field besides its sub-filters; a few more may be unknown ones of newer
-# clients. Beyond this it is too large in any reading, and walking on would only cost.
-_COMPOSITE_FIELDS_MAX: Final = 2 * FILTER_NODES_MAX
+# A composite has one field besides its sub-filters, and each of those has two; a few more may be
+# unknown ones of newer clients. Beyond this a tree is too large in any reading.
+_FIELDS_MAX: Final = 8 * FILTER_NODES_MAX
 
 
 class _Branch(NamedTuple):
@@ -96,6 +96,7 @@ def _tree(root: messages.Filter) -> Filter:
     How many nodes there are is reported before how many stand below one of them (semantics §5.3).
     """
     envelopes = [root]
+    counts = FieldCounts(_FIELDS_MAX)
     arity: InvalidRequest | None = None
     nodes: list[Comparison | _Branch] = []
     for envelope in envelopes:  # grows while it is walked
@@ -103,7 +104,7 @@ def _tree(root: messages.Filter) -> Filter:
             nodes.append(_comparison(envelope.filter))
         elif envelope.type == _COMPOSITE:
             first = len(envelopes)
-            logical, children = _composite(envelope.filter, FILTER_NODES_MAX - first)
+            logical, children = _composite(envelope.filter, counts)
             envelopes.extend(children)
             nodes.append(_Branch(logical, first, len(envelopes)))
             arity = arity or _arity_error(logical, len(envelopes) - first)
@@ -129,9 +130,16 @@ def _join(nodes: list[Comparison | _Branch]) -> Filter:
     return filters[0]
 
 
-def _composite(data: bytes, room: int) -> tuple[LogicalOperator, Iterable[messages.Filter]]:
-    """The operator and the sub-filters, of which at most `room` may come."""
-    _refuse_crowds(data, room)
+def _composite(
+    data: bytes, counts: FieldCounts
+) -> tuple[LogicalOperator, Iterable[messages.Filter]]:
+    """The operator and the sub-filters, which are counted with those of the whole tree."""
+    try:
+        counts.add(messages.CompositeColumnValueFilter.DESCRIPTOR, data)
+    except Crowded as error:
+        raise InvalidRequest(Rule.FILTER_COUNT, limit=FILTER_NODES_MAX) from error
+    except Unreadable as error:
+        raise InvalidRequest(Rule.FILTER_COMPOSITE_DECODE) from error
     message = _parse(messages.CompositeColumnValueFilter, data, Rule.FILTER_COMPOSITE_DECODE)
     logical = _OPERATORS.get(message.combinator)
     if logical is None:
@@ -144,21 +152,6 @@ def _arity_error(logical: LogicalOperator, count: int) -> InvalidRequest | None:
     if logical is LogicalOperator.NOT:
         return None if count == 1 else InvalidRequest(Rule.FILTER_NOT_ARITY, count=count)
     return None if count >= 2 else InvalidRequest(Rule.FILTER_LOGIC_ARITY, count=count)
-
-
-def _refuse_crowds(data: bytes, room: int) -> None:
-    """Count a composite's sub-filters without parsing it: five megabytes hold two million."""
-    position, fields, children = 0, 0, 0
-    try:
-        while position < len(data):
-            key, position = field_key(data, position)
-            fields += 1
-            children += key == 2 << 3 | 2
-            if children > room or fields > _COMPOSITE_FIELDS_MAX:
-                raise InvalidRequest(Rule.FILTER_COUNT, limit=FILTER_NODES_MAX)
-            position = skip_field(data, position, key & 7)
-    except Unreadable as error:
-        raise InvalidRequest(Rule.FILTER_COMPOSITE_DECODE) from error
 
 
 # --- leaves ----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Final, final
 from librt.strings import read_f64_le, read_i32_le, read_i64_le
 from mypy_extensions import i64
 
-from widerow.limits import NAME_BYTES_MAX
+from widerow.limits import CELLS_PER_CHANGE_MAX, KEY_COLUMNS_MAX, NAME_BYTES_MAX
 from widerow.model.tablestore.row import PrimaryKey, RowShape
 from widerow.model.values import ColumnType, KeyInput
 from widerow.rows.cells import (
@@ -43,6 +43,7 @@ _DOUBLE: Final = ColumnType.DOUBLE.value
 _STRING: Final = ColumnType.STRING.value
 _BINARY: Final = ColumnType.BINARY.value
 _BOOLEAN: Final = ColumnType.BOOLEAN.value
+_KEY_COLUMNS_MAX: Final = 2 * KEY_COLUMNS_MAX  # of an entry of an index
 _NAMES_KEPT_MAX: Final = 10_000  # column names remembered; a table has dozens
 _TREE_WEIGHT_MAX: Final = 10_000  # columns of the tree: some 4 MB
 _NAMES_WEIGHING_ONE: Final = 16  # names of a shape, which take eight bytes each
@@ -205,11 +206,13 @@ def plain_row(data: bytes, start: int, stop: int) -> tuple[PrimaryKey, PlainCell
         position: i64 = first
         crc: i64 = key.crc
         data_size: i64 = 0
+        room: i64 = CELLS_PER_CHANGE_MAX
         begin = column = _cells_behind(last_of_key)
         while data[position] == TAG_CELL:
             found = _next_column(data, position, column)
-            if found is None:
+            if found is None or room == 0:
                 return None
+            room -= 1
             column = found
             value = position + column.value_at
             end = value + length_at(data, value - 4)
@@ -245,7 +248,7 @@ def _read_key(data: bytes, start: i64) -> tuple[PrimaryKey, i64, _Column]:
     position = start + 5
     while data[position] == TAG_CELL:
         found = _next_column(data, position, column)
-        if found is None:
+        if found is None or len(columns) == _KEY_COLUMNS_MAX:
             return _NO_KEY, -1, column
         column = found
         begin = position + column.value_at

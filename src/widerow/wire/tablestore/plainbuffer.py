@@ -19,6 +19,7 @@ from math import isfinite, isnan
 from typing import Final, NamedTuple
 
 from widerow.errors import InvalidRequest, Rule
+from widerow.limits import CELLS_PER_CHANGE_MAX, KEY_COLUMNS_MAX, REPEATED_ROOM
 from widerow.model.tablestore.row import (
     CellChange,
     CellOperation,
@@ -61,6 +62,9 @@ _uint32_at: Final = struct.Struct("<I").unpack_from
 _int64_at: Final = struct.Struct("<q").unpack_from
 _cell_head_at: Final = struct.Struct("<HI").unpack_from  # CELL, CELL_NAME as one number; length
 _PUT: Final = CellOperation.PUT
+# Somewhat more than a row may have are decoded, and then refused by the rule of their number.
+_CELLS_MAX: Final = CELLS_PER_CHANGE_MAX * REPEATED_ROOM
+_KEY_COLUMNS_MAX: Final = KEY_COLUMNS_MAX * REPEATED_ROOM
 _BOOLEANS: Final = frozenset((b"\x02\x00", b"\x02\x01"))
 _CELL_TAGS: Final = TAG_CELL | TAG_CELL_NAME << 8
 _integer_of: Final = struct.Struct("<Bq").unpack  # type byte and payload, of exactly this length
@@ -248,6 +252,8 @@ def _read_key(data: bytes) -> tuple[PrimaryKey, int]:
     while data[position] == TAG_CELL:
         column, position = _key_column(data, position)
         columns.append(column)
+        if len(columns) > _KEY_COLUMNS_MAX:
+            raise _crowded("a primary key", _KEY_COLUMNS_MAX)
         crc = crc8_byte(data[position - 1], crc)
     if not columns:
         raise _broken(_NO_KEY_CELL)
@@ -277,6 +283,8 @@ def _read_cells(
     while data[position] == TAG_CELL:
         cell = _read_cell(data, position)
         cells.append(_change_of(data, position, cell, modification))
+        if len(cells) > _CELLS_MAX:
+            raise _crowded("a row", _CELLS_MAX)
         position = cell[6]
         crc = crc8_byte(data[position - 1], crc)
     if not cells:
@@ -455,6 +463,10 @@ _VARIANT_READERS: Final[dict[int, Callable[[bytes], KeyInput | Value]]] = {
 
 
 # --- refusals --------------------------------------------------------------------------------
+
+
+def _crowded(what: str, limit: int) -> InvalidRequest:
+    return InvalidRequest(Rule.REQUEST_ELEMENTS, field=what, limit=limit)
 
 
 def _broken(message: str) -> InvalidRequest:

@@ -6,8 +6,9 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from widerow.errors import InvalidRequest, Rule
+from widerow.wire.tablestore.bounds import Crowded, Unreadable, check_repeats
 
-__all__ = ["decoder", "parsed", "text", "texts"]
+__all__ = ["decoder", "initialized", "parsed", "text", "texts"]
 
 M = TypeVar("M", bound=Message)
 R = TypeVar("R")
@@ -19,26 +20,34 @@ def decoder(message: type[M]) -> Callable[[Callable[[M], R]], Callable[[bytes], 
     The result raises `InvalidRequest(BODY_UNREADABLE)` where the body is not such a message, lacks
     a required field or goes on behind its end. Fields that nobody knows are skipped.
     """
-    parse = message.FromString
 
     def wrap(read: Callable[[M], R]) -> Callable[[bytes], R]:
         def decode(body: bytes) -> R:
-            return read(parsed(parse, body))
+            return read(parsed(message, body))
 
         return decode
 
     return wrap
 
 
-def parsed(parse: Callable[[bytes], M], body: bytes) -> M:
-    """The message that `body` is, by the `FromString` of its type.
+def parsed(message: type[M], body: bytes) -> M:
+    """The message of this type that `body` is.
 
-    Raises `InvalidRequest(BODY_UNREADABLE)`, also where a required field is missing.
+    Raises `InvalidRequest`: REQUEST_ELEMENTS where it repeats a field too often; BODY_UNREADABLE
+    where it is no such message, or lacks a required field.
     """
     try:
-        sent = parse(body)
-    except DecodeError as error:
+        check_repeats(message.DESCRIPTOR, body)
+        return initialized(message.FromString(body))
+    except Crowded as error:
+        field = error.name or "any kind"
+        raise InvalidRequest(Rule.REQUEST_ELEMENTS, field=field, limit=error.limit) from error
+    except (DecodeError, Unreadable) as error:
         raise InvalidRequest(Rule.BODY_UNREADABLE) from error
+
+
+def initialized(sent: M) -> M:
+    """The message. Raises `InvalidRequest(BODY_UNREADABLE)` where it lacks a required field."""
     if not sent.IsInitialized():
         raise InvalidRequest(Rule.BODY_UNREADABLE)
     return sent

@@ -37,7 +37,7 @@ class DescribedStream(NamedTuple):
 
 def decode(body: bytes) -> StreamAsked:
     """The stream asked for. Raises `InvalidRequest`. More than 100 shards are never answered."""
-    sent = parsed(DescribeStreamRequest.FromString, body)
+    sent = parsed(DescribeStreamRequest, body)
     limit = sent.shard_limit if sent.HasField("shard_limit") else _SHARDS_MAX
     if limit <= 0:
         raise InvalidRequest(Rule.SHARD_LIMIT, limit=_SHARDS_MAX)

@@ -8,7 +8,7 @@ from widerow.engine.budget import Budget
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.static import check_table_name
 from widerow.errors import InvalidRequest, Rule, Unsupported
-from widerow.limits import LENGTHY_RANGE_ROWS
+from widerow.limits import LENGTHY_BODY_BYTES, LENGTHY_RANGE_ROWS
 from widerow.model.tablestore.answers import RangePage
 from widerow.model.tablestore.requests import GetRange, InTransaction
 from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
@@ -168,6 +168,8 @@ def _encode_matrix(result: MatrixPage) -> bytes:
 
 def is_lengthy(body: bytes) -> bool:
     """Whether the page may be a large one. A body that cannot be read is refused soon enough."""
+    if len(body) > LENGTHY_BODY_BYTES:
+        return True
     try:
         limit = GetRangeRequest.FromString(body).limit
     except DecodeError:

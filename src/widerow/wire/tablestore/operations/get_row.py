@@ -26,7 +26,7 @@ def decode(body: bytes) -> GetRow | InTransaction[GetRow]:
     if end >= 0 and body[end] == 0x28 and 0 < body[end + 1] < 0x80:
         key = decode_primary_key(body, start, end)
         return GetRow(name, key, whole_rows(body[end + 1]))
-    sent = parsed(GetRowRequest.FromString, body)
+    sent = parsed(GetRowRequest, body)
     table = text(sent.table_name)
     cells = selection(sent)
     request = GetRow(table, decode_primary_key(sent.primary_key), cells, decode_token(sent.token))

@@ -24,7 +24,7 @@ def decode(body: bytes) -> IteratorAsked:
     A token would be one of an answer before; no answer has one, because each says all there is. So
     one that is sent is refused (READ_TOKEN).
     """
-    sent = parsed(GetShardIteratorRequest.FromString, body)
+    sent = parsed(GetShardIteratorRequest, body)
     if sent.token:
         raise InvalidRequest(Rule.READ_TOKEN)
     from_us = sent.timestamp if sent.HasField("timestamp") else None

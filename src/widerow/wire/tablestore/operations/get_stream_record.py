@@ -22,7 +22,7 @@ class RecordsAsked(NamedTuple):
 
 def decode(body: bytes) -> RecordsAsked:
     """The page asked for. Raises `InvalidRequest`."""
-    sent = parsed(GetStreamRecordRequest.FromString, body)
+    sent = parsed(GetStreamRecordRequest, body)
     limit = sent.limit if sent.HasField("limit") else None
     return RecordsAsked(text(sent.shard_iterator), limit)
 

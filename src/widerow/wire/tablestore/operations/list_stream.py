@@ -13,7 +13,7 @@ __all__ = ["call", "decode", "encode"]
 
 def decode(body: bytes) -> str | None:
     """The table that is asked for; None: all of them. Raises `InvalidRequest`."""
-    sent = parsed(ListStreamRequest.FromString, body)
+    sent = parsed(ListStreamRequest, body)
     return text(sent.table_name) if sent.HasField("table_name") else None
 
 

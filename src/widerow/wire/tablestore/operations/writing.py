@@ -1,6 +1,6 @@
 """What the writing actions share: conditions and what to return (semantics §4.1, §4.5)."""
 
-from typing import Final, cast
+from typing import Final
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.tablestore.condition import Condition, RowExpectation
@@ -48,7 +48,7 @@ def row_change(
     change = _short_change(body, modification)
     if change is not None:
         return change
-    write = cast("Write", parsed(message.FromString, body))
+    write = parsed(message, body)
     table = text(write.table_name)
     expected, returned = condition(write.condition), return_content(write)
     key, cells = decode_row_change(getattr(write, field), modification)

@@ -20,9 +20,9 @@ from widerow.limits import (
     SEARCH_UNFOLDED_BYTES_MAX,
 )
 from widerow.model.values import KeyMarker, Value
-from widerow.wire.tablestore.operations.bodies import parsed, text
+from widerow.wire.tablestore.bounds import Crowded, FieldCounts, Unreadable
+from widerow.wire.tablestore.operations.bodies import initialized, text
 from widerow.wire.tablestore.plainbuffer import decode_variant_value
-from widerow.wire.tablestore.prescan import Unreadable, count_fields
 
 __all__ = [
     "Unfolding",
@@ -50,13 +50,13 @@ _SMALLEST: Final = 5e-324  # above 0
 class Unfolding:
     """The bounds of one request, and how much of them is used."""
 
-    __slots__ = ("_bytes", "_depth", "_fields", "_nodes")
+    __slots__ = ("_bytes", "_counts", "_depth", "_nodes")
 
     def __init__(self) -> None:
         """Nothing is used yet."""
         self._bytes = 0
+        self._counts = FieldCounts(SEARCH_REQUEST_FIELDS_MAX)
         self._depth = 0
-        self._fields = 0
         self._nodes = 0
 
     def parse(self, kind: type[M], data: bytes, rule: Rule = Rule.SEARCH_MESSAGE) -> M:
@@ -65,11 +65,10 @@ class Unfolding:
         if self._bytes > SEARCH_UNFOLDED_BYTES_MAX:
             raise InvalidRequest(Rule.SEARCH_TREE_SIZE)
         try:
-            room = SEARCH_REQUEST_FIELDS_MAX - self._fields
-            self._fields += count_fields(kind.DESCRIPTOR, data, room)
-            if self._fields > SEARCH_REQUEST_FIELDS_MAX:
-                raise InvalidRequest(Rule.SEARCH_TREE_SIZE)
+            self._counts.add(kind.DESCRIPTOR, data)
             return kind.FromString(data)
+        except Crowded as error:
+            raise InvalidRequest(Rule.SEARCH_TREE_SIZE) from error
         except (DecodeError, Unreadable) as error:
             raise InvalidRequest(rule, kind=kind.DESCRIPTOR.name) from error
 
@@ -99,11 +98,8 @@ def request_decoder(kind: type[M]) -> Callable[[Callable[[M, Unfolding], R]], Ca
     def wrap(read: Callable[[M, Unfolding], R]) -> Callable[[bytes], R]:
         def decode(body: bytes) -> R:
             unfolding = Unfolding()
-
-            def parse(data: bytes) -> M:
-                return unfolding.parse(kind, data, Rule.BODY_UNREADABLE)
-
-            return read(parsed(parse, body), unfolding)
+            sent = unfolding.parse(kind, body, Rule.BODY_UNREADABLE)
+            return read(initialized(sent), unfolding)
 
         return decode
 
