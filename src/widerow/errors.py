@@ -419,6 +419,10 @@ class Rule(AnyRule):
 
     # Our own capacity
     SERVER_BUSY = "Try again in a moment; the server has as much in hand as it allows itself."
+    CLIENT_GONE = (
+        "Keep the connection open in both directions until the answer comes, and try again: the "
+        "server was busy, and the client seemed to be gone."
+    )
     SERVER_STOPPING = "The server is shutting down; try again when it is back."
 
     # search: life of indexes, and answering requests

@@ -164,6 +164,8 @@ ALONE_WAIT_NS_MAX: Final = 1_000_000  # sharing a sync that takes less spares le
 ALONE_PATIENCE_SECONDS: Final = 0.02  # several groups of others; then it shares the next of these
 GROUP_BYTES_MAX: Final = 16 * 1024 * 1024  # request bytes behind one group commit
 HEADER_SECONDS_MAX: Final = 20  # from the first byte of a request to the end of its headers
+HALF_CLOSED_SECONDS_MAX: Final = 1  # a request waits so long for its thread after its client sends
+# no more; then it is not begun, for a program that gave up looks like that. Threads are free sooner
 BODY_SECONDS_MAX: Final = 60  # from the end of the headers to the end of the body
 HANDSHAKE_SECONDS_MAX: Final = 10  # of TLS; real ones take milliseconds, and some distance
 HANDSHAKES_MAX: Final = 256  # under way at one time; each is a connection that says nothing yet

@@ -152,6 +152,8 @@ class Beside:
 
     def _work(self, request: Request) -> Response:
         LOOP_TURN.give_way()
+        if request.gone:
+            return Response(503, _TEXT + _BUSY, b"the client is gone\n")
         if self._handler is None:
             self._handler = self._make()
         return self._handler.answer(request)

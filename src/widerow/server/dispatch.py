@@ -29,6 +29,7 @@ from widerow.commit.waiting import Done, Waiting, tell_group
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 from widerow.errors import (
+    Exhausted,
     InvalidRequest,
     Rule,
     StorageFailure,
@@ -37,6 +38,7 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.limits import (
+    HALF_CLOSED_SECONDS_MAX,
     STAGE_REQUESTS_MAX,
     STAGED_ROW_BYTES_MAX,
 )
@@ -421,6 +423,9 @@ class Dispatcher:
             self._run_on_thread(task)
             return False
         self._admit(task, self._now_us)
+        if schedule.verifies_on_thread(len(task.asked)):  # it has grown: it came compressed
+            self._run_on_thread(task)
+            return False
         if schedule.runs_on_thread(task.route.lengthy, task.asked):
             self._run_elsewhere(task)
             return False
@@ -429,6 +434,7 @@ class Dispatcher:
     def _admit(self, task: _Task, now_us: int) -> None:
         """Verify and permit the request, and take its body. On any thread."""
         request, route = task.request, task.route
+        self._check_wanted(request)
         if request.repeated:
             raise InvalidRequest(Rule.HEADER_DUPLICATE, name=request.repeated)
         identity = self.identity
@@ -444,6 +450,19 @@ class Dispatcher:
         task.call.opened = opened
         request.let_go()
         authorize(opened.key, route.permission)
+
+    def _check_wanted(self, request: Request) -> None:
+        """Raise `Exhausted` where nobody waits for the answer any more. On any thread.
+
+        Programs that give up close their connections, which looks as if they only send no more:
+        they are believed to wait for a moment.
+        """
+        if request.gone:
+            raise Exhausted(Rule.CLIENT_GONE)
+        if request.half_closed:
+            waited_ns = self._clock.monotonic_ns() - request.received_ns
+            if waited_ns > HALF_CLOSED_SECONDS_MAX * 1_000_000_000:
+                raise Exhausted(Rule.CLIENT_GONE)
 
     def _decode(self, task: _Task) -> bool:
         task.asked = task.route.decode(task.asked)
@@ -519,6 +538,7 @@ class Dispatcher:
 
     def _attempt(self, task: _Task, reads: ForeseenReads) -> None:
         """Run a request as far as these reads reach: to its end, or until it asks for others."""
+        self._check_wanted(task.request)
         route = task.route
         try:
             result = reads.attempt(partial(self._within_budget, task))
@@ -589,6 +609,7 @@ class Dispatcher:
         assert call.opened is not None
         with schedule.long_turn():
             LOOP_TURN.give_way()
+            self._check_wanted(task.request)
             turns = LOOP_TURN.begun
             asked = task.asked if task.decoded else route.decode(task.asked)
             task.asked = None

@@ -173,6 +173,8 @@ class Http1:
     def end(self) -> bool:
         """Note that the client sends no more. Returns whether answers are still to be written."""
         self._half_closed = True
+        if self._active is not None:
+            self._active.half_closed = True
         return self.state < CLOSING and self.is_busy()
 
     def close(self) -> None:
@@ -188,6 +190,8 @@ class Http1:
 
     def abandon(self) -> None:
         """Forget everything but the request that is running: its answer will come."""
+        if self._active is not None:
+            self._active.gone = True
         self._abandon_message()
         while self._waiting:
             self._admission.leave(self._waiting.popleft().size)
@@ -230,6 +234,7 @@ class Http1:
     def next_request(self) -> Request:
         """Take the next request, which must be due; it is running until it is answered."""
         request = self._active = self._waiting.popleft()
+        request.half_closed = self._half_closed
         return request
 
     def interim(self) -> bytes:

@@ -18,11 +18,14 @@ class Request:
     one of a dialect's that came twice, "" if none did. `received_ns` is the monotonic time at
     which its last byte was read. `names` are those of the headers in their order, where the
     listener has them at hand; `size`: bytes of the body as it came; `says_connection`: there is a
-    header of that name.
+    header of that name. `gone`: its connection has ended. `half_closed`: its client sends no more,
+    and may be gone. Both are set on the loop, and looked at on any thread.
     """
 
     __slots__ = (
         "body",
+        "gone",
+        "half_closed",
         "headers",
         "keep_alive",
         "method",
@@ -55,6 +58,8 @@ class Request:
         self.names: tuple[str, ...] | None = None
         self.size = len(body)
         self.says_connection = "connection" in headers
+        self.gone = False
+        self.half_closed = False
 
     def let_go(self) -> None:
         """Forget headers and body: whoever needed them has them.

@@ -202,6 +202,20 @@ def test_a_half_closed_client_still_gets_its_answers(side: "Side") -> None:
     assert bodies(side.wire.sent) == [b"POST /A 1", b"POST /B 2"]
 
 
+def test_a_request_knows_whether_its_client_is_there(side: "Side") -> None:
+    side.handler.held = True
+    side.send(post("/A", b"1") + post("/B", b"2"))
+    (first,) = side.handler.requests
+    assert (first.half_closed, first.gone) == (False, False)
+    side.connection.eof_received()
+    assert (first.half_closed, first.gone) == (True, False)
+    side.handler.release()
+    _, second = side.handler.requests
+    assert (second.half_closed, second.gone) == (True, False)
+    side.connection.connection_lost(None)
+    assert second.gone
+
+
 def test_a_client_that_leaves_in_the_middle_is_let_go(side: "Side") -> None:
     side.send(post("/A", b"abc")[:-1])
     assert side.connection.eof_received() is False

@@ -6,20 +6,27 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from tests.support.engines import open_tablestore
-from tests.support.http import Answer, Sender, assert_refused
+from tests.support.http import Sender, assert_refused
+from tests.unit.server.desk import (
+    BLOCKING,
+    LOCAL,
+    SENDER,
+    Desk,
+    bare,
+    compressed,
+    in_one_turn,
+    later,
+    read,
+    signed,
+)
 
 from widerow.auth.keyring import AccessKey, Keyring, Permission
 from widerow.auth.policy import InstancePolicy
-from widerow.commit.committer import Committer, Uncounted
 from widerow.commit.places import Caller
-from widerow.commit.waiting import Done
 from widerow.engine.budget import Budget
-from widerow.engine.ends import End
-from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, WiderowError
 from widerow.limits import (
@@ -32,179 +39,23 @@ from widerow.limits import (
     STAGED_ROW_BYTES_MAX,
 )
 from widerow.model.tablestore.answers import RowRead
-from widerow.server.admission import Admission
-from widerow.server.dispatch import AccessRules, Dispatcher, Service
+from widerow.server.dispatch import AccessRules
 from widerow.server.message import Request, Response
-from widerow.server.metrics import Metrics
-from widerow.server.probes import Probes
 from widerow.server.request_ids import RequestIds
-from widerow.server.schedule import Rules, Schedule, rules_for
-from widerow.server.system import SystemClock, SystemEntropy
+from widerow.server.schedule import Rules
 from widerow.server.turn import LOOP_TURN
 from widerow.storage.bulk import LONG_WORK
-from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
 from widerow.wire.dialect import WireOperation
-from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.messages import ListTableResponse
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
-
-SENDER = Sender()
-
-
-LOCAL = rules_for(2, reads_may_block=False)
-ON_THE_LOOP = replace(LOCAL, request_threads=0, batch_threads=0)
-BLOCKING = rules_for(2, reads_may_block=True)
-
-
-class Held(Committer):
-    """Commits when told to; the error it was given stands for a store that refuses."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, SystemClock(), Uncounted())
-        self.failure: Exception | None = None
-        self.held: list[tuple[Plan[Any], Done]] = []
-        self.callers: list[Caller] = []
-
-    def submit(
-        self, plan: Plan[Any], done: Done | None, caller: Caller = Caller.ELSEWHERE
-    ) -> End | None:
-        self.callers.append(caller)
-        if caller is Caller.REQUEST and self.failure is None:
-            end = super().submit(plan, done, caller)
-            if end is None:
-                self._line.clear()  # it is `settle` that commits
-                assert done is not None
-                self.held.append((plan, done))
-            return end
-        assert done is not None
-        self.held.append((plan, done))
-        return None
-
-    def settle(self) -> None:
-        plan, done = self.held.pop(0)
-        try:
-            if self.failure is not None:
-                raise self.failure  # noqa: TRY301  # what the store would raise
-            answer, error = super().submit(plan, None, Caller.BLOCKED) or (None, None)
-        except Exception as failure:  # noqa: BLE001  # as the writer does
-            answer, error = None, failure
-        done(answer, error)
-
-
-class Loop:
-    """As much of a loop as a dispatcher needs that runs nothing on threads."""
-
-    def __init__(self) -> None:
-        self._due: list[Callable[[], None]] = []
-
-    def call_soon(self, work: Callable[[], None]) -> None:
-        self._due.append(work)
-
-    def end_turn(self) -> None:
-        due, self._due = self._due, []
-        for work in due:
-            work()
-
-
-class Desk:
-    """A dispatcher on a memory store, asked without a network."""
-
-    def __init__(self, store: Store) -> None:
-        self.clock = SystemClock()
-        self.store = store
-        self.committer = Held(store)
-        self.metrics = Metrics()
-        self.admission = Admission()
-        self.engine = open_tablestore(store, self.clock, SystemEntropy())
-        self.identity = AccessRules(Keyring.default(), InstancePolicy())
-        self.served: dict[str, WireOperation] = {}
-        self.loop = Loop()
-        self.dispatcher = self.made(ON_THE_LOOP, cast("asyncio.AbstractEventLoop", self.loop))
-        self.replies: list[Response] = []
-
-    def made(self, rules: Rules, loop: asyncio.AbstractEventLoop) -> Dispatcher:
-        """A dispatcher that goes by these rules and serves what the desk does."""
-        paths = {f"/{name}".encode(): each for name, each in self.served.items()}
-        dialect = replace(TABLESTORE_DIALECT, paths={**TABLESTORE_DIALECT.paths, **paths})
-        return Dispatcher(
-            Service(self.engine.core, self.committer, self.clock, SystemEntropy(), self.metrics),
-            Probes(self.engine.core, self.committer, self.admission, self.metrics),
-            self.identity,
-            Schedule(rules, loop),
-            (dialect,),
-        )
-
-    def handle(self, request: Request) -> Response | None:
-        """The answer if there is one when the turn has ended."""
-        response = self.dispatcher.handle(request, self.replies.append)
-        self.loop.end_turn()
-        if response is None and self.replies:
-            response = self.replies.pop()
-        return response
-
-    def settle(self) -> Response:
-        """Commit, and take the answer as a group's leader has it posted."""
-        self.committer.settle()
-        self.dispatcher.told(())
-        return self.replies.pop()
-
-    def ask(self, request: Request) -> Answer:
-        """The answer, whether it comes at once or after a commit."""
-        response = self.handle(request)
-        return read(self.settle() if response is None else response)
-
-    def serve(self, name: str, **changes: Any) -> None:  # noqa: ANN401  # Operation's fields
-        """Let the action `name` be that of the table with changes."""
-        self.served[name] = OPERATIONS[name]._replace(**changes)
-        self.dispatcher = self.made(ON_THE_LOOP, cast("asyncio.AbstractEventLoop", self.loop))
-
-    def run(
-        self, rules: Rules, requests: list[Request], hold: Callable[[], object] = lambda: None
-    ) -> list[Answer]:
-        """Hand in requests in one turn of a real loop; their answers, in the same order."""
-
-        async def ask() -> list[Response]:
-            loop = asyncio.get_running_loop()
-            dispatcher = self.made(rules, loop)
-            answers: list[asyncio.Future[Response]] = [loop.create_future() for _ in requests]
-            try:
-                for request, answer in zip(requests, answers, strict=True):
-                    assert dispatcher.handle(request, answer.set_result) is None
-                while not all(answer.done() for answer in answers):
-                    while self.committer.held:
-                        hold()
-                        self.committer.settle()
-                        dispatcher.told(())
-                    await asyncio.sleep(0)
-            finally:
-                dispatcher.close()
-            return [await answer for answer in answers]
-
-        return [read(response) for response in asyncio.run(ask())]
 
 
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     with open_store("memory:") as store:
         yield Desk(store)
-
-
-def read(response: Response) -> Answer:
-    lines = response.head.decode().rstrip("\r\n").split("\r\n")
-    headers = dict(line.split(": ", 1) for line in lines)
-    headers = {name.lower(): value for name, value in headers.items()}
-    return Answer(response.status, headers, response.body)
-
-
-def signed(action: str, body: bytes = b"", sender: Sender = SENDER, *, target: str = "") -> Request:
-    headers = sender.sign(action, sender.headers(body))
-    return Request(b"POST", (target or f"/{action}").encode(), headers, body)
-
-
-def bare(method: str, target: str) -> Request:
-    return Request(method.encode(), target.encode(), {}, b"")
 
 
 # --- answers -----------------------------------------------------------------------------------
@@ -425,11 +276,6 @@ def test_requests_are_logged_when_asked_for(desk: Desk, caplog: pytest.LogCaptur
 
 
 # --- stores that block -------------------------------------------------------------------------
-
-
-def later(desk: Desk, request: Request, rules: Rules) -> Answer:
-    """Ask on a loop."""
-    return desk.run(rules, [request])[0]
 
 
 def test_blocking_reads_and_writes_run_on_threads(desk: Desk, table_body: bytes) -> None:
@@ -654,6 +500,49 @@ def test_lengthy_requests_take_turns_unless_the_store_may_block(
     assert not LONG_WORK.locked()
 
 
+@pytest.mark.parametrize("rules", [LOCAL, BLOCKING])
+@pytest.mark.parametrize("lengthy", [True, False])
+def test_work_for_a_client_that_is_gone_does_not_begin(
+    desk: Desk, rules: Rules, *, lengthy: bool
+) -> None:
+    asked: list[bytes] = []
+    desk.serve("ListTable", decode=asked.append, lengthy=lambda _: lengthy)
+    request = signed("ListTable")
+    request.gone = True
+    assert later(desk, request, rules).error == (503, "OTSServerBusy", "Server is busy.")
+    assert not asked
+
+
+@pytest.mark.parametrize(("waited", "status"), [(0.5, 200), (1.5, 503)])
+def test_who_sends_no_more_is_believed_to_wait_for_a_second(
+    desk: Desk, waited: float, status: int
+) -> None:
+    """A program that gave up closes its connection, and that is all that a server sees of it."""
+    request = signed("ListTable")
+    request.half_closed = True
+    request.received_ns = desk.clock.monotonic_ns() - int(waited * 1e9)
+    assert desk.ask(request).status == status
+    request = signed("ListTable")
+    request.received_ns = desk.clock.monotonic_ns() - int(waited * 1e9)
+    assert desk.ask(request).status == 200
+
+
+def test_work_that_waits_for_its_turn_does_not_begin_once_its_client_is_gone(desk: Desk) -> None:
+    requests = [signed("ListTable") for _ in range(5)]
+    asked: list[bool] = []
+
+    def call(*_: object) -> tuple[str, ...]:
+        asked.append(True)
+        for request in requests:  # the others wait for a thread, or for the turn of this one's
+            request.gone = True
+        return ()
+
+    desk.serve("ListTable", call=call, lengthy=lambda _: True)
+    answers = desk.run(LOCAL, requests)
+    assert sorted(answer.status for answer in answers) == [200, 503, 503, 503, 503]
+    assert asked == [True]
+
+
 def test_every_operation_has_a_permission() -> None:
     for name, operation in OPERATIONS.items():
         assert isinstance(operation, WireOperation)
@@ -662,11 +551,6 @@ def test_every_operation_has_a_permission() -> None:
 
 
 # --- turns of the loop -------------------------------------------------------------------------
-
-
-def in_one_turn(desk: Desk, requests: list[Request]) -> list[Answer]:
-    """Hand in requests in one turn of a loop; their answers in the order of the requests."""
-    return desk.run(LOCAL, requests)
 
 
 def test_a_turn_runs_each_stage_for_all_requests(desk: Desk) -> None:
@@ -749,6 +633,23 @@ def test_a_large_body_is_verified_on_a_thread(desk: Desk) -> None:
     assert [answer.status for answer in answers] == [200, 200, 403]
     beside, here = sorted(threads, key=lambda name: not name.startswith("widerow-request"))
     assert here == where().name
+    assert beside.startswith("widerow-request")
+
+
+def test_a_body_that_unfolds_to_a_large_one_is_decoded_on_a_thread(desk: Desk) -> None:
+    """wire §1.6: it came as a few hundred bytes."""
+    threads: list[str] = []
+
+    def decode(body: bytes) -> int:
+        threads.append(threading.current_thread().name)
+        return len(body)
+
+    desk.serve("ListTable", decode=decode, call=lambda *_: (), lengthy=None)
+    sizes = (LENGTHY_BODY_BYTES, LENGTHY_BODY_BYTES + 1)
+    answers = in_one_turn(desk, [compressed("ListTable", bytes(size)) for size in sizes])
+    assert [answer.status for answer in answers] == [200, 200]
+    here, beside = sorted(threads, key=lambda name: name.startswith("widerow-request"))
+    assert here == threading.current_thread().name
     assert beside.startswith("widerow-request")
 
 

@@ -10,7 +10,7 @@ from tests.support.buffers import cell, key_buffer, row_buffer
 from tests.support.http import Answer
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 from tests.support.requests import ANY, create_table_request
-from tests.unit.server.test_dispatch import BLOCKING, Desk, signed
+from tests.unit.server.desk import BLOCKING, Desk, signed
 
 from widerow.commit.places import Caller
 from widerow.errors import StoreBusy, ViewLost

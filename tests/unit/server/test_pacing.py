@@ -8,7 +8,7 @@ from tests.support.buffers import cell, row_buffer
 from tests.support.changes import create
 from tests.support.changes import put as put_change
 from tests.support.requests import ANY
-from tests.unit.server.test_dispatch import SENDER, Desk, read, signed
+from tests.unit.server.desk import SENDER, Desk, read, signed
 
 from widerow.limits import (
     JOURNAL_PACE_SECONDS_MAX,

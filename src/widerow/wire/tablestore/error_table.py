@@ -733,6 +733,9 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     Rule.SERVER_BUSY: Foreign(
         "OTSServerBusy", 503, "Server is busy.", "as much work in hand as the server allows itself"
     ),
+    Rule.CLIENT_GONE: Foreign(
+        "OTSServerBusy", 503, "Server is busy.", "a client that closed its side, and waited long"
+    ),
     Rule.SERVER_STOPPING: Foreign(
         "OTSServerUnavailable", 503, "Server is not available.", "the server is shutting down"
     ),

@@ -1,0 +1,37 @@
+"""Pages beside the protocols: who waits for a page that nobody looks at any more (server/beside)."""
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+from widerow.server.beside import Beside
+from widerow.server.message import Request, Response
+from widerow.server.metrics import Metrics
+from widerow.server.system import SystemClock
+
+
+def test_a_page_for_a_client_that_is_gone_is_not_made() -> None:
+    made: list[bytes] = []
+    begin = threading.Event()
+
+    class Pages:
+        def answer(self, request: Request) -> Response:
+            made.append(request.target)
+            return Response(200, b"", b"")
+
+    def first() -> Pages:
+        begin.wait(10)
+        return Pages()
+
+    loop = SimpleNamespace(call_soon_threadsafe=lambda work, *arguments: work(*arguments))
+    parts: Any = SimpleNamespace(metrics=Metrics(), loop=loop, clock=SystemClock())
+    beside = Beside("/pages", first, parts)
+    requests = [Request(b"GET", target, {}, b"") for target in (b"/pages/a", b"/pages/b")]
+    answers: list[Response] = []
+    for request in requests:
+        beside.handle(request, answers.append)
+    requests[1].gone = True
+    begin.set()
+    beside.close()
+    assert made == [b"/pages/a"]
+    assert [answer.status for answer in answers] == [200, 503]
