@@ -90,6 +90,7 @@ DDL_LIST_MAX: Final = 1000  # columns, key columns, record fields of one stateme
 BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (semantics §17)
 REQUEST_FIELDS_MAX: Final = 131_072  # of protobuf; 100 tables with 1,024 columns each have fewer.
 # Counting them takes 5 ms compiled and 50 ms plain, and 5 MB hold two million
+OWN_BODY_BYTES_MAX: Final = 4096  # of a JSON request to an action of ours: a name of 255 bytes
 REPEATED_ROOM: Final = 8  # times a documented bound: who sends somewhat more is told that bound in
 # the service's words; decoding so many elements takes at most some 50 ms
 HEADERS_BYTES_MAX: Final = 32 * 1024  # common servers allow 8 to 64 KB; SDKs send below 1 KB

@@ -1,4 +1,4 @@
-"""Pages beside the protocols: who waits for a page that nobody looks at any more (server/beside)."""
+"""Pages beside the protocols (server/beside)."""
 
 import threading
 from types import SimpleNamespace

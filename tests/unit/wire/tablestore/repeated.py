@@ -43,7 +43,8 @@ from widerow.wire.tablestore.operations.search.breakdowns import (
     GROUP_BY_READERS,
 )
 from widerow.wire.tablestore.operations.search.queries import QUERY_READERS
-from widerow.wire.tablestore.operations.table import OPERATIONS
+from widerow.wire.tablestore.operations.table import OWN
+from widerow.wire.tablestore.operations.table import operation as found_operation
 
 __all__ = ["BYTES", "OPAQUE", "REQUESTS", "Case", "Measured", "cases", "message_of"]
 
@@ -101,8 +102,8 @@ Field = Any
 class Case(NamedTuple):
     """A request that repeats `field` with elements of one form; `body(n)` has `n` of them.
 
-    Forms: "whole" elements, "number"s and "cells" are what a request can have; "empty" ones and
-    "bare" ones, which repeat nothing themselves, are smaller.
+    Forms: "whole" elements, "number"s, "cells" and "JSON" are what a request can have; "empty" ones
+    and "bare" ones, which repeat nothing themselves, are smaller.
     """
 
     action: str
@@ -159,6 +160,8 @@ def cases() -> Iterator[Case]:
             for form, element in forms.items():
                 yield Case(action, name, form, element, _repeating(place, element))
     yield from _rows()
+    for action in OWN:
+        yield Case(action, "body", "JSON", b"[],", _document)
 
 
 def _rows() -> Iterator[Case]:
@@ -179,6 +182,10 @@ def _rows() -> Iterator[Case]:
             element,
             partial(_row, sent, field, form, element),
         )
+
+
+def _document(count: int) -> bytes:
+    return b'{"table":[%b[]]}' % (b"[]," * count)
 
 
 def _row(sent: Message, field: str, form: str, element: bytes, count: int) -> bytes:
@@ -339,7 +346,7 @@ def _engine() -> TablestoreEngine:
 
 def _ask(engine: TablestoreEngine, action: str, body: bytes) -> str:
     """What a server does with a body; "OK", or the rule that refuses it."""
-    operation = OPERATIONS[action]
+    operation = found_operation(action)
     try:
         if operation.lengthy is not None:
             operation.lengthy(body)

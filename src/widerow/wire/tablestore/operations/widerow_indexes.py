@@ -9,17 +9,14 @@ from typing import Any
 
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
+from widerow.wire.tablestore.operations.bodies import document
 
 __all__ = ["call", "decode", "encode"]
 
 
 def decode(body: bytes) -> str:
     """The table's name. Raises `InvalidRequest(BODY_UNREADABLE)` for anything else."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:  # the latter: brackets, thousands deep
-        raise InvalidRequest(Rule.BODY_UNREADABLE) from error
-    table = found.get("table") if isinstance(found, dict) and found.keys() == {"table"} else None
+    table = document(body, frozenset({"table"})).get("table")
     if not isinstance(table, str):
         raise InvalidRequest(Rule.BODY_UNREADABLE)
     return table

@@ -8,19 +8,14 @@ import json
 from typing import Any
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, Rule
+from widerow.wire.tablestore.operations.bodies import document
 
 __all__ = ["call", "decode", "encode"]
 
 
 def decode(body: bytes) -> None:
     """Nothing is asked. Raises `InvalidRequest(BODY_UNREADABLE)` for anything but `{}`."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:  # the latter: brackets, thousands deep
-        raise InvalidRequest(Rule.BODY_UNREADABLE) from error
-    if found != {}:
-        raise InvalidRequest(Rule.BODY_UNREADABLE)
+    document(body, frozenset())
 
 
 def call(engine: TablestoreEngine, instance: str, request: None) -> dict[str, Any]:  # noqa: ARG001  # as every action

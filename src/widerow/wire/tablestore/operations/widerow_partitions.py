@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
+from widerow.wire.tablestore.operations.bodies import document
 
 __all__ = ["PartitionsRequest", "call", "decode", "encode"]
 
@@ -23,12 +24,7 @@ class PartitionsRequest(NamedTuple):
 
 def decode(body: bytes) -> PartitionsRequest:
     """The request. Raises `InvalidRequest(BODY_UNREADABLE)` for anything else."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:  # the latter: brackets, thousands deep
-        raise InvalidRequest(Rule.BODY_UNREADABLE) from error
-    if not isinstance(found, dict) or not found.keys() <= {"table", "history"}:
-        raise InvalidRequest(Rule.BODY_UNREADABLE)
+    found = document(body, frozenset({"table", "history"}))
     table, history = found.get("table"), found.get("history", False)
     if not isinstance(table, str) or not isinstance(history, bool):
         raise InvalidRequest(Rule.BODY_UNREADABLE)
