@@ -161,7 +161,7 @@ def _make_new(target: Path) -> None:
 
 @contextmanager
 def _opened(directory: Path) -> Iterator[int]:
-    """A descriptor of `directory`, to open what is in it, whatever the name comes to mean."""
+    """Yields a descriptor of `directory`; a later rename of the directory does not change it."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         yield descriptor
@@ -203,7 +203,7 @@ def _copy(name: str, source: int, copies: int, progress: Progress) -> BackupFile
 
 
 def _copy_same(file: BackupFile, source: int, copies: int, progress: Progress) -> None:
-    """Copy what must be this very file."""
+    """Copy `file`. Raises `BackupFailed` if its size or SHA-256 differs from the manifest."""
     if _copy(file.name, source, copies, progress) != file:
         raise BackupFailed(f"{file.name} is not what was backed up; use another backup")
 
@@ -265,7 +265,7 @@ def _parse(directory: Path, text: str) -> Backup:
 
 
 def _refuse_strangers(directory: Path, source: int, backup: Backup) -> None:
-    """The engine might take a file that nobody put there for one of its own."""
+    """Raise `BackupFailed` for a file that the manifest does not name: the engine might load it."""
     strangers = set(_names(source)) - {each.name for each in backup.files}
     if strangers:
         raise BackupFailed(f"{directory} holds {min(strangers)}, which its manifest does not name")

@@ -1,12 +1,12 @@
-"""Long work takes turns.
+"""Large computations run one at a time, in the order in which threads ask.
 
-Whoever serves small requests waits for the interpreter's lock behind each thread that computes, a
-switch interval for each of them, and threads that wait for it do not stand in a line. So of all
-threads that have much to compute in one go, one does at a time; the others wait here, where they
-are in nobody's way (docs/internals/performance.md has what it brings). They go in the order in
-which they came: one that has work without end, and asks again at once, would else keep all others
-waiting. Nobody waits for a sync, a network or the writer of a store with the turn in hand; a read
-that misses the cache it may hold.
+A thread that serves small requests waits for the interpreter's lock behind each thread that
+computes, one switch interval for each of them, and the interpreter hands its lock out in no fixed
+order. So of all threads that have much to compute in one go, one computes; the others wait here
+without asking for the interpreter's lock (docs/internals/performance.md has what it brings). The
+order matters: a thread with endless work, which asks again at once, would keep all others waiting.
+No thread may wait for a sync, a network or the writer of a store while it holds the turn; a read
+that misses the cache is allowed.
 
 Compiled, because a group of one row comes here twice.
 """
@@ -23,7 +23,7 @@ __all__ = ["LONG_WORK", "OrderedLock", "turn_of"]
 
 @final
 class OrderedLock:
-    """A lock that is handed to whoever has waited for it longest. Not for one thread twice."""
+    """A lock that goes to the thread that has waited longest. Not re-entrant."""
 
     __slots__ = ("_guard", "_held", "_waiting")
 
@@ -34,7 +34,7 @@ class OrderedLock:
         self._waiting: deque[threading.Lock] = deque()
 
     def locked(self) -> bool:
-        """Whether somebody holds it."""
+        """Whether a thread holds the lock."""
         return self._held
 
     def __enter__(self) -> None:
@@ -48,7 +48,7 @@ class OrderedLock:
             self._waiting.append(called)
         try:
             called.acquire()
-        except BaseException:  # an interrupt: whoever does not wait any more must not be called
+        except BaseException:  # an interrupt: a thread that is gone must not be given the lock
             self._leave(called)
             raise
 
@@ -60,7 +60,7 @@ class OrderedLock:
         self._hand_over()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Hand it to the next; errors stay as they are."""
+        """Hand the lock to the thread that waited longest; an error in the block is raised on."""
         self._hand_over()
 
     def _hand_over(self) -> None:
@@ -77,22 +77,22 @@ LONG_WORK: Final = OrderedLock()
 
 @final
 class _NoTurn:
-    """What is held by those who are soon done: nothing."""
+    """The context of a short computation: it takes no lock."""
 
     __slots__ = ()
 
     def __enter__(self) -> None:
-        """Begin at once."""
+        """Takes no lock."""
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Leave everything, an error too, as it is."""
+        """Releases nothing; an error in the block is raised on."""
 
 
 _SHORT: Final = _NoTurn()
 
 
 def turn_of(writes: int) -> AbstractContextManager[object]:
-    """What a group of so many writes holds while it computes: nothing if it soon has.
+    """What a group of so many writes holds while it computes: `LONG_WORK`, or nothing if short.
 
     A group that may be committed on the loop never waits here.
     """

@@ -34,7 +34,7 @@ _MARK: Final = "DAMAGED"
 _OPTIONS: Final = re.compile(r"OPTIONS-\d+")
 _LOG: Final = re.compile(r"\d+\.log")
 
-# What a store leaves behind that died while it was being created, before it had any data.
+# Files of a store whose process died while it created the store, before there was any data.
 _CREATION_LEFTOVER: Final = re.compile(
     r"LOCK|LOG(\.old\.\d+)?|IDENTITY|MANIFEST-\d+|\d+\.dbtmp|rocksdict-config\.json|lost\+found"
 )
@@ -119,8 +119,8 @@ def sync_directory(directory: Path) -> None:
 def mark_damaged(directory: Path, reason: str) -> None:
     """Note in `directory` that damage was found in its store, so that the next start is refused.
 
-    The first reason stays. Where nothing can be written the note is missing, which its absence
-    cannot tell anyone: the damage will be found again by whoever reads it again.
+    The first reason stays. Where the note cannot be written, the next start is not refused; the
+    damage is found again when the damaged block is read again.
     """
     with suppress(OSError):
         descriptor = os.open(directory / _MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -154,7 +154,10 @@ def refuse_noted_damage(directory: Path) -> None:
 
 
 def clear_damage_mark(directory: Path) -> None:
-    """Take the note away: the store was looked through and is whole. Raises: `StorageFailure`."""
+    """Remove the note of damage, after the whole store was read without an error.
+
+    Raises: `StorageFailure`.
+    """
     try:
         (directory / _MARK).unlink(missing_ok=True)
         sync_directory(directory)

@@ -30,8 +30,8 @@ class NotForeseen(BaseException):
     """An attempt asks for what was not read. No body and no operation may catch it."""
 
 
-# `reads`: the snapshot of the attempt that a thread makes. (A subclass would be one for all threads
-# when it is compiled.)
+# `reads`: the snapshot of the attempt that this thread makes. (Fields of a subclass of `local`
+# would be shared by all threads once compiled.)
 _ATTEMPT: Final = threading.local()
 
 
@@ -50,7 +50,7 @@ class ForeseenReads:
         values: Mapping[bytes, bytes | None] = _NO_VALUES,
         pages: Mapping[PageWanted, Page] = _NO_PAGES,
     ) -> None:
-        """What is known: by key, None where nothing stands, and by what was asked for."""
+        """`values`: what stands under keys, None where absent; `pages`: by what was asked for."""
         self._values = values
         self._pages = pages
         self.rows = 0
@@ -59,7 +59,7 @@ class ForeseenReads:
 
     @property
     def knows_nothing(self) -> bool:
-        """Whether this is a first attempt."""
+        """Whether this is a first attempt, without any value or page read for it."""
         return not self._values and not self._pages
 
     def attempt(self, work: Callable[[], T]) -> T:
@@ -94,7 +94,7 @@ class ForeseenReads:
         self, start: bytes, stop: bytes, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop in order: the page that is known, and no more."""
-        if not 0 < self.rows <= REMOTE_PAGE_ROWS_MAX:  # who wants more reads on a thread
+        if not 0 < self.rows <= REMOTE_PAGE_ROWS_MAX:  # longer scans are left to a thread
             raise NotForeseen
         wanted = PageWanted(start, stop, self.rows, reverse)
         page = self._pages.get(wanted)
@@ -122,6 +122,6 @@ def foreseen_reads(rows: int = 0) -> ForeseenReads | None:
 
 
 def refuse_in_attempt() -> None:
-    """What waits for a database calls this before. Raises `NotForeseen` in an attempt."""
+    """Raise `NotForeseen` in an attempt. Called before each wait for a database."""
     if getattr(_ATTEMPT, "reads", None) is not None:
         raise NotForeseen

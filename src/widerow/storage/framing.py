@@ -37,9 +37,10 @@ def check_framing(directory: Path) -> None:
 
 
 def mend_framing(directory: Path) -> None:
-    """Let the engine see that those records are damaged: for stores that are opened as they are.
+    """Overwrite the kinds of records that the engine would read for ever: it reports damage then.
 
-    Their kind, which is wrong, becomes one that the engine knows to be wrong.
+    For stores that are opened although they are damaged. The new kind is one that the engine knows
+    to be wrong.
     """
     for file in _files(directory):
         offsets = _endless_in(file, past_damage=True)
@@ -65,9 +66,10 @@ def _endless_in(file: Path, *, past_damage: bool) -> list[int]:
 
 
 def _endless(content: mmap, *, past_damage: bool) -> Iterator[int]:
-    """Where the kinds of such records stand, among those that the engine comes to.
+    """Offsets of the kinds that the engine would read for ever, of those that its reading reaches.
 
-    It drops the rest of a block behind a damaged record; and ends there, unless it is to go on.
+    The engine drops the rest of a block behind a damaged record, and stops reading there unless
+    `past_damage`.
     """
     for block in range(0, len(content), _BLOCK_BYTES):
         at, end = block, min(block + _BLOCK_BYTES, len(content))

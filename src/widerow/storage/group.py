@@ -47,10 +47,11 @@ class Write(Generic[T]):
 
     @property
     def chain(self) -> object | None:
-        """Writes of one chain are made in their order, none behind one that was not; None: free.
+        """What this write shares with others that must follow each other; None: it is in no chain.
 
-        A store that may run the bodies of one shard again, and commit others meanwhile, keeps those
-        of a chain together.
+        Writes of one chain are made in their order; once one of them is not made, none behind it
+        is. A store that may run the bodies of one shard again, and commit others meanwhile, keeps
+        those of a chain together.
         """
         return None
 
@@ -114,9 +115,9 @@ class Outcome(Generic[T]):
 
 
 def conclude(writes: Sequence[Write[Any]], outcomes: Sequence[Outcome[Any]]) -> None:
-    """A group has ended: settle the writes that were made, doubt those of which it is not known.
+    """Tell the writes of an ended group: `settle` those that were made, `doubt` the unknown ones.
 
-    In the order of the group. A write whose body raised hears nothing.
+    In the order of the group. A write whose body raised is told nothing.
     """
     for write, outcome in zip(writes, outcomes, strict=True):
         error = outcome.error
@@ -127,7 +128,7 @@ def conclude(writes: Sequence[Write[Any]], outcomes: Sequence[Outcome[Any]]) -> 
 
 
 def doubt(writes: Sequence[Write[Any]]) -> None:
-    """Whether a group was made is not known: tell each of its writes."""
+    """Tell each write of a group that it is not known whether the group was made."""
     for write in writes:
         write.doubt()
 

@@ -181,13 +181,13 @@ class Store(ABC):
     def get_together(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order, each shard at a moment of its own; one round trip.
 
-        For keys that several requests ask for: raises `StoreBusy` at once where some of them are
-        away for a moment, so that nobody waits for what another one has asked for.
+        For keys that several requests ask for. Where some of the keys are away for a moment, raises
+        `StoreBusy` at once, so that no request waits for the keys of another one.
         """
         return self.snapshot().get_many(keys)
 
     def loop_reads(self, sockets: Sockets) -> LoopReads | None:  # noqa: ARG002  # for some only
-        """What reads as `get_together` does without a thread; None where there is no such way."""
+        """Reads like `get_together`, on a loop without a thread; None if the driver has none."""
         return None
 
     def get_pages_together(self, wanted: Sequence[PageWanted]) -> list[Page]:

@@ -217,5 +217,5 @@ class MemoryStore(Store):
 
 
 def _size(key: bytes, value: bytes | None) -> int:
-    """Bytes that a pair counts for; an absent one counts for none."""
+    """Bytes that a key and its value count for; 0 for a pair that is absent."""
     return 0 if value is None else len(key) + len(value)

@@ -44,7 +44,7 @@ class WriteSet:
     def __init__(self) -> None:
         """Nothing written yet."""
         self.entries: dict[bytes, bytes | None] = {}
-        # Most bodies remove no range and scan nothing: these are replaced, never changed.
+        # These three are replaced, never changed: most bodies remove no range and scan nothing.
         self.starts = _NO_KEYS
         self.stops = _NO_KEYS
         self._ordered = _NO_KEYS
@@ -165,7 +165,7 @@ class Overlay:
     def scan(
         self, start: bytes, stop: bytes, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Pairs with start ≤ key < stop in order, lazily merged from both."""
+        """Pairs with start ≤ key < stop in order, lazily merged from the base and the changes."""
         changes = self._changes
         if not changes:
             return self._base.scan(start, stop, reverse=reverse)
@@ -199,7 +199,7 @@ def _one_after_another(
 def _merge_ascending(
     below: Iterator[tuple[bytes, bytes]], own: list[bytes], entries: dict[bytes, bytes | None]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Both in ascending order; an entry hides the pair of the same key below it."""
+    """Pairs of the base and of the entries, ascending; an entry hides the pair at its key."""
     for pair in below:
         key = pair[0]
         while own and own[-1] < key:
@@ -215,7 +215,7 @@ def _merge_ascending(
 def _merge_descending(
     below: Iterator[tuple[bytes, bytes]], own: list[bytes], entries: dict[bytes, bytes | None]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """As `_merge_ascending`, the other way round; two loops, because this one runs for each row."""
+    """`_merge_ascending` in descending order; written out, because the loop runs for each row."""
     for pair in below:
         key = pair[0]
         while own and own[-1] > key:
@@ -242,7 +242,7 @@ class PendingTransaction:
     """The transaction of one body: reads `base` through `written`, and writes into that.
 
     Every key must lie in one of `shards`, or be one of `reads`, which may be read and not written;
-    any other raises `ValueError`, as does every use after the body returned. One at a time on a
+    any other key raises `ValueError`, as does every use after the body returned. One at a time on a
     write set.
     """
 
@@ -255,13 +255,13 @@ class PendingTransaction:
         shards: tuple[bytes, ...],
         reads: tuple[bytes, ...] = (),
     ) -> None:
-        """A transaction that follows those whose changes are in `written`."""
+        """A transaction on top of `written`, the changes of the bodies before it."""
         self._base = base
         self._written = written
         self._shards = shards
         self._reads = reads
         self._mark = len(written.entries)  # entries after this one are added by this body
-        # Few bodies write what one before them wrote, or remove ranges.
+        # Made on demand: few bodies overwrite what an earlier one wrote, or remove ranges.
         self._replaced: dict[bytes, bytes | None] | None = None
         self._before: WriteSet | None = None  # the write set before this body removed a range
 
@@ -337,7 +337,7 @@ class PendingTransaction:
         self._shards = self._reads = ()
 
     def _check_read(self, key: bytes) -> None:
-        """Raise `ValueError` unless one shard holds the key, or it is one of those to read."""
+        """Raise `ValueError` unless `key` is in one of `shards` or is one of `reads`."""
         for shard in self._shards:
             if key.startswith(shard):
                 return
@@ -345,7 +345,7 @@ class PendingTransaction:
             raise self._refusal(key)
 
     def _check(self, key: bytes) -> None:
-        """Raise `ValueError` unless one shard holds the key."""
+        """Raise `ValueError` unless `key` is in one of `shards`."""
         for shard in self._shards:
             if key.startswith(shard):
                 return

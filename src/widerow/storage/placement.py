@@ -1,11 +1,11 @@
-"""Where a database across a network keeps what, for stores over one that divides its data itself.
+"""Which server of a database has which keys, where the database divides its data by keys.
 
 Such a database divides the keys into ranges, and each range is on one server. It moves ranges from
 server to server by itself, and none of that is seen in the contract of a store. But only widerow
 knows where a shard ends, so only widerow says where ranges may meet.
 
-Ranges are told by the keys of rows (`keys/layout.py`, space 10). What else is of the same shards
-is in the same range. The catalogue is in a range of its own, which is not told of.
+Ranges are given by keys of rows (`keys/layout.py`, space 10). All other keys of a shard are in the
+range of its rows. The catalogue has a range of its own, which is never listed.
 
 A change of ranges takes seconds, so it is begun, and asked after by its number. Every call may be
 repeated, by any process of the store: to begin a change that was made already, or that is on its
@@ -30,7 +30,7 @@ class PlacedRange(NamedTuple):
 
     @property
     def server(self) -> str:
-        """The server as people read it."""
+        """The server's name for people."""
         return f"{self.host}:{self.port}"
 
 

@@ -1,4 +1,4 @@
-"""Reading again from the beginning, where a snapshot was lost behind what it had shown already."""
+"""Repeating a read from its beginning, after its snapshot was lost between two of its reads."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -163,7 +163,7 @@ class RocksDBStore(Store):
         return outcomes
 
     def _open(self) -> _View:
-        """Open the engine and its witness; the view of what they hold."""
+        """Open the engine and its witness; publish a view."""
         lax = self._acceptance is Acceptance.DAMAGED
         try:
             self._engine = open_engine(self._directory, self._cache_bytes, lax=lax)

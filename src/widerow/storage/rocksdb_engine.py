@@ -54,13 +54,13 @@ _PROMISED_SETTINGS: Final = {
 }
 
 
-# The same where the operator said to go on with what is left of a damaged store.
+# What differs when the operator has said to go on with what is left of a damaged store.
 _LAX_SETTINGS: Final = {
     "wal_recovery_mode": "kSkipAnyCorruptedRecords",
     "track_and_verify_wals_in_manifest": "false",
     "paranoid_checks": "false",
 }
-# And where the log ends in pieces of a write that nobody was told of.
+# What differs when the log ends in pieces of a write that was not acknowledged.
 _TORN_SETTINGS: Final = {"wal_recovery_mode": "kPointInTimeRecovery"}
 _BASE: Final = Path(__file__).with_name("rocksdb_base")
 

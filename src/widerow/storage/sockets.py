@@ -1,4 +1,4 @@
-"""Reads that the server's loop makes itself, without a thread: what a loop gives for them."""
+"""Reads that the server's loop makes itself, without a thread: the interfaces on both sides."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -10,14 +10,17 @@ KeysTold = Callable[[Sequence[bytes | None] | None], None]
 
 
 class Sockets(Protocol):
-    """The part of an event loop that waits for sockets. On its own thread, but for the last."""
+    """The part of an event loop that watches sockets.
+
+    Only `call_soon_threadsafe` is for any thread.
+    """
 
     def add_reader(self, fd: int, callback: Callable[[], None]) -> None:
         """Call back whenever there is something to read, until it is removed."""
         ...
 
     def remove_reader(self, fd: int) -> bool:
-        """Do so no more."""
+        """Stop calling back when there is something to read."""
         ...
 
     def add_writer(self, fd: int, callback: Callable[[], None]) -> None:
@@ -25,15 +28,18 @@ class Sockets(Protocol):
         ...
 
     def remove_writer(self, fd: int) -> bool:
-        """Do so no more."""
+        """Stop calling back when something can be sent."""
         ...
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> object:
-        """Call back after so many seconds."""
+        """Call back after `delay` seconds."""
         ...
 
     def call_soon_threadsafe(self, callback: Callable[[], None]) -> object:
-        """Call back on the loop's thread. From any thread; raises `RuntimeError` behind its end."""
+        """Call back on the loop's thread.
+
+        From any thread; raises `RuntimeError` once the loop is closed.
+        """
         ...
 
 
@@ -41,13 +47,13 @@ class LoopReads(Protocol):
     """Reads by way of a loop, on whose thread everything here is called."""
 
     def begin(self, keys: Sequence[bytes], told: KeysTold) -> bool:
-        """Read these keys and tell of them later, each shard at a moment of its own.
+        """Begin to read `keys`, each shard at a moment of its own; `told` hears the values.
 
-        False where that cannot be begun without waiting: then nothing is told, and whoever asks
-        reads on a thread. Waits for nothing, and is given up where an answer takes long.
+        False where the read cannot begin without waiting: `told` is not called then, and the caller
+        reads on a thread. Never waits. A read whose answer takes long ends with None.
         """
         ...
 
     def close(self) -> None:
-        """Give up what is under way, of which None is told. Idempotent."""
+        """End the pending reads with None. Idempotent."""
         ...

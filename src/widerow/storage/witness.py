@@ -63,7 +63,7 @@ def read_note(directory: Path) -> Note | None:
 
 
 def check_files(directory: Path, note: Note) -> None:
-    """Raise `StoreDamaged` if the engine's list of files is older or shorter than noted."""
+    """Raise `StoreDamaged` if the engine's list of files is older or shorter than the note says."""
     number = _manifest_number(directory)
     if number is None or number > note.manifest:  # unreadable, or made whole at a later opening
         return
@@ -74,7 +74,7 @@ def check_files(directory: Path, note: Note) -> None:
 
 
 def check_sequence(directory: Path, note: Note, sequence: int) -> None:
-    """Raise `StoreDamaged` if an opened store has come less far than noted."""
+    """Raise `StoreDamaged` if an opened store's sequence number is below the note's."""
     if sequence < note.sequence:
         raise _damaged(
             directory, f"it ends at change {sequence}, and {note.sequence} was acknowledged"
@@ -117,7 +117,7 @@ class Witness:
             sync_directory(directory)
 
     def note(self, engine: Rdict) -> None:
-        """Write down how far the store has come; everything written to it is synced by now.
+        """Write the store's present sequence number; everything up to it must be synced.
 
         If the note cannot be written, the older note stays, which is true as well.
         """

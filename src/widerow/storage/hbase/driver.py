@@ -72,9 +72,10 @@ class HBaseDriver:
     def __init__(
         self, regions: Regions, table: HBaseTable | None = None, put_off: str = ""
     ) -> None:
-        """Of that table. Connects to no server yet. `table`: what may turn out not to be safe.
+        """A driver for the table that `regions` has read. Connects to no server yet.
 
-        `put_off`: what is not known of it yet, for people.
+        `table`: its settings, which may still turn out unsafe. `put_off`: what is not known of the
+        table yet, for people.
         """
         self.put_off = put_off
         self._table = table or HBaseTable(regions)
@@ -82,26 +83,26 @@ class HBaseDriver:
         self._shared = SharedReads(regions)
         self._room = ServerRoom()
         self.placement = HBasePlacement(regions)
-        self._loop_reads: HBaseLoopReads | None = None  # the last that were asked for
+        self._loop_reads: HBaseLoopReads | None = None  # the last that `loop_reads` gave
 
     def view(self, *, patient: bool = True) -> HBaseView:
         """A view that has read nothing yet."""
         return HBaseView(self._shared, patient=patient)
 
     def read_many(self, keys: Sequence[bytes], *, patient: bool = True) -> list[bytes | None]:
-        """One scan of each region, all at once."""
+        """The values of `keys`, by one scan of each region, all scans at the same time."""
         return HBaseReads(self._shared, patient=patient).read_many(keys)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
-        """One scan, where something is found by it."""
+        """A page, by one scan unless that scan finds nothing."""
         return HBaseReads(self._shared).read_page(start, stop, rows_max, reverse=reverse)
 
     def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
-        """One scan for each, all at once, where something is found by it."""
+        """Pages, by one scan for each, all at the same time; more scans where one finds nothing."""
         return HBaseReads(self._shared, patient=False).read_pages(wanted)
 
     def loop_reads(self, sockets: Sockets) -> HBaseLoopReads:
-        """On connections of its own."""
+        """Reads by way of the server's loop, on connections of their own."""
         reads = HBaseLoopReads(self._regions.known, self._regions.servers.socket, sockets)
         self._loop_reads = reads
         return reads
@@ -115,7 +116,7 @@ class HBaseDriver:
             raise storage_failure(error) from error
 
     def try_home(self, revision_key: bytes) -> None:
-        """Read it, and see that its server has room."""
+        """Raise `StoreBusy` unless the shard is readable and its server has room for writes."""
         self.read_many([revision_key], patient=False)
         try:
             region = self._regions.of(row_of(revision_key)[0])
@@ -124,7 +125,7 @@ class HBaseDriver:
         self._room.check(region.address)
 
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
-        """One call, which is one transaction and one sync."""
+        """Make the changes by one call, which is one transaction and one sync."""
         self._regions.servers.check_open()
         if self._table.refusal:
             raise StorageFailure(self._table.refusal)
@@ -150,7 +151,7 @@ class HBaseDriver:
     # --- before a commit ---------------------------------------------------------------------
 
     def _timestamp(self, changes: Sequence[ShardChange]) -> int | None:
-        """One above those of the revisions that are replaced; None: one of them is no more."""
+        """A timestamp above those of the expected revisions; None: a revision was changed."""
         unknown = [each for each in changes if self._shared.timestamp(each.expected) is None]
         if unknown and self._others(unknown, certain=True):
             return None
@@ -160,9 +161,10 @@ class HBaseDriver:
     def _removed(
         self, changes: Sequence[ShardChange], region: Region
     ) -> dict[CellPlace, int] | None:
-        """Where the keys stand that the ranges remove, with their timestamps; None: refused.
+        """Places and timestamps of the keys in the changes' ranges; None: a revision was changed.
 
-        Those that cannot be removed with the change are removed before.
+        The keys of a whole table, stream or tunnel that cannot be removed in the same call are
+        removed here, beforehand, and left out of the answer.
         """
         rows = [row_of(each.revision_key)[0] for each in changes]
         rows += [row_of(key)[0] for each in changes for key in (*each.puts, *each.deletes)]
@@ -191,7 +193,7 @@ class HBaseDriver:
         return {}
 
     def _remove(self, found: dict[CellPlace, int]) -> None:
-        """Remove what was looked up, a part at a time, without a condition."""
+        """Remove the keys that were found, `_REMOVED_AT_ONCE_MAX` a call, without a condition."""
         by_region: dict[Region, list[CellPlace]] = {}
         for place in found:
             by_region.setdefault(self._regions.of(place[0]), []).append(place)
@@ -204,7 +206,7 @@ class HBaseDriver:
     # --- the commit --------------------------------------------------------------------------
 
     def _made(self, region: Region, request: CoprocessorServiceRequest) -> bool:
-        """Ask for a change; False where a condition failed."""
+        """Send a change to a region; False where a condition failed, and so nothing was written."""
         self._room.check(region.address)
         try:
             connection = self._regions.servers.connection(region.address)
@@ -223,7 +225,10 @@ class HBaseDriver:
         return MutateRowsResponse.FromString(answer.value.value).processed
 
     def _others(self, changes: Sequence[ShardChange], *, certain: bool = False) -> frozenset[bytes]:
-        """The revisions that are not those expected; all, if they are by now (not if `certain`)."""
+        """Revision keys whose value is not the expected one.
+
+        If all are as expected by now: every key, or none if `certain`.
+        """
         revisions = [change.revision_key for change in changes]
         found = self.read_many(revisions, patient=False)
         others = frozenset(

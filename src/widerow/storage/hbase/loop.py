@@ -35,9 +35,10 @@ from widerow.storage.sockets import KeysTold, Sockets
 
 __all__ = ["HBaseLoopReads", "LoopConnection"]
 
-QUIET_SECONDS_MAX: Final = 1.0  # as a thread waits for an answer before it asks what is wrong
-_CONNECT_PAUSE_SECONDS: Final = 0.2  # behind a connection that failed, until the next attempt
-_ANSWER_MS_MAX: Final = 10_000  # what a server is told; nobody waits for so long
+# as long as a thread waits for an answer before it asks whether the server hangs
+QUIET_SECONDS_MAX: Final = 1.0
+_CONNECT_PAUSE_SECONDS: Final = 0.2  # after a connection that failed, until the next attempt
+_ANSWER_MS_MAX: Final = 10_000  # the time-out that a server is told; this side gives up earlier
 _ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024  # of rows, for one read
 _FRAME_BYTES_MAX: Final = 256 * 1024 * 1024  # what HBase itself takes in one frame
 _BUFFER_BYTES: Final = 256 * 1024
@@ -115,7 +116,7 @@ class LoopConnection:
         return bool(self._pending)
 
     def lose(self) -> None:
-        """Close it; whoever waits is told. Idempotent."""
+        """Close the connection; each pending scan is answered with None. Idempotent."""
         connected, self._socket = self._socket, None
         if connected is None:
             return
@@ -159,11 +160,11 @@ class LoopConnection:
         try:
             if not size or not self._take_frames():
                 self.lose()
-        except StoreDamaged:  # what the server sends cannot be read
+        except StoreDamaged:  # an answer of the server cannot be read
             self.lose()
 
     def _take_frames(self) -> bool:
-        """Take every answer out of the buffer that is whole; False for one that is too long.
+        """Take every whole answer out of the buffer; False where an answer is too long.
 
         Raises `StoreDamaged`.
         """
@@ -179,7 +180,7 @@ class LoopConnection:
                 frame = bytes(whole[at + _LENGTH_BYTES : end])
             at = end
             self._take(frame)
-            if self._socket is None:  # whoever was told has closed it
+            if self._socket is None:  # a callback has closed the connection
                 return True
         if at:
             left = buffer[at : self._filled]
@@ -214,7 +215,7 @@ class _KeysRead:
         self._failed = False
 
     def answered(self, connection: LoopConnection, rows: int, found: FoundRows | None) -> None:
-        """A scan of so many rows was answered; the server may have read a part of them only."""
+        """Take the answer to a scan of `rows` rows; ask for what the server left out."""
         if found is None:
             self._failed = True
         else:
@@ -268,12 +269,12 @@ class HBaseLoopReads:
         self._connect = connect
         self._sockets = sockets
         self._connections: dict[Address, LoopConnection] = {}
-        self._unready: set[Address] = set()  # where a connection is being made
-        self._refused: dict[Address, float] = {}  # when one could not be made
+        self._unready: set[Address] = set()  # servers to which a connection is being made
+        self._refused: dict[Address, float] = {}  # the time of the last connection that failed
         self._is_timed = False
         self._closed = False
         self.begun = 0  # reads
-        self.given_up = 0  # of those: whoever asked read on a thread
+        self.given_up = 0  # reads given up, to be made on a thread
 
     def begin(self, keys: Sequence[bytes], told: KeysTold) -> bool:
         """A scan of each region that has some of the keys, all at once."""
@@ -317,7 +318,7 @@ class HBaseLoopReads:
     # --- connections -------------------------------------------------------------------------
 
     def _connected(self, address: Address) -> LoopConnection | None:
-        """The connection to a server; None where there is none yet, which is made then."""
+        """The connection to a server; None where there is none: a thread begins to make one."""
         found = self._connections.get(address)
         if found is not None and found.usable:
             return found
@@ -331,7 +332,7 @@ class HBaseLoopReads:
         return None
 
     def _open(self, address: Address) -> None:
-        """On a thread of its own."""
+        """Make a connection to a server. Runs on a thread of its own."""
         connected: socket.socket | None = None
         with suppress(ServerLost, WiderowError, OSError):
             connected = self._connect(address)
@@ -356,7 +357,7 @@ class HBaseLoopReads:
             self._sockets.call_later(QUIET_SECONDS_MAX / 2, self._look)
 
     def _look(self) -> None:
-        """Give up what has waited for too long."""
+        """Close the connections whose answers are late; come back while any scan is pending."""
         self._is_timed = False
         now, waits = monotonic(), False
         for connection in list(self._connections.values()):

@@ -64,7 +64,7 @@ def open_driver(url: str) -> HBaseDriver:
 
 
 def _read(url: str) -> tuple[list[Address], str, str]:
-    """The seeds, the namespace and the table."""
+    """The masters or region servers, the namespace and the table in `url`. Raises `ValueError`."""
     found = _URL.fullmatch(url)
     seeds = [_SEED.fullmatch(seed) for seed in found["seeds"].split(",")] if found else []
     if found is None or not all(seeds):
@@ -74,7 +74,7 @@ def _read(url: str) -> tuple[list[Address], str, str]:
 
 
 def _try_commit(regions: Regions) -> None:
-    """See that the table's regions are there, and make commits: ask for one that changes nothing.
+    """Raise unless the table's regions are online and take a commit that changes nothing.
 
     Raises `StorageFailure` where they make none, `StoreBusy` where they are not there.
     """

@@ -45,15 +45,15 @@ _MASTER: Final = "MasterService"
 _REGISTRY: Final = "ClientMetaService"
 _REGION_NAME: Final = 1  # a kind of `RegionSpecifier`
 _META: Final = b"hbase:meta,,1"
-_MAGIC_BYTES: Final = 4  # in front of a message that stands in a cell
+_MAGIC_BYTES: Final = 4  # of the mark in front of a message in a cell
 _META_ROWS: Final = 1000
-_MERGED: Final = b"merge"  # columns that name what a region was merged of begin so
+_MERGED: Final = b"merge"  # how columns begin that name the regions which were merged into one
 _PAUSE_SECONDS: Final = 0.02
 _PAUSE_SECONDS_MAX: Final = 0.5
-_HUNG_PAUSE_SECONDS: Final = 0.2  # until a server that hangs is asked again
-_MISSED_SECONDS: Final = 0.2  # behind a read of hbase:meta that failed, until the next one
+_HUNG_PAUSE_SECONDS: Final = 0.2  # between two questions to a server that hangs
+_MISSED_SECONDS: Final = 0.2  # after a failed read of hbase:meta, until the next one
 
-# A server that answers so has done nothing: the region lives elsewhere, or will in a moment.
+# After these refusals a server has done nothing: the region is elsewhere, or will be in a moment.
 _UNTOUCHED: Final = frozenset(
     (
         "CallQueueTooBigException",
@@ -65,7 +65,7 @@ _UNTOUCHED: Final = frozenset(
         "WrongRegionException",
     )
 )
-# After these a read begins anew: the server goes down, or a scanner of ours is no more.
+# After these a read begins again: the server is stopping, or our scanner was closed.
 _PASSING: Final = _UNTOUCHED | {
     "CallDroppedException",
     "CallTimeoutException",
@@ -80,7 +80,7 @@ _PASSING: Final = _UNTOUCHED | {
 
 
 def refused_untouched(error: RemoteFailure) -> bool:
-    """Whether a server that answers so has done nothing, and another one may do it."""
+    """Whether a refusal of this kind means that nothing was done, and another server may do it."""
     return error.kind in _UNTOUCHED
 
 
@@ -95,7 +95,7 @@ def storage_failure(error: ServerLost | RemoteFailure) -> StorageFailure:
 
 @final
 class MovePauses:
-    """Pauses that grow, until a time is over."""
+    """Growing pauses between attempts, until a bound of time is reached."""
 
     def __init__(self, seconds: float) -> None:
         """It begins now."""
@@ -103,7 +103,7 @@ class MovePauses:
         self._pause = _PAUSE_SECONDS
 
     def rest(self) -> bool:
-        """Wait; False without waiting where the time is over."""
+        """Wait for one pause; False, without waiting, once the time is over."""
         if monotonic() + self._pause > self._deadline:
             return False
         sleep(self._pause)
@@ -146,7 +146,7 @@ class Servers:
     ) -> RpcConnection:
         """A new connection in place of one that was lost. Raises `ServerLost`."""
         if before is not None and before.hung:
-            del self._connections[address, service]  # it is told once
+            del self._connections[address, service]  # that it hangs is found out once
             self._watch(address)
         if self.hang(address):
             raise ServerLost(f"{address} hangs", sent=False, hung=True)
@@ -158,7 +158,10 @@ class Servers:
             raise
 
     def socket(self, address: Address) -> socket.socket:
-        """A connection of the caller's own. Raises `ServerLost`; at once for one that hangs."""
+        """A new connection for the caller alone.
+
+        Raises `ServerLost`, at once for a server that hangs.
+        """
         self.check_open()
         if self.hang(address):
             raise ServerLost(f"{address} hangs", sent=False, hung=True)
@@ -177,7 +180,7 @@ class Servers:
             threading.Thread(target=self._await, args=(address,), name=name, daemon=True).start()
 
     def _await(self, address: Address) -> None:
-        """Ask a server that hangs until it answers, refuses, or is gone."""
+        """Ask a server that hangs until it answers or refuses, or its connection fails."""
         while self.wait(_HUNG_PAUSE_SECONDS):
             try:
                 connection = RpcConnection(address, _REGISTRY)
@@ -253,24 +256,24 @@ class Region(NamedTuple):
 
     @property
     def number(self) -> int:
-        """What tells it from others that began at the same row: `table,start,number.digest`."""
+        """The number in the name `table,start,number.digest`; regions of one start differ in it."""
         return int(self.name.rpartition(b",")[2].partition(b".")[0])
 
     @property
     def digest(self) -> bytes:
-        """The last part of its name, by which the master knows it."""
+        """The last part of the region's name, by which the master knows the region."""
         return self.name.rpartition(b",")[2].partition(b".")[2].rstrip(b".")
 
     def has(self, row: bytes) -> bool:
-        """Whether a row is one of it."""
+        """Whether the region has `row`."""
         return self.start <= row and (not self.stop or row < self.stop)
 
     def has_below(self, row: bytes) -> bool:
-        """Whether the rows just below a row are of it."""
+        """Whether the region has the rows just below `row`."""
         return self.start < row and (not self.stop or row <= self.stop)
 
     def overlaps(self, other: "Region") -> bool:
-        """Whether there can be rows that both have."""
+        """Whether some row can be in both regions."""
         first, last = sorted((self, other), key=_start_of)
         return not first.stop or last.start < first.stop
 
@@ -288,13 +291,13 @@ class Regions:
         """Of that table. Nothing is read yet."""
         self.servers = servers
         self.table_name = TableName(namespace=namespace.encode(), qualifier=table.encode())
-        # How regions are called after their table: one of the default namespace by its name alone.
+        # A table of the default namespace has no namespace in the names of its regions.
         in_default = namespace == TABLE_NAMESPACE
         self._table = (table if in_default else f"{namespace}:{table}").encode()
         self._lock = threading.Lock()
         self._known: list[Region] | None = None
-        self._last: list[Region] | None = None  # what was known before it was forgotten
-        self._missed = -_MISSED_SECONDS  # when a read failed
+        self._last: list[Region] | None = None  # the regions before `forget`
+        self._missed = -_MISSED_SECONDS  # the time of the last failed read
 
     @property
     def table(self) -> bytes:
@@ -341,7 +344,7 @@ class Regions:
         return StoreBusy(f"the regions of {self._table.decode()} are not all there now")
 
     def _read_or_last(self) -> list[Region]:
-        """The regions read again; where that fails, as they were last, for a moment."""
+        """The regions, read again; where that fails, the former ones, for `_MISSED_SECONDS`."""
         last = self._last
         if last is not None and monotonic() - self._missed < _MISSED_SECONDS:
             return last
@@ -397,7 +400,7 @@ def _start_of(region: Region) -> bytes:
 
 
 def _region(row: Result) -> Region | None:
-    """The region that a row of `hbase:meta` tells of; None: one that is no more, or not yet."""
+    """The region of a row of `hbase:meta`; None for one that was split or has no server yet."""
     cells = {cell.qualifier: cell.value for cell in row.cell}
     host, _, rest = cells.get(b"server", b"").decode().rpartition(":")
     if not host or b"regioninfo" not in cells:

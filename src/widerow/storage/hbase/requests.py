@@ -42,7 +42,7 @@ _KEYS_ONLY: Final = Filter(
     serialized_filter=KeyOnlyFilter(len_as_val=False).SerializeToString(),
 )
 _NO_COLUMN: Final = b"none"  # the qualifiers of keys are shorter
-_NO_ROW: Final = b"0"  # no row begins with this, but a region without a lower bound has it
+_NO_ROW: Final = b"0"  # the row for regions without a lower bound; no key is under it
 _DELETE: Final = 3
 _EQUAL: Final = 2
 
@@ -57,18 +57,18 @@ class RangeRead(NamedTuple):
 
 
 def open_pin(region: Region) -> ScanRequest:
-    """A scanner that reads nothing: as long as it is open, its moment can be read."""
+    """Open a scanner that reads nothing: while it is open, its moment of the region is readable."""
     scan = Scan(column=[Column(family=FAMILY)])
     return ScanRequest(region=region.specifier, scan=scan, number_of_rows=0)
 
 
 def prove_scanner(scanner: int) -> ScanRequest:
-    """Fails where a scanner is open no more; else it stays so for another while."""
+    """Fails where the scanner is closed; else the scanner's lease begins anew."""
     return ScanRequest(scanner_id=scanner, renew=True)
 
 
 def scan_further(scanner: int, rows_max: int) -> ScanRequest:
-    """Go on where a scanner has paused."""
+    """Ask a paused scanner for its next rows, at most `rows_max`."""
     return ScanRequest(
         scanner_id=scanner,
         number_of_rows=rows_max,
@@ -78,7 +78,7 @@ def scan_further(scanner: int, rows_max: int) -> ScanRequest:
 
 
 def close_scanner(scanner: int) -> ScanRequest:
-    """The end of a scanner."""
+    """Close a scanner."""
     return ScanRequest(scanner_id=scanner, close_scanner=True, number_of_rows=0)
 
 
@@ -138,7 +138,7 @@ def mutate_rows(
 
 
 def change_nothing(region: Region) -> MutateRequest:
-    """A removal of a column that no row has, on condition that it has a value."""
+    """A removal that changes nothing: of a column that no row has, if it has a value."""
     row = region.start or _NO_ROW
     compared = BinaryComparator(comparable=ByteArrayComparable(value=_NO_COLUMN))
     column = QualifierValue(qualifier=_NO_COLUMN, delete_type=0)

@@ -28,7 +28,7 @@ _BYTES_UNASKED_MAX: Final = 4 * 1024 * 1024
 
 @final
 class ServerRoom:
-    """Of the servers that take commits. Any thread."""
+    """Which region servers may have too little memory for more commits. Any thread."""
 
     def __init__(self) -> None:
         """No server is known to be short of it."""
@@ -37,7 +37,7 @@ class ServerRoom:
         self._asked: dict[Address, PendingCall] = {}
 
     def check(self, address: Address) -> None:
-        """Raises `StoreBusy` where no more may be committed before the server has answered."""
+        """Raise `StoreBusy` while a server owes its answer and many bytes were committed since."""
         asked = self._asked.get(address)
         if asked is None:
             return
@@ -49,14 +49,14 @@ class ServerRoom:
             raise StoreBusy(f"the region server {address} has no room in memory for more writes")
 
     def committed(self, region: Region, connection: RpcConnection, size: int) -> None:
-        """So many bytes were committed: the server is asked if they are many, and answers later."""
+        """Count `size` committed bytes; ask the server every few megabytes whether it has room."""
         address = region.address
         with self._lock:
             unasked = self._unasked.get(address, 0) + size
             asks = unasked >= _BYTES_UNASKED_MAX and address not in self._asked
             self._unasked[address] = 0 if asks else unasked
         if asks:
-            with suppress(ServerLost):  # the next commit finds that out
+            with suppress(ServerLost):  # the next commit finds out that the server is lost
                 asked = connection.send("Mutate", change_nothing(region))
                 with self._lock:
                     self._asked[address] = asked

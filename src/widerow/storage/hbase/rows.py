@@ -42,17 +42,17 @@ def _zone(key: bytes) -> bytes:
 
 
 def row_of(key: bytes) -> tuple[bytes, bytes]:
-    """The row and the qualifier of a key."""
+    """The row and the qualifier under which `key` stands."""
     return _zone(key) + key[1:], key[:1]
 
 
 def key_of(row: bytes, qualifier: bytes) -> bytes:
-    """The key that stands there."""
+    """The key that stands under a row and a qualifier."""
     return qualifier + row[1:]
 
 
 def row_spans(start: bytes, stop: bytes) -> Iterator[RowSpan]:
-    """What start ≤ key < stop is made of, in the order of keys."""
+    """The spans of rows that hold start ≤ key < stop, in the order of keys."""
     while start < stop:
         end = min(stop, _span_end(start) or stop)
         zone, qualifier = _zone(start), start[:1]
@@ -64,13 +64,14 @@ def row_spans(start: bytes, stop: bytes) -> Iterator[RowSpan]:
 
 
 def _behind(zone: bytes, qualifier: bytes) -> bytes:
-    """The first row behind those that a space can have; without a space there is one key."""
+    """The row after the last one of a zone; without a qualifier, after its single row."""
     return bytes((zone[0] + 1,)) if qualifier else zone + b"\x00"
 
 
 def _span_end(key: bytes) -> bytes | None:
-    """The first key behind this one that stands elsewhere; None: there is none."""
-    if key.startswith(SPACE_REVISIONS):  # between revisions of data stands that of the catalogue
+    """The first key above `key` that is in another span; None: there is none."""
+    # the catalogue's revision stands between revisions of data, in a zone of its own
+    if key.startswith(SPACE_REVISIONS):
         if key < _CATALOG_REVISION:
             return _CATALOG_REVISION
         if key == _CATALOG_REVISION:

@@ -40,8 +40,8 @@ _PREAMBLE: Final = b"HBas\x00\x50"  # version 0, and who asks is believed
 _USER: Final = "widerow"
 _LENGTH: Final = struct.Struct("!I")
 _READ_BYTES: Final = 256 * 1024
-# Methods of services that ask for nothing with an empty message. Elsewhere the name of the service
-# is asked for: that there is no such method is an answer too.
+# Methods of services that ask for nothing with an empty message. Of other services a method is
+# called that does not exist: the refusal is an answer too.
 _COSTS_NOTHING: Final = {
     "ClientService": "Multi",
     "MasterService": "IsMasterRunning",
@@ -125,7 +125,7 @@ class PendingCall:
             raise self._connection.unreadable(error) from error
 
     def has_ended(self) -> bool:
-        """Whether it has ended by now, with an answer or without; to be asked again and again.
+        """Whether the call has an answer or was lost by now; to be asked again and again.
 
         For calls that a server lets wait on purpose: the connection is lost where the server hangs,
         and not because this call has no answer. Waits for nothing.
@@ -157,8 +157,8 @@ class RpcConnection:
         self._pending: dict[int, Future[bytes]] = {}
         self._calls = 0
         self._lost: ServerLost | None = None
-        self._heard = monotonic()  # when the server said anything last
-        self._tried = -inf  # when it was asked last whether it hangs
+        self._heard = monotonic()  # when the server last sent anything
+        self._tried = -inf  # when it was last asked whether it hangs
         self._costs_nothing = _COSTS_NOTHING.get(service, service)
         self._socket = greeted(address, service)
         name = f"hbase-{address}"
@@ -184,7 +184,7 @@ class RpcConnection:
             if not self.usable():
                 raise ServerLost(f"{self.address}: the connection was lost", sent=False)
             self._send(method, body, future)
-        if not self.usable():  # lost while the call was listed: nobody else tells it
+        if not self.usable():  # lost since the call was listed: no other thread ends the call
             self.lose("the connection was lost")
         return PendingCall(self, future)
 
@@ -216,11 +216,11 @@ class RpcConnection:
             return
         if self._tried < self._heard:
             self._tried = now
-            if self._sending.acquire(blocking=False):  # else somebody sends, and gets no further
+            if self._sending.acquire(blocking=False):  # else another thread is sending and is stuck
                 try:
                     self._send(self._costs_nothing, b"", Future())
                 except ServerLost:
-                    return  # as whoever waits is told
+                    return  # the callers that wait are told the same
                 finally:
                     self._sending.release()
         elif now - self._tried >= HUNG_SECONDS:
@@ -235,7 +235,7 @@ class RpcConnection:
             try:
                 part = self._socket.recv(_READ_BYTES)
             except TimeoutError:
-                continue  # whoever waits for an answer has a bound of its own
+                continue  # each caller has a time-out of its own
             except OSError as error:
                 self.lose(error)
                 return

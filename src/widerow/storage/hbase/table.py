@@ -64,7 +64,9 @@ class HBaseTable:
         self._regions = regions
 
     def check(self) -> str:
-        """See that the table is there and safe; what of it is put off, for people, or nothing.
+        """Make the table if it is missing, and see that it is safe.
+
+        Answers what is not known yet.
 
         It is made where it is not there. Raises: `StorageFailure` where it is not safe, `StoreBusy`
         where there is no master, and no table either; `ServerLost`, `RemoteFailure`.
@@ -84,7 +86,7 @@ class HBaseTable:
         return ""
 
     def _is_there(self) -> bool:
-        """Whether region servers have the table; none is made without a master."""
+        """Whether region servers have the table. Asks no master, and makes no table."""
         try:
             self._regions.of(DATA)
         except (ServerLost, RemoteFailure, StoreBusy):
@@ -92,7 +94,7 @@ class HBaseTable:
         return True
 
     def _ask_later(self) -> None:
-        """Ask until a master answers, or the store is closed."""
+        """Ask once a second until a master answers, or the store is closed."""
         while self._regions.servers.wait(_LATE_SECONDS):
             try:
                 self._ask()
@@ -103,7 +105,7 @@ class HBaseTable:
             return
 
     def _ask(self) -> None:
-        """Make the table, or see that it is safe."""
+        """Make the table if it is missing. Raises `StorageFailure` where it is not safe."""
         table = self._regions.table
         master = self._regions.servers.master()
         name = self._regions.table_name

@@ -52,7 +52,7 @@ _TIMESTAMPS_MAX: Final = 100_000
 
 @final
 class SharedReads:
-    """What the views of a driver share. Any thread, also where an object is taken apart."""
+    """What the views of a driver share. For any thread, also while an object is finalized."""
 
     def __init__(self, regions: Regions) -> None:
         """Over these regions."""
@@ -61,7 +61,7 @@ class SharedReads:
         self._unwanted: deque[tuple[RpcConnection, int]] = deque()
 
     def note_timestamp(self, revision: bytes, timestamp: int) -> None:
-        """A revision stands in a cell with this timestamp."""
+        """Remember the timestamp of the cell that a revision stands in."""
         if len(self._timestamps) >= _TIMESTAMPS_MAX:
             self._timestamps.clear()
         self._timestamps[revision] = timestamp
@@ -71,22 +71,22 @@ class SharedReads:
         return 0 if revision is None else self._timestamps.get(revision)
 
     def unwanted(self, connection: RpcConnection, scanner: int) -> None:
-        """A scanner that nobody needs any more."""
+        """Note a scanner that is to be closed, because its view was given up."""
         self._unwanted.append((connection, scanner))
 
     def close_unwanted(self) -> None:
-        """Close the scanners that nobody needs. Nobody waits for that."""
+        """Send requests that close the scanners noted by `unwanted`. Waits for no answer."""
         while self._unwanted:
             try:
                 connection, scanner = self._unwanted.popleft()
                 connection.send("Scan", close_scanner(scanner))
             except (ServerLost, IndexError):
-                continue  # they end with their connection, or another thread was quicker
+                continue  # the scanner ends with its connection, or another thread was quicker
 
 
 @final
 class _Pin:
-    """An open scanner that keeps a region's moment."""
+    """An open scanner, which keeps one moment of its region readable."""
 
     __slots__ = ("_call", "_proven", "connection", "read_point", "region", "scanner", "used")
 
@@ -97,18 +97,18 @@ class _Pin:
         self.connection = connection
         self.scanner = opened.scanner_id
         self.read_point = opened.mvcc_read_point
-        self.used = False  # whether anything of its moment was handed out
-        self._proven = asked  # it was open then, or later
+        self.used = False  # whether a read at its moment was handed out
+        self._proven = asked  # when it was last known to be open
         self._call: PendingCall | None = None
 
     def ask(self) -> None:
-        """Ask whether it is open, unless that is known for now."""
+        """Send a question whether the scanner is open, unless that was known a moment ago."""
         if monotonic() - self._proven > _PROOF_SECONDS / 2:
             self._proven = monotonic()
             self._call = self.connection.send("Scan", prove_scanner(self.scanner))
 
     def prove(self) -> None:
-        """See that it was open until now. Raises `ServerLost`, `RemoteFailure`."""
+        """Raise `ServerLost` or `RemoteFailure` unless the scanner was open until now."""
         if self._call is not None:
             call, self._call = self._call, None
             call.answer(ScanResponse)
@@ -118,7 +118,7 @@ class _Pin:
 
 
 class _RegionLost(Exception):
-    """A region cannot be read now, or not any more as of the view's moment."""
+    """A region cannot be read, or no more at the moment of the view."""
 
     def __init__(self, region: Region, cause: ServerLost | RemoteFailure) -> None:
         super().__init__(str(cause))
@@ -127,7 +127,7 @@ class _RegionLost(Exception):
 
 
 class _Opening(NamedTuple):
-    """A pin that was asked for."""
+    """A request for a pin, not answered yet."""
 
     region: Region
     connection: RpcConnection
@@ -143,16 +143,16 @@ class _Opening(NamedTuple):
             return cls(region, connection, asked, connection.send("Scan", open_pin(region)))
 
     def pin(self) -> _Pin:
-        """The pin, when it is there."""
+        """Wait for the pin."""
         with _reading(self.region):
             opened = self.call.answer(ScanResponse)
         return _Pin(self.region, self.connection, opened, self.asked)
 
 
 class _Read(NamedTuple):
-    """A scan of one region: its request at a moment, and whether a part of it is not enough.
+    """A scan of one region: its request for a moment, and whether a partial answer is not enough.
 
-    Without a moment the request is of the one at which it is answered.
+    Without a moment, the request is for the moment at which the server answers it.
     """
 
     region: Region
@@ -162,7 +162,7 @@ class _Read(NamedTuple):
     bytes_max: int
 
     def lacks(self, rows: int, cells: Sequence[FoundCell]) -> bool:
-        """Whether more is wanted than these rows, which have these cells."""
+        """Whether the read needs more than `rows` rows with these `cells`."""
         if self.whole or not cells:
             return True
         return (
@@ -185,7 +185,7 @@ class _Spot(NamedTuple):
     span: RowSpan
 
     def edge(self, *, reverse: bool) -> bytes:
-        """The key where reading it begins, as `Page.following` has it."""
+        """The key where reading this span begins, in the meaning of `Page.following`."""
         if not reverse:
             return key_of(self.span.start, self.span.qualifier)
         stop, qualifier = self.span.stop, self.span.qualifier
@@ -199,12 +199,12 @@ _CellPage = tuple[list[FoundCell], bytes | None]
 
 
 class _RegionReads:
-    """Reads of regions. Those of one subclass differ in what they do about moments."""
+    """Reads of regions; subclasses decide at which moment each region is read."""
 
     __slots__ = ("_seconds_max", "_shared")
 
     def __init__(self, shared: SharedReads, seconds_max: float) -> None:
-        """`seconds_max`: a read waits so long for a region that is on its way."""
+        """`seconds_max`: how long a read waits for a region that is being moved."""
         self._shared = shared
         self._seconds_max = seconds_max
 
@@ -216,7 +216,7 @@ class _RegionReads:
         """A region cannot be read. Raises `ViewLost` where it must not be read again."""
 
     def _handed_out(self) -> None:
-        """What was read goes to the caller now."""
+        """Note that what was read is being handed to the caller."""
 
     # --- what is offered ---------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class _RegionReads:
     # --- reading again where that is right ---------------------------------------------------
 
     def _patiently(self, read: Callable[[], T]) -> T:
-        """Read, and read again where a region has moved of which nothing was handed out."""
+        """Call `read`; again where a region has moved and nothing read from it was handed out."""
         pauses = MovePauses(self._seconds_max)
         regions = self._shared.regions
         cause: Exception
@@ -310,7 +310,7 @@ class _RegionReads:
         return self._pages([(start, stop, asked)])[0]
 
     def _pages(self, wanted: Sequence[tuple[bytes, bytes, RangeRead]]) -> list[_CellPage]:
-        """Several of them, by scans that are asked for together."""
+        """The cells of some pages, by scans that are asked for together."""
         places = [self._spots(start, stop, reverse=asked.reverse) for start, stop, asked in wanted]
         firsts = [next(spots, None) for spots in places]
         found = iter(
@@ -343,7 +343,7 @@ class _RegionReads:
         return [], _edge(next(spots, None), asked)
 
     def _spots(self, start: bytes, stop: bytes, *, reverse: bool) -> Iterator[_Spot]:
-        """What a range is made of, in the order in which it is read."""
+        """The spans of a range, each in one region, in the order in which they are read."""
         every = row_spans(start, stop)
         for span in reversed(list(every)) if reverse else every:
             yield from self._regions_of(span, reverse=reverse)
@@ -361,7 +361,7 @@ class _RegionReads:
                 start = last
 
     def _finish(self, read: _Read, connection: RpcConnection, call: PendingCall) -> _Found:
-        """What a scan found: all of it, or as much as was asked for.
+        """The cells of a scan: all of them, or as many as were asked for.
 
         The server may end an answer earlier, because it has read for long, or from many blocks.
         """
@@ -384,7 +384,7 @@ class _RegionReads:
 
 @final
 class HBaseReads(_RegionReads):
-    """One read that nothing follows: each scan is a moment by itself, so no pin is needed."""
+    """Single reads: each scan is of one moment by itself, so no pin is needed."""
 
     __slots__ = ()
 
@@ -396,7 +396,7 @@ class HBaseReads(_RegionReads):
         """A page of one region, of at most about a megabyte."""
         if not _spans_several(start, stop):
             return super().read_page(start, stop, rows_max, reverse=reverse)
-        # Several scans can be of one region then, and so of one shard.
+        # More than one scan may read one region, and so one shard; these need one moment.
         view = HBaseView(self._shared, patient=self._seconds_max > 0)
         try:
             return view.read_page(start, stop, rows_max, reverse=reverse)
@@ -425,7 +425,7 @@ class HBaseReads(_RegionReads):
 
 @final
 class HBaseView(_RegionReads):
-    """A view. See the module."""
+    """A view: every region that it reads, at the moment of a pin. See the module."""
 
     __slots__ = ("_pins",)
 
@@ -444,7 +444,7 @@ class HBaseView(_RegionReads):
         pin = self._pins.get(lost.region.name)
         if pin is None:
             return
-        if pin.used:  # it stays, so that the view stays lost
+        if pin.used:  # the pin stays, so that the view stays lost
             raise ViewLost(f"the view was lost: {lost}") from lost.cause
         del self._pins[lost.region.name]
         self._shared.unwanted(pin.connection, pin.scanner)
@@ -478,7 +478,8 @@ class HBaseView(_RegionReads):
                 opening.append(_Opening.of(region, self._shared.regions.servers))
             except _RegionLost as error:
                 lost = error
-        for each in opening:  # all of them, or one that was opened would stay open for a minute
+        # take all of them: an opened one that nobody takes stays open for a minute
+        for each in opening:
             try:
                 self._pins[each.region.name] = each.pin()
             except _RegionLost as error:
@@ -509,7 +510,7 @@ def _edge(spot: _Spot | None, asked: RangeRead) -> bytes | None:
 
 @contextmanager
 def _reading(region: Region) -> Iterator[None]:
-    """What goes wrong inside is about that region."""
+    """Turn `ServerLost` and `RemoteFailure` inside into `_RegionLost` of this region."""
     try:
         yield
     except (ServerLost, RemoteFailure) as error:

@@ -92,18 +92,18 @@ class PostgresDriver:
         *,
         patient: bool = True,  # noqa: ARG002  # a database is there as a whole, or away
     ) -> list[bytes | None]:
-        """One statement, which is a transaction by itself."""
+        """The values of `keys`, by one statement, which is a transaction by itself."""
         found = dict(_pairs(self._ask_once((READ_MANY, read_arguments(keys)))))
         return [found.get(key) for key in keys]
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
-        """One statement, which is a transaction by itself."""
+        """A page, by one statement, which is a transaction by itself."""
         wanted = PageWanted(start, stop, rows_max, reverse)
         answer = self._ask_once(_page_call(wanted, _PAGE_BYTES_MAX))
         return _page(answer, wanted, _PAGE_BYTES_MAX)
 
     def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
-        """A statement for each, sent together."""
+        """Pages, by one statement each, all sent together."""
         self.check_open()
         calls = [_page_call(each, _PAGE_BYTES_MAX) for each in wanted]
         session, answers = _first_answers(self._pool, calls)
@@ -116,19 +116,19 @@ class PostgresDriver:
         self._pool.give(session)
         return answers[-1]
 
-    def loop_reads(self, sockets: Sockets) -> None:  # libpq reads on threads
-        """None."""
+    def loop_reads(self, sockets: Sockets) -> None:
+        """None: libpq reads on threads."""
 
-    def home(self, revision_key: bytes) -> bytes:  # noqa: ARG002  # the same for all
-        """A database commits any shards together."""
+    def home(self, revision_key: bytes) -> bytes:  # noqa: ARG002  # one home for all
+        """One name for all shards: the database commits any of them together."""
         return b"database"
 
     def try_home(self, revision_key: bytes) -> None:
-        """Read it: whoever answers takes changes."""
+        """Raise `StoreBusy` unless the database can be read: then it takes changes, too."""
         self.read_many([revision_key], patient=False)
 
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
-        """One statement, which is one transaction and one sync."""
+        """Make the changes by one statement, which is one transaction and one sync."""
         self.check_open()
         check_keys(changes, KEY_BYTES_MAX, "PostgreSQL")
         session = self._pool.take()
@@ -150,7 +150,7 @@ class PostgresDriver:
         return frozenset([refused.get_value(row, 0) or b"" for row in range(refused.ntuples)])
 
     def _others(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
-        """The revisions that are not those expected; all, if they are by now."""
+        """Revision keys whose value is not the expected one; if there is none, every key."""
         found = self.read_many([change.revision_key for change in changes])
         others = frozenset(
             change.revision_key
@@ -200,7 +200,7 @@ class PostgresView:
         return self.read_pages([PageWanted(start, stop, rows_max, reverse)], _PAGE_BYTES_MAX)[0]
 
     def read_pages(self, wanted: Sequence[PageWanted], bytes_max: int) -> list[Page]:
-        """A statement for each, sent together."""
+        """Pages, by one statement each, all sent together."""
         bytes_max = min(bytes_max, _PAGE_BYTES_MAX)
         answers = self._ask([_page_call(each, bytes_max) for each in wanted])
         return _paged(answers, wanted, bytes_max)
@@ -247,7 +247,7 @@ def _first_answers(pool: Pool, calls: Sequence[SqlCall]) -> tuple[DatabaseSessio
             if attempt == 2:
                 raise StoreBusy(f"the database did not answer a read: {error}") from error
         except StatementFailed as error:
-            pool.discard(session)  # a transaction of it is neither begun nor ended for sure
+            pool.discard(session)  # its transaction may or may not have begun, or ended
             raise _failed(error) from error
         except BaseException:
             pool.discard(session)

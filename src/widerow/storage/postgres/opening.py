@@ -1,4 +1,4 @@
-"""Opening connections: what is asked of the database before it is used, and what is said if not.
+"""Opening connections: what is checked before the database is used, and the errors.
 
 Everything is asked anew of each connection, because settings change while servers run.
 """

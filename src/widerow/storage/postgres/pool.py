@@ -15,15 +15,15 @@ from widerow.storage.postgres.session import DatabaseSession
 
 __all__ = ["CONNECTIONS_MAX", "Pool"]
 
-# A request may hold a view while it asks for the catalogue by another one. So there are more than
-# requests: however many hold one each, some get their second and go on.
+# A request may hold a view while it reads the catalogue by another one. So there are more
+# connections than requests: even when each request holds one, some get their second and go on.
 CONNECTIONS_MAX: Final = BLOCKING_THREADS_MAX + 16
 _PATIENCE_SECONDS: Final = 10
 
 
 @final
 class Pool:
-    """At most `CONNECTIONS_MAX` sessions. Any thread, also where an object is taken apart.
+    """At most `CONNECTIONS_MAX` sessions. Any thread, also while an object is finalized.
 
     So there is no lock here: the queue and the deque do each step as a whole.
     """
@@ -31,7 +31,7 @@ class Pool:
     def __init__(self, url: str) -> None:
         """No connection yet."""
         self._url = url
-        self._idle: deque[DatabaseSession] = deque()  # the one that was used last is used next
+        self._idle: deque[DatabaseSession] = deque()  # last in, first out
         self._permits: SimpleQueue[None] = SimpleQueue()
         for _ in range(CONNECTIONS_MAX):
             self._permits.put(None)
@@ -57,20 +57,20 @@ class Pool:
         return session
 
     def give(self, session: DatabaseSession) -> None:
-        """Take a session back that works."""
+        """Take back a session that works."""
         self._idle.append(session)
         self._permits.put(None)
         if self._closed:
             self._close_idle()
 
     def discard(self, session: DatabaseSession) -> None:
-        """Take a session back that was lost. Those that wait are lost too, more likely than not."""
+        """Close a lost session, and the idle ones, which are probably lost too."""
         session.close()
         self._permits.put(None)
         self._close_idle()
 
     def close(self) -> None:
-        """Close every connection; those in use when they are given back."""
+        """Close the idle connections now, the others when they are given back."""
         self._closed = True
         self._close_idle()
 

@@ -29,7 +29,7 @@ SqlCall = tuple[PreparedStatement, Sequence[bytes]]
 
 
 class ConnectionLost(Exception):
-    """There is no answer. What was sent may have been carried out, or may be yet."""
+    """The connection ended without an answer: what was sent may or may not be carried out."""
 
 
 class StatementFailed(Exception):
@@ -50,7 +50,7 @@ class DatabaseSession:
         self._raw = connection.pgconn
         self._poll = select.poll()
         self._poll.register(self._raw.socket, select.POLLIN)
-        self._open_syncs = 0  # of which the answers were not read yet
+        self._open_syncs = 0  # syncs whose answers were not read yet
         try:
             self._raw.nonblocking = 1
             self._raw.enter_pipeline_mode()
@@ -136,7 +136,7 @@ _FAILED: Final = (ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE)
 
 
 def _failure(result: PGresult) -> ConnectionLost | StatementFailed:
-    """A statement that failed ends its transaction; one that ends the connection may not have."""
+    """`StatementFailed` if the transaction failed; `ConnectionLost` if the outcome is unknown."""
     message = result.error_message.decode(errors="replace").strip()
     state = result.error_field(DiagnosticField.SQLSTATE)
     severity = result.error_field(DiagnosticField.SEVERITY_NONLOCALIZED)

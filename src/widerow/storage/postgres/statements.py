@@ -38,8 +38,8 @@ CREATE_TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS widerow_data (key bytea PRIMARY KEY, value bytea NOT NULL)"
 )
 
-# Every read knows its keys or bounds, so the index is always right, however small the table was
-# when a plan was made. What another database does not know is not set there.
+# Every read knows its keys or bounds, so the index is always right, even if a plan was made while
+# the table was small. A setting that the database does not know is not set.
 SETTINGS: Final = {
     "default_transaction_isolation": "read committed",
     "enable_bitmapscan": "off",
@@ -109,7 +109,8 @@ ORDER BY key DESC
 )
 
 # $1 revision keys, $2 what is expected there, $3 new revisions; $4 keys and $5 values to put, $6
-# keys to delete, $7 and $8 bounds of ranges to remove. The rows are the revisions that are others.
+# keys to delete, $7 and $8 bounds of ranges to remove. Answers the revision keys whose value is not
+# the expected one.
 COMMIT: Final = PreparedStatement(
     b"commit",
     b"""
@@ -171,17 +172,17 @@ def _array(values: Sequence[bytes | None]) -> bytes:
 
 
 def read_arguments(keys: Sequence[bytes]) -> tuple[bytes, ...]:
-    """Those of `READ_MANY`."""
+    """The arguments of `READ_MANY`."""
     return (_array(keys),)
 
 
 def page_arguments(start: bytes, stop: bytes, rows_max: int, bytes_max: int) -> tuple[bytes, ...]:
-    """Those of a page."""
+    """The arguments of the statements that read a page."""
     return start, stop, _NUMBER.pack(rows_max), _NUMBER.pack(bytes_max)
 
 
 def commit_arguments(changes: Sequence[ShardChange]) -> tuple[bytes, ...]:
-    """Those of `COMMIT`."""
+    """The arguments of `COMMIT`."""
     puts = [pair for change in changes for pair in change.puts.items()]
     ranges = [bounds for change in changes for bounds in change.ranges]
     return (

@@ -1,4 +1,4 @@
-"""Places of a database that are away: what is to be written there is refused at once.
+"""Homes of a database that do not answer: writes to them are refused at once.
 
 A server of a database dies, and its part of the data is away until another one has it. Groups run
 one at a time, so whoever waits for that part keeps all others waiting. So a group waits for a place
@@ -20,7 +20,7 @@ _PROBE_SECONDS: Final = 0.1  # from one probe of a place to the next one, at lea
 
 
 class _Away(NamedTuple):
-    """A place, why nothing is written there, and the probe that is under way or has ended.
+    """A home that does not answer, the error of writes to it, and the probe that was sent to it.
 
     `since`: when the probe was asked for.
     """
@@ -33,20 +33,20 @@ class _Away(NamedTuple):
 
 @final
 class AwayHomes:
-    """The places that were found away. For one group at a time; its threads may add to them."""
+    """The homes that do not answer. For one group at a time; its threads may add to them."""
 
     def __init__(self, probe: Callable[[bytes], None]) -> None:
-        """None is away. `probe`: `Driver.try_home`."""
+        """No home is away yet. `probe`: `Driver.try_home`."""
         self._try = probe
         self._away: dict[bytes, _Away] = {}
         self._threads: ThreadPoolExecutor | None = None
 
     def note(self, home: bytes, key: bytes, error: StoreBusy) -> None:
-        """Refuse what is to be written to `home` until that of `key` takes changes again."""
+        """Refuse writes to `home` with `error` until the shard `key` in it takes changes again."""
         self._away[home] = _Away(error, key, self._probe(key), monotonic())
 
     def refusal(self, home: bytes) -> StoreBusy | None:
-        """Why nothing is written there now; None: nothing is wrong, as far as is known."""
+        """The error for a write to `home`; None: it is not known to be away."""
         away = self._away.get(home)
         if away is None:
             return None

@@ -81,26 +81,26 @@ class Driver(Protocol):
         ...
 
     def read_many(self, keys: Sequence[bytes], *, patient: bool = True) -> list[bytes | None]:
-        """What a new view's first `read_many` would give, for those who read nothing more of it.
+        """What a new view's first `read_many` would give, without a view to read on.
 
-        `patient`: whether to wait for what is away for a moment. Raises `StoreBusy` where it stays
-        away, or is and nobody waits.
+        `patient`: whether to wait for a part that is away for a moment. Raises `StoreBusy` where it
+        stays away, or is away and nobody waits.
         """
         ...
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
-        """What a new view's first `read_page` would give, for those who read nothing more of it."""
+        """What a new view's first `read_page` would give, without a view to read on."""
         ...
 
     def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
         """What `read_page` gives for each of these, all of them in about the time of one.
 
-        For those who do not wait for what is away: raises `StoreBusy` where some of it is.
+        Does not wait: raises `StoreBusy` where a part of the keys is away.
         """
         ...
 
     def loop_reads(self, sockets: Sockets) -> LoopReads | None:
-        """What makes `read_many(patient=False)` by way of a loop; None where threads have to."""
+        """Reads like `read_many(patient=False)`, on a loop; None if the driver needs threads."""
         ...
 
     def home(self, revision_key: bytes) -> bytes:
@@ -111,9 +111,9 @@ class Driver(Protocol):
         ...
 
     def try_home(self, revision_key: bytes) -> None:
-        """Whether changes of a shard would be taken now; what it costs is a read.
+        """Raise `StoreBusy` unless changes of a shard would be taken now. Costs a read.
 
-        Raises `StoreBusy` where they would not. Nothing is waited for that is away for a moment.
+        Does not wait for a part of the database that is away for a moment.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What the shards that this process wrote last hold, so that writing them again reads nothing.
+"""A cache of the shards that this process wrote last, so that writing them again reads nothing.
 
 Whatever changes a shard changes its revision. So what was there when this process committed a
 revision is there as long as that revision stands, and a commit on condition of it finds out for
@@ -25,16 +25,17 @@ __all__ = ["CONFIRMED_MIN", "MemoryReader", "ShardMemory"]
 CONFIRMED_MIN: Final = 2
 _CONFIRMED_MAX: Final = 1024
 _WRONG_FACTOR: Final = 4
-_LOOKS: Final = 256  # reads that are compared before what is remembered is used again
+_LOOKS: Final = 256  # reads that are compared before the cache is used again
 WRONG_SHARE_MAX: Final = 1 / 64
-_SHARD_BYTES_MAX: Final = 1024 * 1024  # a larger one is remembered anew
+# of a shard in the cache; a larger one is dropped and cached anew
+_SHARD_BYTES_MAX: Final = 1024 * 1024
 _BYTES_MAX: Final = 16 * 1024 * 1024  # of a generation; there are two
 _KEY_BYTES: Final = 120  # what a key costs beside its bytes and those of its value
 
 
 @final
 class _Shard:
-    """What is remembered of one. `values` has its revision too, under that one's key."""
+    """The cached keys of one shard. `values` has its revision too, under the revision's key."""
 
     __slots__ = ("confirmed", "needed", "size", "values")
 
@@ -45,12 +46,12 @@ class _Shard:
         self.needed = CONFIRMED_MIN
 
     def forget(self) -> None:
-        """Know nothing, but how often it was right."""
+        """Drop the cached values, and keep the count of reads that found them right."""
         self.values = {}
         self.size = 0
 
     def change(self, change: ShardChange) -> None:
-        """What the shard holds after a change, as far as that is known."""
+        """Apply a change that was committed, to what is cached of the shard."""
         if self.size > _SHARD_BYTES_MAX or self.values.get(change.revision_key) != change.expected:
             self.forget()
         if change.ranges:
@@ -75,14 +76,14 @@ class ShardMemory:
     def __init__(self) -> None:
         """Nothing is remembered."""
         self._shards: dict[bytes, _Shard] = {}
-        self._former: dict[bytes, _Shard] = {}  # those that were not written lately
+        self._former: dict[bytes, _Shard] = {}  # shards that were not written lately
         self._bytes = 0
         self._in_doubt = False
         self._looks = 0
         self._wrong = 0
 
     def of(self, revisions: Iterable[bytes]) -> Mapping[bytes, bytes | None] | None:
-        """What some shards hold, with their revisions; None where one is not to be relied on."""
+        """The cached keys of some shards, with their revisions; None if one is not reliable."""
         if self._in_doubt:
             return None
         found = [self._relied_on(revision) for revision in revisions]
@@ -103,7 +104,7 @@ class ShardMemory:
         return self._former.get(revision) if shard is None else shard
 
     def committed(self, changes: Sequence[ShardChange]) -> None:
-        """These changes were made."""
+        """Cache what these changes wrote. Called after they were committed."""
         for change in changes:
             key = change.revision_key
             shard = self._shards.get(key)
@@ -118,9 +119,10 @@ class ShardMemory:
             self._former, self._shards, self._bytes = self._shards, {}, 0
 
     def refused(self, revisions: Iterable[bytes], *, relied_on: bool) -> None:
-        """These shards hold something else than was thought, or it is not known what they hold.
+        """Drop what is cached of these shards: another process has changed them, or may have.
 
-        `relied_on`: whether that was remembered, and somebody else has changed it.
+        `relied_on`: whether the refused commit relied on the cache; the cache is then tested again
+        before it is used.
         """
         for revision in revisions:
             shard = self._shard(revision)
@@ -133,7 +135,7 @@ class ShardMemory:
                 self._in_doubt = True
 
     def read(self, revisions: Mapping[bytes, bytes | None]) -> None:
-        """These revisions stand there now, by the keys that they stand under."""
+        """Compare the cached revisions with those that were just read, by their keys."""
         for key, revision in revisions.items():
             shard = self._shard(key)
             if shard is None or key not in shard.values:
@@ -155,7 +157,7 @@ class ShardMemory:
 
 @final
 class MemoryReader:
-    """What the bodies of one unit read where it is remembered. All that they ask for is noted."""
+    """A reader of cached values for the bodies of one unit. Notes every key and page asked for."""
 
     __slots__ = ("_asked", "_values")
 
@@ -181,11 +183,11 @@ class MemoryReader:
         return [values[key] for key in keys]
 
     def scan(self, start: bytes, stop: bytes, *, reverse: bool = False) -> Pairs:
-        """Which keys a range has is not remembered."""
+        """Always raises `Missing` when iterated: ranges are not cached."""
         return pages(self, start, stop, reverse=reverse)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
-        """Note the page. Raises `Missing`."""
+        """Note the page. Always raises `Missing`."""
         if rows_max == FIRST_PAGE_ROWS:
             self._asked.pages.add(PageWanted(start, stop, rows_max, reverse))
         raise Missing

@@ -96,7 +96,7 @@ class _Fate(Enum):
 
 
 class _Pause:
-    """Random pauses that grow, until a time is over."""
+    """Random, growing pauses between attempts, and the time since the first one."""
 
     def __init__(self, token: Callable[[int], bytes], rest: Callable[[float], None]) -> None:
         self._token = token
@@ -105,7 +105,7 @@ class _Pause:
         self._bound = BACK_OFF_SECONDS
 
     def passed(self, seconds: float) -> bool:
-        """Whether so long has passed since the beginning."""
+        """Whether `seconds` have passed since this object was made."""
         return monotonic() - self._began >= seconds
 
     def wait(self) -> None:
@@ -128,7 +128,7 @@ class OptimisticStore(Store):
         """Over an open driver, which the store closes. `token` gives random bytes, `rest` waits."""
         self.capabilities = driver.capabilities
         self.placement = driver.placement
-        # Where it is divided, groups wait themselves for a part that is away.
+        # Where data is divided, a group waits itself for a part that is away.
         self._patient = driver.placement is None
         self._driver = driver
         self._token = token
@@ -140,8 +140,8 @@ class OptimisticStore(Store):
         self._memory = ShardMemory()
         self._lost_keys = LostKeys()
         self._away = AwayHomes(driver.try_home)
-        self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
-        self._open_until: float | None = None  # until when the last one of them may be made
+        self._open_commits: list[list[ShardChange]] = []  # commits with unknown outcome
+        self._open_until: float | None = None  # until when the last of them may still be made
         self._threads: ThreadPoolExecutor | None = None
         self._counting = threading.Lock()
         self._counts = dict.fromkeys(
@@ -156,34 +156,34 @@ class OptimisticStore(Store):
         return foreseen_reads() or RemoteSnapshot(self._driver)
 
     def brief_snapshot(self, rows: int = 0) -> Snapshot:
-        """Its first read is one round trip; it may be lost before the second."""
+        """A snapshot whose first read is one round trip; it may be lost before the second."""
         self._check_open()
         return foreseen_reads(rows) or RemoteSnapshot(self._driver, self._lost_keys, rows)
 
     def get_together(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """One round trip, which waits for nothing else."""
+        """Values of `keys`, by one round trip, which waits for no part that is away."""
         self._check_open()
         return self._driver.read_many(keys, patient=False)
 
     def loop_reads(self, sockets: Sockets) -> LoopReads | None:
-        """The driver's."""
+        """The driver's reads on a loop; None where it has none."""
         return self._driver.loop_reads(sockets)
 
     def get_pages_together(self, wanted: Sequence[PageWanted]) -> list[Page]:
-        """About one round trip, which waits for nothing else."""
+        """Pages, by about one round trip, which waits for no part that is away."""
         self._check_open()
         return [without_revisions(page) for page in self._driver.read_pages(wanted)]
 
     # --- groups ------------------------------------------------------------------------------
 
     def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
-        """Run by run, each until every unit of it has ended."""
+        """Run the writes in runs (`units.py`), each run until every unit of it has ended."""
         refuse_in_attempt()
         self._check_open()
         if self._poison is not None:
             raise StorePoisoned(self._poison)
         outcomes: list[Outcome[Any] | None] = [None] * len(writes)
-        failed: dict[object, Exception] = {}  # chains of which a write is not known to be made
+        failed: dict[object, Exception] = {}  # chains, each with the error of its failed write
         waited_ns = 0
         for run in runs_of(list(placed_writes(writes, outcomes, self._driver.home))):
             units = units_of([each for each in run if each.write.chain not in failed])
@@ -199,7 +199,7 @@ class OptimisticStore(Store):
         return self._ended(outcomes, waited_ns)
 
     def _ended(self, outcomes: Sequence[Outcome[Any] | None], waited_ns: int) -> list[Outcome[Any]]:
-        """Count a group. Raises what all its writes ended with, where the database failed them."""
+        """Count a group. Raises the database's error if every write ended with that error."""
         ends = [each for each in outcomes if each is not None]
         assert len(ends) == len(outcomes), "every write of a group has an outcome"
         self.durable_ns = waited_ns
@@ -211,10 +211,10 @@ class OptimisticStore(Store):
         return ends
 
     def _run_units(self, units: list[Unit]) -> int:
-        """Run and commit units until each has its outcomes; nanoseconds that commits took.
+        """Run and commit units until each has its outcomes; the nanoseconds that commits took.
 
-        All together at first. Where a part of a divided database is away, those of each home by
-        themselves, and those of a home that is known to be away not at all.
+        All together at first. Where a part of a divided database is away, the units of each home by
+        themselves, and units of a home that is known to be away not at all.
         """
         if self.placement is None:
             return self._run_together(units, CONFLICT_SECONDS_MAX)[0]
@@ -224,7 +224,7 @@ class OptimisticStore(Store):
         return waited_ns + max(waits, default=0)
 
     def _served(self, units: Sequence[Unit]) -> list[Unit]:
-        """The units whose homes are not known to be away; the others end."""
+        """The units whose homes are not known to be away; the others end with an error."""
         if not self._away:
             return list(units)
         served = []
@@ -238,7 +238,7 @@ class OptimisticStore(Store):
         return served
 
     def _run_home(self, home: bytes, units: list[Unit]) -> int:
-        """Run the units of one home; where it is away for long, it is noted."""
+        """Run the units of one home; a home that does not answer for long is noted as away."""
         waited_ns, left = self._run_together(units, HOME_SECONDS_MAX)
         if left and left[0].revisions:
             assert isinstance(left[0].busy, StoreBusy), "units are left where the database is busy"
@@ -284,7 +284,7 @@ class OptimisticStore(Store):
         return waited_ns, []
 
     def _by_home(self, units: Sequence[Unit]) -> dict[bytes, list[Unit]]:
-        """Units by where their shards are kept, as far as that is known now."""
+        """Units by the homes of their shards, as far as homes are known."""
         found: dict[bytes, list[Unit]] = {}
         for unit in units:
             found.setdefault(self._home_of(unit), []).append(unit)
@@ -302,7 +302,7 @@ class OptimisticStore(Store):
             return b""
 
     def _each_home(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """Do each of these, the first one on this thread and the others beside it."""
+        """Run all of `works`, the first on this thread, the others on threads of their own."""
         if not works:
             return []
         sent = [self._home_threads().submit(work) for work in works[1:]]
@@ -313,7 +313,7 @@ class OptimisticStore(Store):
         return [first, *[each.result() for each in sent]]
 
     def _home_threads(self) -> ThreadPoolExecutor:
-        """The threads that work for homes beside the first one of a group."""
+        """Threads for the second and further homes of a group."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(COMMITS_TOGETHER_MAX - 1, "widerow-commit")
         return self._threads
@@ -323,7 +323,7 @@ class OptimisticStore(Store):
     def _read_and_run(self, units: Sequence[Unit]) -> None:
         """Run the bodies of all units on one view, reading together what they ask for.
 
-        Where it is remembered, on that.
+        Units whose shards are all in the cache run on it instead.
         """
         self._decide_open(units)
         units = [unit for unit in units if not self._run_first(unit)]
@@ -338,13 +338,13 @@ class OptimisticStore(Store):
             view.close()
 
     def _run_first(self, unit: Unit) -> bool:
-        """Run bodies without reading; whether that is enough, else what they ask for is known."""
+        """Run a unit's bodies without reading; False: they need the reads in `unit.wanted`."""
         unit.remembered = False
         alone = unit.alone()
         remembered = None if alone else self._memory.of(unit.revisions)
         if remembered is not None:
             return unit.run_remembered(remembered)
-        if not unit.wanted:  # else it has run before and is known to ask for these
+        if not unit.wanted:  # else an earlier run has filled it
             unit.run(UnitReader(self._guessed(alone), {}, unit.wanted))
         return False
 
@@ -382,7 +382,7 @@ class OptimisticStore(Store):
             self._keep_guesses(unit, values)
 
     def _guessed(self, alone: set[bytes]) -> dict[bytes, bytes | None]:
-        """What keys that a unit reads alone held when they were read last."""
+        """The last known values of the keys that a unit reads alone."""
         return {key: self._guesses[key] for key in alone if key in self._guesses}
 
     def _keep_guesses(self, unit: Unit, values: dict[bytes, bytes | None]) -> None:
@@ -406,7 +406,7 @@ class OptimisticStore(Store):
         if len(by_home) == 1:
             return self._commit_merged(units, until)
         works = [partial(self._commit_merged, each, until) for each in by_home.values()]
-        # Whoever works for one home is on such a thread already, and must not wait for another one.
+        # A thread that works for one home must not wait for another thread of the same pool.
         ends = self._each_home(works) if together else [work() for work in works]
         return [unit for again in ends for unit in again]
 
@@ -415,7 +415,7 @@ class OptimisticStore(Store):
             self._counts[name] += number
 
     def _commit_merged(self, units: Sequence[Unit], until: float) -> list[Unit]:
-        """Commit units together as long as that goes; those that have to run again."""
+        """Commit units, by one call if none is refused; those whose bodies have to run again."""
         again: list[Unit] = []
         rest = list(units)
         for _ in range(MERGED_COMMITS_MAX):
@@ -429,9 +429,9 @@ class OptimisticStore(Store):
         return again + [unit for unit in rest if monotonic() >= until or self._commit_once([unit])]
 
     def _commit_once(self, units: Sequence[Unit]) -> frozenset[bytes]:
-        """Commit units by one call; the revisions of which shards have to run again.
+        """Commit units by one call; the revision keys of shards whose bodies have to run again.
 
-        None: the units have ended, one way or the other.
+        An empty answer: every unit has its outcome.
         """
         changes = [
             change
@@ -460,7 +460,7 @@ class OptimisticStore(Store):
             refused = frozenset()
         except StorageFailure as error:
             self._memory.refused(every, relied_on=False)
-            if len(units) > 1:  # it may be about one of them
+            if len(units) > 1:  # one of them may have caused it
                 return frozenset().union(*[self._commit_once([unit]) for unit in units])
             units[0].fail(error)
             return frozenset()
@@ -470,7 +470,7 @@ class OptimisticStore(Store):
     def _note_commit(
         self, units: Sequence[Unit], changes: Sequence[ShardChange], refused: frozenset[bytes]
     ) -> None:
-        """Count a commit that was made, or refused because of these shards, and remember it."""
+        """Count a commit, made or refused because of the shards `refused`; tell the cache."""
         self._count("conflicts", len(refused))
         if refused:
             for unit in units:
@@ -494,14 +494,14 @@ class OptimisticStore(Store):
         if fate is _Fate.OPEN:
             self._open_until = monotonic() + TRANSACTION_SECONDS_MAX
             self._open_commits.append(changes)
-            if self.placement is not None:  # it was waited for, and need not be again
+            if self.placement is not None:  # the home was waited for already
                 key = changes[0].revision_key
                 self._away.note(self._known_home(key), key, StoreBusy(f"{cause}"))
 
     def _decide_open(self, units: Sequence[Unit]) -> None:
-        """See that no commit of former groups can be made any more to the shards of these units.
+        """Find out what became of earlier commits to these units' shards that had no answer.
 
-        Raises `StoreBusy`.
+        Raises `StoreBusy` while that is unknown, because such a commit may still be made.
         """
         if not self._open_commits:
             return
@@ -520,7 +520,7 @@ class OptimisticStore(Store):
         while True:
             try:
                 fate = self._looked_up(changes, fences)
-            except StorageFailure:  # whatever it is, it says nothing of the commit
+            except StorageFailure:  # no error of a look tells what became of the commit
                 fate = None
             if fate is not None:
                 return fate
@@ -529,9 +529,9 @@ class OptimisticStore(Store):
             pause.wait()
 
     def _looked_up(self, changes: Sequence[ShardChange], fences: set[bytes]) -> _Fate | None:
-        """Look once, and put a fence where nothing was made; None: look again.
+        """Read the revisions once, and commit a fence if nothing was made; None: try again.
 
-        The changes were made together or not at all, so one of them tells of all. `fences`: the
+        The changes were made together or not at all, so one made change proves all. `fences`: the
         revisions that this layer set itself to keep the commit from being made later.
         """
         revisions = [change.revision_key for change in changes]
@@ -573,7 +573,7 @@ class OptimisticStore(Store):
 
     @property
     def may_still_commit(self) -> bool:
-        """Whether there was a commit without an answer lately of which nobody knows yet."""
+        """Whether a commit without an answer is recent enough that it may still be made."""
         until = self._open_until
         return bool(self._open_commits) and until is not None and monotonic() < until
 

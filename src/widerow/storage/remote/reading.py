@@ -34,7 +34,7 @@ Pairs = Iterator[tuple[bytes, bytes]]
 
 
 def without_revisions(page: Page) -> Page:
-    """The page as it is shown."""
+    """The page without the keys of revisions."""
     shown = [pair for pair in page.pairs if not pair[0].startswith(SPACE_REVISIONS)]
     return page if len(shown) == len(page.pairs) else page._replace(pairs=shown)
 
@@ -69,7 +69,7 @@ def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_fi
 
 @final
 class LostKeys:
-    """Keys whose reads were followed by others too late: their next views are held from the start.
+    """First keys of reads whose snapshot was lost; later reads with them use a view at once.
 
     Shared by the snapshots of a store. Any thread.
     """
@@ -81,7 +81,7 @@ class LostKeys:
         self._keys: set[bytes] = set()
 
     def note(self, key: bytes) -> None:
-        """A view that began with this key was lost."""
+        """Remember that a snapshot was lost whose first read began with `key`."""
         if len(self._keys) >= _LOST_KEYS_MAX:
             self._keys = set()
         self._keys.add(key)
@@ -103,7 +103,7 @@ class _KeysRead(NamedTuple):
         return self.keys[0]
 
     def still_there(self, view: DriverView) -> bool:
-        """Whether a view gives the same."""
+        """Whether the view gives the values of this read."""
         return view.read_many(self.keys) == self.values
 
 
@@ -120,7 +120,7 @@ class _PageRead(NamedTuple):
     reverse: bool
 
     def still_there(self, view: DriverView) -> bool:
-        """Whether a view gives the same."""
+        """Whether the view gives the pairs of this read."""
         rows = len(self.pairs) + 1
         found = _pages_of(view, self.start, self.stop, reverse=self.reverse, rows_first=rows)
         return list(found) == list(self.pairs)
@@ -224,7 +224,7 @@ class RemoteSnapshot:
             return self._held().read_pages(wanted, bytes_max)
 
     def _is_single(self, key: bytes) -> bool:
-        """Whether a read that begins with this key is the first one, and can do without a view."""
+        """Whether a read that begins with `key` is the first, and needs no view."""
         if self._lost or self._first is not None or self._view is not None:
             return False
         return self._lost_keys is not None and key not in self._lost_keys
@@ -258,7 +258,7 @@ class Missing(BaseException):
 
 
 class ReadFailed(BaseException):
-    """The database failed a read of a body, which is no answer of the body. As `Missing`."""
+    """The database failed a read that a body asked for: not an error of the body. As `Missing`."""
 
     def __init__(self, error: StorageFailure) -> None:
         """What the driver raised."""
@@ -282,7 +282,7 @@ class WantedReads:
         return bool(self.keys or self.pages)
 
     def add(self, other: "WantedReads") -> None:
-        """What another one asks for too."""
+        """Add what another body asks for."""
         self.keys |= other.keys
         self.pages |= other.pages
 

@@ -48,7 +48,7 @@ def placed_writes(
     outcomes: list[Outcome[Any] | None],
     home_of: Callable[[bytes], bytes],
 ) -> Iterator[Placed]:
-    """The writes of one shard each; the others are refused, in `outcomes`."""
+    """The writes of exactly one shard each; the others are refused, in `outcomes`."""
     for place, write in enumerate(writes):
         revisions = {revision_key(shard) for shard in write.shards}
         if len(revisions) > 1:
@@ -74,7 +74,7 @@ class _Prefixes:
         self._lengths: set[int] = set()
 
     def hold(self, key: bytes) -> bool:
-        """Whether a key is one of theirs."""
+        """Whether `key` begins with one of the prefixes."""
         return any(key[:length] in self._by_prefix for length in self._lengths)
 
     def overlap(self, prefix: bytes, revision: bytes) -> bool:
@@ -92,7 +92,7 @@ class _Prefixes:
         return False
 
     def add(self, prefix: bytes, revision: bytes) -> None:
-        """One more."""
+        """Add a prefix, and the shard that it is of."""
         if prefix not in self._by_prefix:
             self._by_prefix[prefix] = revision
             self._lengths.add(len(prefix))
@@ -128,9 +128,9 @@ class Unit:
     """Writes that are committed together. See the module.
 
     `outcomes`: what their bodies gave when they ran last; `changes`: what these wrote, by shard.
-    `wanted`: what they read, which the next attempt reads beforehand. `busy`: why the database
-    did not take the last attempt's change, where it said so. `revisions`: those of
-    the shards at the moment of what was read. `remembered`: that was not read now (`memory.py`).
+    `wanted`: what they read, which the next attempt reads beforehand. `busy`: why the database did
+    not take the last attempt's change, where it said so. `revisions`: those of the shards at the
+    moment of what was read. `remembered`: the bodies ran on cached values (`memory.py`).
     """
 
     __slots__ = ("busy", "changes", "outcomes", "remembered", "revisions", "wanted", "writes")
@@ -157,7 +157,7 @@ class Unit:
         self.revisions |= other.revisions
 
     def alone(self) -> set[bytes]:
-        """The keys outside their shards that the bodies may read."""
+        """The keys outside the unit's shards that its bodies may read."""
         return {key for each in self.writes for key in each.write.reads}
 
     def run(self, reader: Reader) -> bool:
@@ -184,7 +184,7 @@ class Unit:
         return whole
 
     def run_remembered(self, values: Mapping[bytes, bytes | None]) -> bool:
-        """Run the bodies on what is remembered; False where they have to read.
+        """Run the bodies on cached values; False where they have to read.
 
         What they answer is known to be right only where a commit finds the revisions of all shards
         that they may have read.
@@ -195,7 +195,7 @@ class Unit:
         return self.remembered
 
     def saw(self, values: Mapping[bytes, bytes | None]) -> None:
-        """The revisions that belong to what the bodies read."""
+        """Take from `values` the revisions of the unit's shards, as read with the bodies' keys."""
         self.revisions = {key: values[key] for key in self.revisions}
 
     @property
@@ -210,16 +210,16 @@ class Unit:
                 yield _shard_change(revision, self.revisions[revision], tokens[revision], written)
 
     def fail(self, error: Exception) -> None:
-        """None of the writes was made."""
+        """Give every write this error: none was made."""
         self.outcomes = [Outcome(None, error)] * len(self.writes)
 
     def refuse(self, error: StoreBusy) -> None:
-        """The database takes none of the writes now."""
+        """Give every write this error: the database takes no changes now."""
         self.busy = error
         self.fail(error)
 
     def doubt(self, error: Exception) -> None:
-        """Nobody knows whether the change was made. What a body refused stays refused."""
+        """Give this error to every write whose body did not raise: the outcome is unknown."""
         self.outcomes = [
             outcome if outcome.error is not None else Outcome(None, error)
             for outcome in self.outcomes
@@ -261,7 +261,7 @@ def units_of(run: Sequence[Placed]) -> list[Unit]:
 
 
 def _joined(names: Sequence[object], owners: dict[object, Unit], units: list[Unit]) -> Unit:
-    """The one unit of all these names; those that had several become one."""
+    """The unit of all these names; several units that share them become one."""
     found: list[Unit] = []
     for name in names:
         owner = owners.get(name)
