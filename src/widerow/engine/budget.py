@@ -2,8 +2,8 @@
 
 Whether a read is long is mostly known only once it has begun: by the sizes of its rows, and by how
 many of them a filter refuses. So a read on the server's loop is given a budget. It raises `TooLong`
-as soon as it turns out to need more, and is run again on a thread, without one. What is wasted then
-is no more than the budget, and mostly less: where a size is known beforehand, it is asked first.
+as soon as it turns out to need more, and is run again on a thread, without one. The wasted work is
+at most the budget, and mostly less: where a size is known beforehand, the budget is asked first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ __all__ = ["Budget", "BudgetReader", "within"]
 
 @final
 class Budget:
-    """What is left of it. A step is a record that is looked at, or a cell that is decoded."""
+    """What is left of a budget. A step is one record looked at, or one cell decoded."""
 
     __slots__ = ("bytes", "steps")
 
@@ -29,7 +29,7 @@ class Budget:
         self.steps = steps
 
     def take(self, size: int, steps: int) -> None:
-        """Use up so many bytes and steps. Raises `TooLong` if there are not as many."""
+        """Use up bytes and steps. Raises `TooLong` if fewer are left."""
         self.bytes -= size
         self.steps -= steps
         if self.bytes < 0 or self.steps < 0:
@@ -48,24 +48,24 @@ class BudgetReader:
         self._budget = budget
 
     def get(self, key: bytes) -> bytes | None:
-        """As the reader's. Raises `TooLong`, as all methods do."""
+        """The value of `key`. Raises `TooLong`, as all methods do."""
         record = self._reader.get(key)
         self._budget.take(0 if record is None else len(record), 1)
         return record
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """As the reader's, one after the other."""
+        """The values of `keys`, read one after the other."""
         return [self.get(key) for key in keys]
 
     def scan(
         self, start: bytes, stop: bytes, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """As the reader's; the cells of each record count as decoded."""
+        """The reader's records of a range; the cells of each count as decoded."""
         for key, record in self._reader.scan(start, stop, reverse=reverse):
             self._budget.take(len(record), 1 + header_of(record).cell_count)
             yield key, record
 
 
 def within(reader: Reader, budget: Budget | None) -> Reader:
-    """A reader that keeps to a budget, if there is one."""
+    """A reader that takes what it reads from `budget`; `reader` itself without a budget."""
     return reader if budget is None else BudgetReader(reader, budget)

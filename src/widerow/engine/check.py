@@ -171,7 +171,7 @@ def _check_statistics(table_id: int, key: bytes, record: bytes) -> None:
 
 
 def _node_parts() -> Iterator[CheckPart]:
-    """Servers may have the store open, or have been killed: their records are as they left them."""
+    """The records of servers and of their notes: those of killed servers are no finding."""
     records, notes = nodes_prefix(), nodes_notes_prefix()
     yield CheckPart("", records, after_prefix(records), _check_node)
     yield CheckPart("", notes, after_prefix(notes), _check_notes)

@@ -7,14 +7,14 @@ __all__ = ["CheckPart"]
 
 
 def _complete() -> None:
-    """Nothing is left open where a range ends."""
+    """The `close` of a part that needs no check at its end."""
 
 
 class CheckPart(NamedTuple):
     """A range of keys, and what must hold of each record in it.
 
-    `table`: whose it is, for findings. `visit` is called with each key and record in order, and
-    `close` behind the last one. Both raise `StoreDamaged` for what must not be, or what a value
+    `table`: the name of the table in findings. `visit` is called with each key and record in order,
+    and `close` behind the last one. Both raise `StoreDamaged` for what must not be, or what a value
     raises that cannot be decoded: `InvalidRequest`, `ArithmeticError`, `ValueError`.
     """
 

@@ -1,4 +1,4 @@
-"""What a table model gives for a copy of an instance (`instance_copy.py`), and what it is given."""
+"""What a table model gives for a copy of an instance (`instance_copy.py`), and what it gets."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ class CopyMoment(NamedTuple):
 
 
 class CopyRoom:
-    """The bytes that a copy may still take. `size`: those that it took."""
+    """How many more bytes a copy may take. `size`: bytes taken so far."""
 
     def __init__(self, owner: str, room: int) -> None:
         """`owner`: the instance, for messages."""
@@ -37,7 +37,7 @@ class CopyRoom:
         self._room = room
 
     def take(self, size: int) -> None:
-        """Count bytes of the copy. Raises `CopyRefused` where they are too many."""
+        """Count bytes of the copy. Raises `CopyRefused` where the copy gets too large."""
         self.size += size
         if self.size > self._room:
             raise CopyRefused(
@@ -45,7 +45,10 @@ class CopyRoom:
             )
 
     def records(self, reader: Snapshot, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Every record under a prefix, which is counted."""
+        """Every record under `prefix`, counted.
+
+        Raises `CopyRefused` where the copy gets too large.
+        """
         for key, record in reader.scan(prefix, after_prefix(prefix)):
             self.take(len(key) + len(record))
             yield key, record

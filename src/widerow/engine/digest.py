@@ -1,4 +1,4 @@
-"""One number for everything in a store: equal for two stores exactly if they hold the same."""
+"""The digest of a store: equal for two stores exactly if they hold the same keys and values."""
 
 import hashlib
 from collections.abc import Callable

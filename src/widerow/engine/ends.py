@@ -1,4 +1,4 @@
-"""What becomes of a plan: its writes are handed to a store, and their outcomes are its end.
+"""How a plan ends: its writes are committed, and their outcomes decide its answer.
 
 Whoever commits plans determines their ends here and nowhere else: the group commit
 (`widerow.commit`) for one plan of a group after the other, and `Engine.run` for a plan by itself.
@@ -32,7 +32,7 @@ def outcomes_of(plan: Plan[Any], transact: Transact) -> list[Outcome[Any]]:
 def end_of(plan: Plan[Any], outcomes: Sequence[Outcome[Any]]) -> End:
     """What a plan makes of the outcomes of its writes. Never raises.
 
-    The answer is a `Plan` where what was planned on has changed (`concluded`): it comes next.
+    The answer is the `Plan` to commit next where the catalogue has changed meanwhile (`concluded`).
     """
     try:
         return concluded(plan, outcomes), None

@@ -115,10 +115,10 @@ class OpenModel(ABC, Generic[T]):
             yield TableListing(owner, name, name)
 
     def pass_time(self) -> None:
-        """End what time has ended in this process. Before each step of housekeeping, never slow."""
+        """End what has run out, such as transactions. Cheap: called before each step."""
 
     def pause(self, seconds: float) -> float:
-        """After how many seconds at most a chore may have something to do that somebody awaits."""
+        """Seconds until a chore may have work that a client waits for, at most `seconds`."""
         return seconds
 
     def copied(self, moment: CopyMoment, owner: str, room: int) -> ModelCopy | None:
@@ -207,7 +207,7 @@ class Engine:
         if found is None:
             found = self._open.setdefault(
                 model.records.space, model.open(self)
-            )  # the first one stays
+            )  # if another thread was first, its model stays
         return found  # type: ignore[no-any-return]  # what this model opened
 
     def open_models(self) -> list[OpenModel[Any]]:
@@ -246,8 +246,8 @@ class Engine:
         """The next small step of giving space back; None when there is nothing to do now.
 
         What was dropped, what expired, and the chores of table models take turns. Where the store
-        is shared, its lease before that, and while another process holds it only what was noted
-        here. One caller at a time.
+        is shared, taking or renewing its lease comes first; while another process holds the lease,
+        only notes of this process are written. One caller at a time.
         """
         self._look_after()
         for model in self._open.values():
@@ -265,7 +265,7 @@ class Engine:
         return None
 
     def _look_after(self) -> None:
-        """Take up the sweep and the chores of models that came into use."""
+        """Add the sweep and the chores of models that came into use since the last call."""
         for model in self.open_models():
             space = model.tables.model.space
             if space not in self._looked_after:
@@ -274,9 +274,9 @@ class Engine:
                 self._chores.extendleft(reversed(model.chores))
 
     def pause(self, seconds: float) -> float:
-        """After how many seconds at most `housekeeping` should be asked again, if it had nothing.
+        """Seconds until `housekeeping` should be called again after it had nothing to do.
 
-        `seconds` where no row can have left anything to do that somebody waits for.
+        At most `seconds`; fewer where a model may have work that a client waits for.
         """
         return min([seconds, *[model.pause(seconds) for model in self._open.values()]])
 

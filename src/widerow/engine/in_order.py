@@ -1,7 +1,7 @@
-"""Writes of one caller that happen in their order: nothing behind the first one that fails.
+"""Writes of one caller that happen in their order: after the first failure, none is made.
 
-Each is a write of its own, and they share a group, so none knows of the others. These bodies do: a
-body behind one that raised writes nothing. Who committed them plans the rest again, or gives up.
+The writes of a group do not depend on each other. Here they do: a body after one that raised writes
+nothing. The caller plans the rest again, or gives up.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Behind(WiderowError):
-    """A write in front of this one failed. Never leaves whoever put them in order."""
+    """An earlier write of the caller failed. Caught by the caller of `in_order`, never shown."""
 
     def __init__(self) -> None:
         """The refusal of a write that might have been made by itself."""
@@ -25,7 +25,7 @@ class Behind(WiderowError):
 
 @final
 class _Fate:
-    """What became of the writes so far: the place of the first one that failed, if any did."""
+    """The place of the first write that failed in the latest run, if one did."""
 
     __slots__ = ("failed",)
 
@@ -47,13 +47,13 @@ class _Placed(Write[T]):
 
     @property
     def chain(self) -> object:
-        """What they share."""
+        """The object that all writes of one caller share."""
         return self._fate
 
     def run(self, txn: Transaction) -> T:
-        """Run the write, unless one in front of it failed; then raise `Behind`.
+        """Run the write; raise `Behind` instead if an earlier one failed.
 
-        It may run again, always before those behind it: what it does then is what counts.
+        The write may run again, always before the later ones: the last run counts.
         """
         fate = self._fate
         if fate.failed is not None and fate.failed < self._place:
@@ -76,6 +76,6 @@ class _Placed(Write[T]):
 
 
 def in_order(writes: Sequence[Write[Any]]) -> list[Write[Any]]:
-    """The same writes for one group or several, of which none behind the first failure is made."""
+    """Wrap writes, for one group or several, so that none is made after the first that fails."""
     fate = _Fate()
     return [_Placed(write, place, fate) for place, write in enumerate(writes)]

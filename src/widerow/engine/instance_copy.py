@@ -32,23 +32,23 @@ __all__ = [
 
 
 class InstanceCopy(NamedTuple):
-    """Every table of an instance at one moment, by table models."""
+    """A copy of every table of an instance at one moment."""
 
     parts: tuple[ModelCopy, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its tables, without indexes."""
+        """The names of the copied tables, without indexes."""
         return tuple([name for part in self.parts for name in part.names])
 
     @property
     def rows(self) -> int:
-        """Records of rows in its tables; a wide row counts for each of its segments."""
+        """Records of rows in the copied tables; a wide row counts once for each of its segments."""
         return sum(part.rows for part in self.parts)
 
     @property
     def size(self) -> int:
-        """Bytes of its records."""
+        """Bytes of the copied records."""
         return sum(part.size for part in self.parts)
 
 
@@ -135,7 +135,7 @@ def _owned(
 
 
 def _numbered(draft: Draft, numbers: range) -> Callable[[], int]:
-    """Gives numbers that the write was planned for. Raises `Replan` where others took them."""
+    """Gives `numbers` to new tables. Raises `Replan` where other tables got them meanwhile."""
 
     def number() -> int:
         given = draft.number()

@@ -94,7 +94,7 @@ class IntentQueue:
             place = _HEAD.unpack_from(value)[1] + 1
             time_us = max(time_us, _SUFFIX.unpack_from(key, len(prefix))[0] + 1)
             break
-        # Numbers begin at 0 where none waits, so a small one needs no look at the oldest.
+        # The oldest place is at least 0, so a small place needs no look at the oldest intent.
         if place >= INTENTS_MAX:
             _, value = next(iter(txn.scan(prefix, stop)))
             if place - _HEAD.unpack_from(value)[1] >= INTENTS_MAX:
@@ -116,14 +116,14 @@ def decode_intent(key: bytes, value: bytes) -> Intent:
 def intents_between(
     reader: Reader, start: bytes, stop: bytes, kind: IntentKind
 ) -> Iterator[Intent]:
-    """The intents of one kind with start ≤ key < stop, in order. Those of others cost a read."""
+    """Intents of one kind with start ≤ key < stop, in order. Intents of other kinds cost a read."""
     for key, value in reader.scan(start, stop):
         if value[0] == kind:
             yield decode_intent(key, value)
 
 
 def tables_waiting(reader: Reader) -> Iterator[int]:
-    """The numbers of the tables that have intents; dropped ones may be among them.
+    """The numbers of the tables that have intents; numbers of dropped tables may be among them.
 
     Cost: one look for each.
     """
@@ -135,7 +135,7 @@ def tables_waiting(reader: Reader) -> Iterator[int]:
 
 
 def removals(intents: Iterable[Intent]) -> tuple[Write[None], ...]:
-    """The writes that remove intents, one for each partition key value; gone ones are fine."""
+    """Writes that remove intents, one for each partition key value; removed ones may be given."""
     by_shard: dict[bytes, list[bytes]] = {}
     for intent in intents:
         by_shard.setdefault(intent.shard, []).append(intent.key)
@@ -151,10 +151,10 @@ def _removal(shard: bytes, keys: Sequence[bytes]) -> Write[None]:
 
 
 def pass_over(outcomes: Sequence[Outcome[Any]]) -> None:
-    """Nothing, or the first error that is none of those that the next step looks at again.
+    """Raise the first error that the next step does not meet and handle again by itself.
 
-    What met another state of the catalogue, is of a table that was dropped, or ended unknown is
-    still there, and will be found, where it has to be done.
+    Passed over: `Replan`, `NotFound` of a dropped table, `OutcomeUnknown`. The intents of such a
+    write are still there, and the next step finds them.
     """
     for outcome in outcomes:
         error = outcome.error

@@ -53,13 +53,15 @@ def decode_lease(record: bytes) -> LeaseRecord:
 
 
 class Lease:
-    """This process's part in it. One caller at a time plans; any thread may ask `held`.
+    """What this process knows of the lease.
+
+    One caller at a time plans; any thread may ask `held`.
 
     `terms`: how often this process took the lease over from another or from nobody.
     """
 
     def __init__(self, store: Store, clock: Clock, owner: str) -> None:
-        """Not held yet, where the store is shared; else held for good.
+        """A lease that is not held yet; for a store of one process, held for good.
 
         `owner`: names this process and no other. `is_silent` may be set: whether the process of
         that name is known to do nothing any more.
@@ -69,7 +71,7 @@ class Lease:
         self._needed = store.capabilities.shared
         self._clock = clock
         self._owner = owner
-        self._known = LeaseRecord("", 0)  # as it was when it was last looked at
+        self._known = LeaseRecord("", 0)  # as it was last read
 
     def held(self) -> bool:
         """Whether this process looks after the store now."""
@@ -81,7 +83,8 @@ class Lease:
     def plan(self) -> Plan[None] | None:
         """What is to be committed to take or keep the lease; None while there is nothing to do.
 
-        That is while it is held and not half over, or held by another.
+        None while this process holds it and less than half of its time is over, or another holds
+        it.
         """
         if not self._needed:
             return None
@@ -94,7 +97,7 @@ class Lease:
         return Plan((write,), failing)
 
     def release(self) -> Plan[None] | None:
-        """What gives the lease back, so that nobody waits for its end; None: it is not held."""
+        """A plan that gives the lease back, so that others need not wait; None: it is not held."""
         if not self._needed or not self.held():
             return None
         self._known = LeaseRecord("", 0)
@@ -106,11 +109,11 @@ class Lease:
             txn.delete(LEASE_KEY)
 
     def _take(self, txn: Transaction) -> LeaseRecord:
-        """Take the lease if it is free, or ours; else learn whose it is."""
+        """Take the lease if it is free or held by this process. Answers the lease as it is then."""
         record, now_us = txn.get(LEASE_KEY), self._clock.now_us()
         if record is not None:
             found = decode_lease(record)
-            # What lasts longer than any lease was written by a clock that was set back since.
+            # A lease longer than any was written by a clock that was set back since.
             lasts = now_us < found.until_us <= now_us + 2 * _LEASE_US
             if found.owner != self._owner and lasts and not self.is_silent(found.owner):
                 return found

@@ -62,13 +62,13 @@ def is_locked(locks: Locks, shard: bytes, clock: Clock) -> bool:
 
 
 def check_unlocked(locks: Locks, shard: bytes, clock: Clock) -> None:
-    """Raises `Conflict(KEY_LOCKED)` where somebody holds a shard."""
+    """Raise `Conflict(KEY_LOCKED)` where a transaction holds the shard."""
     if is_locked(locks, shard, clock):
         raise Conflict(Rule.KEY_LOCKED)
 
 
 def take_lock(locks: Locks, lock: Lock, clock: Clock) -> None:
-    """Hold the shard of `lock` from now on. Raises `Conflict(KEY_LOCKED)` if somebody does."""
+    """Hold the shard of `lock`. Raises `Conflict(KEY_LOCKED)` if another transaction holds it."""
     check_unlocked(locks, lock.shard, clock)
     if locks.setdefault(lock.shard, lock) is not lock:
         raise Conflict(Rule.KEY_LOCKED)

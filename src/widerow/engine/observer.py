@@ -56,7 +56,10 @@ class RowObserver(Protocol[T_contra, R]):
     """
 
     def watches(self, table: T_contra) -> bool:
-        """Whether changes of the table's rows are to be told. The same for one definition."""
+        """Whether to tell this observer of changes of the table's rows.
+
+        Constant for one definition.
+        """
         ...
 
     def shards(self, table: T_contra) -> tuple[bytes, ...]:
@@ -87,12 +90,12 @@ class RowObserver(Protocol[T_contra, R]):
 
 
 class LoadRecorder(Protocol):
-    """Counts what each shard is asked for."""
+    """Counts the capacity units that each shard is asked for."""
 
     def __call__(  # as the partitions count it
         self, table_id: int, key: bytes, reads: int, writes: int, rows: int = 0, size: int = 0
     ) -> None:
-        """So many capacity units were used on one shard of the table hierarchy `table_id`.
+        """Count units used on one shard of the table hierarchy `table_id`.
 
         `key`: the encoded shard key. `rows`, `size`: by how much the hierarchy grew there.
         """
@@ -103,13 +106,13 @@ class LoadRecorder(Protocol):
 class Watch:
     """The observers of one definition of a table, and what its writes may touch because of them.
 
-    False in a condition where nobody watches.
+    False in a condition if no observer watches the table.
     """
 
     __slots__ = ("observers", "reads", "shards", "spaces", "table")
 
     def __init__(self, table: Any, observers: Sequence[RowObserver[Any, Any]]) -> None:  # noqa: ANN401  # of any model
-        """Those of `observers` that watch `table`."""
+        """The observers among `observers` that watch `table`."""
         self.table = table
         self.observers = tuple([each for each in observers if each.watches(table)])
         self.shards = _joined([each.shards(table) for each in self.observers])
@@ -121,7 +124,7 @@ class Watch:
         return bool(self.observers)
 
     def covers(self, other: "Watch") -> bool:
-        """Whether a write that was planned for this may tell the observers of `other`."""
+        """Whether a write planned for this watch may also tell the observers of `other`."""
         return (
             set(other.shards) <= set(self.shards)
             and other.spaces <= self.spaces
@@ -139,7 +142,7 @@ class Watch:
 
 
 def _joined(parts: Sequence[tuple[bytes, ...]]) -> tuple[bytes, ...]:
-    """What is in any of the parts, once each, in order."""
+    """The values of all parts, each once, in order."""
     return tuple(dict.fromkeys([each for part in parts for each in part]))
 
 
@@ -153,12 +156,12 @@ class Observers(Generic[T]):
     __slots__ = ("_known", "_observers")
 
     def __init__(self, observers: Sequence[RowObserver[Any, Any]] = ()) -> None:
-        """These, which are told in this order."""
+        """The observers of a model, told in this order."""
         self._observers = tuple(observers)
         self._known: dict[int, Watch] = {}
 
     def joined(self, observers: Sequence[RowObserver[Any, Any]]) -> "Observers[T]":
-        """These, and behind them `observers`."""
+        """These observers, and after them `observers`."""
         return Observers((*self._observers, *observers))
 
     def __bool__(self) -> bool:

@@ -17,7 +17,7 @@ class Once(Generic[T]):
     __slots__ = ("_made", "_make")
 
     def __init__(self, make: Callable[[], T]) -> None:
-        """Nothing is made yet; `make` makes it, without effects on anything else."""
+        """`make` makes the value on the first `get`; it must have no other effect."""
         self._make = make
         self._made: list[T] = []
 
@@ -28,5 +28,5 @@ class Once(Generic[T]):
     def get(self) -> T:
         """The value. Raises what making it raises; it is then made when it is asked for again."""
         if not self._made:
-            self._made.append(self._make())  # one step for all threads: the first stays in front
+            self._made.append(self._make())  # `append` is one step: the first value stays first
         return self._made[0]

@@ -2,7 +2,7 @@
 
 Planning validates the request and finds its shards; the bodies run later, on the writer, grouped
 with those of other requests. `concluded` turns their outcomes into the operation's answer, or into
-the plan to be committed next where what was planned on has changed meanwhile.
+the plan to be committed next where the catalogue has changed meanwhile.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,11 +24,11 @@ class Plan(Generic[T]):
     """Writes to be handed to the store in order, and how to read the result.
 
     `finish` raises the operation's error if there is one, and `Replan` where something is left to
-    be planned by `again`. `size` is about how many bytes the writes hold, for bounds on what waits.
-    `alone`: one of them wants a group of its own. `prepares`: the writes only prepare the
+    be planned by `again`. `size` is about how many bytes the writes hold, for bounds on waiting
+    plans. `alone`: a write needs a group of its own. `prepares`: the writes only prepare the
     operation, which is planned by `again` in any case. `attempts`: how often it was planned again.
-    `pace`: whether an answer waits, because what follows the writes has not followed so far; None:
-    it never does.
+    `pace`: whether the answer still has to wait for work that follows the writes, such as entries
+    of global indexes; None: it never waits.
     """
 
     __slots__ = ("again", "alone", "attempts", "finish", "pace", "prepares", "size", "writes")
@@ -52,7 +52,7 @@ class Plan(Generic[T]):
         self.alone = any(write.alone for write in writes)
 
     def groups(self) -> Iterator[list[Write[Any]]]:
-        """The writes in the groups they need: one that wants to be alone is."""
+        """The writes in groups, in order; a write that needs a group of its own has one."""
         group: list[Write[Any]] = []
         for write in self.writes:
             if not write.alone:
@@ -66,7 +66,7 @@ class Plan(Generic[T]):
             yield group
 
     def answering(self, convert: "Callable[[T], S]") -> "Plan[S]":
-        """The same plan with another answer: what `convert` makes of this one's."""
+        """A plan with these writes whose answer is `convert` of this plan's answer."""
         finish, again = self.finish, self.again
         plan_rest: PlanAgain[S] | None = None
         if again is not None:
@@ -118,16 +118,16 @@ def single(outcomes: Sequence[Outcome[T]]) -> T:
 
 
 def failing(outcomes: Sequence[Outcome[Any]]) -> None:
-    """Nothing, or the first error."""
+    """Raise the first error, if there is one."""
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
 
 
 def put_off(outcomes: Sequence[Outcome[Any]]) -> None:
-    """Nothing, or the first error of a step that may be repeated.
+    """Raise the first error, if there is one, of a step that may be repeated.
 
-    What was planned on another state of the catalogue is left to the next step.
+    `Replan` is no error here: the next step plans on the new state of the catalogue.
     """
     for outcome in outcomes:
         if outcome.error is not None and not isinstance(outcome.error, Replan):

@@ -38,9 +38,9 @@ class RowAccess:
 class ScannedRow(NamedTuple):
     """A row that a scan gives.
 
-    `values`: of its columns or fields by name, of a versioned column the newest value; of a scan
-    by an index what the index has of the row. `position`: where a later scan goes on behind the
-    row, opaque bytes that stay good while the table exists.
+    `values`: by names of columns or fields, of a versioned column the newest value; in a scan by an
+    index, those that the index has. `position`: opaque bytes with which a later scan goes on after
+    this row, good while the table exists.
     """
 
     values: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What an engine is told when it is opened: one value, which never changes."""
+"""The settings of an engine: one value, given when the engine is opened, never changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Records in JSON, read again: whatever is not as it was written is damage, and is told as such.
+"""Reading records in JSON: a record that is not as it was written raises `StoreDamaged`.
 
 JSON, so that a person with a dump can read the records that are few: definitions, notes, states.
 """

@@ -1,4 +1,4 @@
-"""The list of table models: the one place of the engine where they are met by name."""
+"""The list of table models: the only module of the engine that names them."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["TABLE_MODELS"]
 
 
-# A model is imported where a store has a table of it, or somebody asks for it: a server without
+# A model is imported when a store has a table of it, or when it is asked for: a server without
 # typed tables starts a tenth sooner.
 
 

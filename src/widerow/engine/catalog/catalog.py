@@ -1,21 +1,21 @@
-"""The tables of all models, as they are in the store and as operations look them up.
+"""The catalogue in the store: how tables are looked up and how the catalogue is changed.
 
-Readers ask the published state, a value that is replaced whole. Every change of the catalogue is
-a check-and-set in one shard: its body reads the epoch, loads the state anew from its transaction
-if it is another one, checks everything there, and raises the epoch with what it writes. The state
-that it leaves is published when it is durable, before the next group starts (`Write.settle`).
+Readers ask the published state, a value that is replaced whole. Every change of the catalogue is a
+check-and-set in one shard: its body reads the epoch, loads the state anew from its transaction if
+it is another one, checks everything there, and raises the epoch with what it writes. The state that
+it leaves is published when it is durable, before the next group starts (`Write.settle`).
 
 Where the store is this process's own, the published state is the truth: a change commits in a group
 of its own, so a body looks its table up and never sees one that a reader could lose. A change whose
 outcome is not known leaves the state in doubt: the first body after it compares epochs again.
 
 Where others may change the store (`Capabilities.shared`), readers compare epochs first, and load
-the catalogue again where it is another one; not as long as a sight holds (`nodes/nodes.py`), during
+the catalogue again where it is another one; not while a read lease holds (`nodes/nodes.py`), during
 which no change is answered that this process does not know. Bodies name the epoch's key in
 `Write.reads` and ask to be planned again (`Replan`) where it is not the one that they were planned
-at; those of rows go by the sight instead, as long as it holds. That alone does not
-keep a row out of a table whose drop commits at the same moment, unless the store's transactions
-reach over shards: so a drop note says until when such a transaction may still commit.
+at; bodies of row writes rely on the read lease instead, while it holds. That alone does not keep a
+row out of a table whose drop commits at the same moment, unless the store's transactions reach over
+shards: so a drop note says until when such a transaction may still commit.
 """
 
 from collections.abc import Callable
@@ -53,10 +53,10 @@ class Catalog:
         """Load the catalogue; make a new store ours. Raises `StoreDamaged` for a foreign one."""
         self._store = store
         self._known = models
-        self.shard = (SPACE_STORE, *models)  # what a change writes
+        self.shard = (SPACE_STORE, *models)  # the prefixes that a change writes
         self.shared = store.capabilities.shared
         self.reads: tuple[bytes, ...] = (CATALOG_EPOCH_KEY,) if self.shared else ()
-        self.unsure = self.shared  # whether bodies may not rely on the published state
+        self.unsure = self.shared  # whether bodies must not rely on the published state
         self._sight: Sight | None = None
         self._word_of: Callable[[int], Callable[[], bool]] | None = None
         self._check: Callable[[], None] | None = None
@@ -67,9 +67,9 @@ class Catalog:
     # --- looking up --------------------------------------------------------------------------
 
     def seen(self) -> CatalogState:
-        """The state that readers and planning go by.
+        """The state that readers and planning use.
 
-        Cost: nothing, or one read where the store is shared and no sight holds. Raises
+        Cost: nothing, or one read where the store is shared and no read lease holds. Raises
         `StoreDamaged`.
         """
         if self.shared:
@@ -84,10 +84,10 @@ class Catalog:
         word_of: Callable[[int], Callable[[], bool]],
         check: Callable[[], None],
     ) -> None:
-        """Go by what was read while `sight` holds.
+        """Rely on the published state while the read lease holds.
 
-        `word_of` gives for an epoch what tells whether everybody goes by it. `check` raises
-        `StoreBusy` where this process must not write.
+        `word_of` gives, for an epoch, a function that tells whether every server has acknowledged
+        it. `check` raises `StoreBusy` where this process must not write.
         """
         self._sight = sight
         self._word_of = word_of
@@ -105,13 +105,14 @@ class Catalog:
         return self.seen().epoch
 
     def sees(self) -> bool:
-        """Whether a sight holds: what is published is what every answered change has left."""
+        """Whether a read lease holds: the published state has every change that was answered."""
         return self._sight is not None and self._sight.holds()
 
     def in_sight(self, planned: int) -> CatalogState:
-        """The state that a body goes by that was planned while a sight held, and reads no epoch.
+        """The state for a body that was planned under a read lease, and reads no epoch.
 
-        Raises `Replan` where the sight is over, or the catalogue another one than at `planned`.
+        Raises `Replan` where the lease has ended, or the catalogue is not at the epoch `planned`
+        any more.
         """
         state = self.state
         if state.epoch != planned or not self.sees():
@@ -119,16 +120,16 @@ class Catalog:
         return state
 
     def in_body(self, txn: Transaction | None, planned: int = -1) -> CatalogState:
-        """The state that a body of a row write goes by; without `txn`, what a reader goes by.
+        """The state for the body of a row write; without `txn`, the state for a reader.
 
-        `planned`: what `planned()` gave. Raises `Replan` if the catalogue is another one by now,
-        which needs `reads` among what the write reads.
+        `planned`: what `planned()` gave. Raises `Replan` if the catalogue has changed since; the
+        write must name `reads` for that.
         """
         if not self.unsure:
             return self.state
         if not self.shared:
             if txn is not None:
-                # The store knows by now what became of the change, and so does its view.
+                # The outcome of the change is known by now, to the store and to its view.
                 self.renew()
                 self.unsure = False
             return self.state
@@ -142,13 +143,16 @@ class Catalog:
         return state
 
     def renew(self) -> None:
-        """Read the catalogue again if it is another one by now. Cost: one read, or all of it."""
+        """Read the catalogue again if its epoch has changed.
+
+        Cost: one read, or the whole catalogue.
+        """
         snapshot = self._store.snapshot()
         if read_epoch(snapshot) != self.state.epoch:
             self.publish(load_state(snapshot, self._known, self.models))
 
     def holds(self, space: bytes) -> bool:
-        """Whether there was anything of a model's space in the catalogue since it was opened."""
+        """Whether the catalogue has had a record of a model's space since it was opened."""
         self.seen()
         return any(model.space == space for model in self.models.values())
 
@@ -184,7 +188,7 @@ class Catalog:
         return now_us + TRANSACTION_SECONDS_MAX * 1_000_000 if self.shared else 0
 
     def forget(self, leftover: Leftover) -> Write[None]:
-        """The write that takes a note away, once nothing is left of what it stands for."""
+        """The write that removes a drop note, once nothing is left of what was dropped."""
         return self.change(lambda draft: draft.forget(leftover))
 
     def state_in(self, txn: Transaction) -> CatalogState:
@@ -201,13 +205,13 @@ class Catalog:
             self.state = state
 
     def doubt(self) -> None:
-        """It is not known whether a change happened: the next body looks."""
+        """The outcome of a change is unknown: the next body reads the epoch."""
         self.unsure = True
         if self._sight is not None:
             self._sight.end()
 
     def word_of(self, epoch: int) -> Callable[[], bool] | None:
-        """Tells whether everybody goes by that epoch; None: nobody else has the store open."""
+        """What tells whether every server acknowledged an epoch; None: the store is not shared."""
         return None if self._word_of is None else self._word_of(epoch)
 
 
@@ -240,18 +244,18 @@ class CatalogWrite(Write[R]):
         return result
 
     def settle(self, result: R) -> None:  # noqa: ARG002  # the state says more than the answer
-        """The change is durable: everybody sees it from now on."""
+        """Publish the state that the change leaves: the change is durable."""
         after = self._after
         assert after is not None, "a write settles after it ran"
         self._catalog.publish(after)
         self._word = self._catalog.word_of(after.epoch)
 
     def is_known(self) -> bool:
-        """Whether all who have the store open go by the change."""
+        """Whether every server of the store has acknowledged the change."""
         return self._word is None or self._word()
 
     def doubt(self) -> None:
-        """Nobody knows whether the change is durable."""
+        """The outcome of the change is unknown: the next body reads the epoch."""
         self._catalog.doubt()
 
 
@@ -281,7 +285,7 @@ class Tables(Generic[T]):
         return found
 
     def in_sight(self, table: T, planned: int) -> T:
-        """The table as a body goes by it that reads no epoch (`Catalog.in_sight`).
+        """The table for a body that was planned under a read lease, and reads no epoch.
 
         Raises: the model's `NotFound`, `Replan`.
         """
@@ -326,20 +330,20 @@ class Tables(Generic[T]):
         return [each for each in self.catalog.leftovers() if each.key.startswith(self._space)]
 
     def due_leftovers(self, now_us: int) -> list[Leftover]:
-        """Those of `leftovers` that may be removed for good by now."""
+        """The `leftovers` that may be removed for good by now."""
         return [each for each in self.leftovers() if each.due_us <= now_us]
 
     # --- changing ----------------------------------------------------------------------------
 
     def create(self, make: Callable[[Draft], T]) -> Write[T]:
-        """The write that puts the new table that `make` makes, which takes its number there."""
+        """The write that adds the table of `make`, which takes its number from the draft."""
         return self.catalog.change(lambda draft: draft.put(self.model, make(draft)))
 
     def change(self, table: T, make: Callable[[T], T], *, due_us: int = 0) -> Write[T]:
-        """The write that puts what `make` makes of the newest definition of a table.
+        """The write that replaces the newest definition of a table by what `make` makes of it.
 
-        Its body raises the model's `NotFound`, and whatever `make` raises. What is gone from the
-        table afterwards leaves a drop note with `due_us`.
+        Its body raises the model's `NotFound`, and whatever `make` raises. Parts that the table has
+        no more afterwards get a drop note with `due_us`.
         """
 
         def body(draft: Draft) -> T:
@@ -348,7 +352,7 @@ class Tables(Generic[T]):
         return self.catalog.change(body, due_us=due_us)
 
     def drop(self, table: T, *, due_us: int = 0) -> Write[None]:
-        """The write that removes a table and notes what must go, as it is then.
+        """The write that removes a table and adds drop notes for all that it has at that moment.
 
         Its body raises the model's `NotFound`.
         """
@@ -358,7 +362,7 @@ class Tables(Generic[T]):
 
 
 def _claim(store: Store) -> None:
-    """Make a new store ours; another process may be doing that at the same moment."""
+    """Write the format record into a new store; another process may do that at the same moment."""
     found = store.snapshot().get(STORE_FORMAT_KEY)
     while found is None:
         holds_data = next(store.snapshot().scan(b"", b"\xff" * 8), None) is not None
@@ -366,7 +370,7 @@ def _claim(store: Store) -> None:
         if found is None and holds_data:
             raise StoreDamaged("the store holds data and no format record: not a widerow store")
         if found is None:
-            with suppress(OutcomeUnknown):  # what is there then decides
+            with suppress(OutcomeUnknown):  # the next read decides
                 store.transact((SPACE_STORE,), _put_format)
             found = store.snapshot().get(STORE_FORMAT_KEY)
     if found != STORE_FORMAT:

@@ -32,7 +32,7 @@ class Draft:
         self.due_us = due_us
 
     def number(self) -> int:
-        """A number that no table or index ever had."""
+        """A new number for a table or an index. Numbers are never used again."""
         record = self.txn.get(TABLE_ID_KEY)
         number = 1 if record is None else int.from_bytes(record, "big")
         self.txn.put(TABLE_ID_KEY, (number + 1).to_bytes(4, "big"))
@@ -46,7 +46,7 @@ class Draft:
         return found
 
     def put(self, model: CatalogModel[T], table: T) -> T:
-        """Set a table, new or changed, and note what a change leaves behind."""
+        """Write the record of a table, new or changed, and drop notes for parts it has no more."""
         before = self.state.by_id.get(table.id)
         self.txn.put(*model.record_of(table))
         _show(self.state, model, table)
@@ -56,12 +56,12 @@ class Draft:
         return table
 
     def drop(self, model: CatalogModel[T], table: T) -> None:
-        """Take a table away, and note what it leaves behind."""
+        """Remove a table from the catalogue, and add its drop note."""
         self._hide(model, table)
         self.leave(model.leftover_of(table, self.due_us))
 
     def erase(self, model: CatalogModel[T], table: T, prefixes: Sequence[bytes]) -> None:
-        """Take a table away with all bytes under its prefixes, which the write names as shards.
+        """Remove a table from the catalogue, and every key under its prefixes, which are shards.
 
         For stores whose transactions reach over shards: nothing is left to the sweep.
         """
@@ -75,23 +75,23 @@ class Draft:
         self.state.by_id.pop(table.id, None)
 
     def leave(self, leftover: Leftover) -> None:
-        """Note what is to be removed."""
+        """Add a drop note."""
         self.txn.put(leftover.key, encode_note(leftover))
         self.state.leftovers[leftover.id] = leftover
 
     def forget(self, leftover: Leftover) -> None:
-        """Take a drop note away, if it is still there."""
+        """Remove a drop note, if it is still there."""
         self.txn.delete(leftover.key)
         self.state.leftovers.pop(leftover.id, None)
 
     def finish(self) -> CatalogState:
-        """Count the change, and give the state that it leaves."""
+        """Write the next epoch; the state after this change."""
         self.txn.put(CATALOG_EPOCH_KEY, self.state.epoch.to_bytes(8, "big"))
         return self.state
 
 
 def read_epoch(reader: Reader) -> int:
-    """How many changes the catalogue has had; 0 where nobody counted yet (docs/formats)."""
+    """The epoch: how many changes the catalogue has had; 0 without a record (docs/formats)."""
     record = reader.get(CATALOG_EPOCH_KEY)
     return 0 if record is None else int.from_bytes(record, "big")
 
@@ -99,7 +99,7 @@ def read_epoch(reader: Reader) -> int:
 def load_state(
     reader: Reader, known: CatalogModels, met: dict[type[Any], CatalogModel[Any]]
 ) -> CatalogState:
-    """Everything that stands in the catalogue. Models that are met come into `met`.
+    """The whole catalogue. Models of which there are records are added to `met`.
 
     Raises: `StoreDamaged`.
     """

@@ -1,7 +1,7 @@
 """What the catalogue needs to know of a table model: how its tables stand there.
 
 A model's records are one value of a subclass of `CatalogModel`. The catalogue knows no model by
-name; it is handed those that a store may hold tables of.
+name; it is given the models that a store may hold tables of.
 """
 
 from abc import ABC, abstractmethod
@@ -45,7 +45,7 @@ class CatalogModel(ABC, Generic[T]):
 
     @abstractmethod
     def name_of(self, table: T) -> tuple[str, str]:
-        """Owner and name that a table is found by."""
+        """The owner and the name under which a table is found."""
 
     @abstractmethod
     def record_of(self, table: T) -> tuple[bytes, bytes]:
@@ -60,7 +60,7 @@ class CatalogModel(ABC, Generic[T]):
         """What the drop of a table leaves behind."""
 
     def left_by_change(self, before: T, after: T, due_us: int) -> Iterable[Leftover]:
-        """What a change of a table leaves behind: indexes that are gone, for example."""
+        """Drop notes for what a change of a table removes: dropped indexes, for example."""
         del before, after, due_us
         return ()
 

@@ -23,7 +23,7 @@ class CatalogPartitions:
         self.reads = catalog.reads
 
     def epoch(self) -> int:
-        """The state of the catalogue."""
+        """The epoch of the catalogue."""
         return self._catalog.seen().epoch
 
     def by_id(self, table_id: int) -> Partitioned | None:
@@ -31,26 +31,26 @@ class CatalogPartitions:
         return self._shown(self._catalog.seen().by_id.get(table_id))
 
     def tables(self) -> list[Partitioned]:
-        """Every such table."""
+        """Every table whose rows are divided into partitions."""
         shown = map(self._shown, self._catalog.tables())
         return [table for table in shown if table is not None]
 
     def leaving(self) -> frozenset[int]:
-        """The numbers of those that were dropped and whose rows are not all gone."""
+        """The numbers of dropped tables and indexes whose rows are not all removed."""
         return frozenset(self._catalog.seen().leftovers)
 
     def current(self, table: Partitioned, txn: Transaction | None = None) -> Partitioned:
-        """The table as it is now, which a body asks before it writes. Raises `NotFound`."""
+        """The newest definition of a table, for a body before it writes. Raises `NotFound`."""
         found = self._shown(self._catalog.in_body(txn).by_id.get(table.id))
         if found is None:
             raise self.gone(table)
         return found
 
     def divide(self, table: Partitioned, bounds: Callable[[Bounds], Bounds]) -> Write[Partitioned]:
-        """The write that puts what `bounds` makes of the newest `splits`.
+        """The write that replaces the table's newest `splits` by what `bounds` makes of them.
 
-        The definition stays, so whoever changes the table meanwhile notices nothing. Its body
-        raises `NotFound`.
+        Nothing else of the definition changes, so a change of the table meanwhile is no conflict.
+        Its body raises `NotFound`.
         """
 
         def make(draft: Draft) -> Partitioned:

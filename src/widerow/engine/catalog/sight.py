@@ -1,4 +1,4 @@
-"""Until when a node may go by the catalogue as it has read it, without asking for its epoch.
+"""The read lease: until when a node may use the catalogue as it has read it.
 
 Compiled, because every request over a shared store asks for it.
 """
@@ -12,10 +12,11 @@ __all__ = ["Sight"]
 
 @final
 class Sight:
-    """A moment of the monotonic clock. Any thread may ask; one extends it.
+    """A lease on the catalogue that was read: while it holds, no request has to read the epoch.
 
-    The monotonic clock stands still while a machine is suspended, and the time of day has gone on
-    when it wakes: so the sight is over as soon as either clock has passed it.
+    Any thread may ask; one extends it. The monotonic clock stands still while a machine is
+    suspended, and the time of day does not: so the lease ends as soon as either clock has passed
+    its end.
     """
 
     __slots__ = ("_clock", "_until_ns", "_until_us")
@@ -27,15 +28,15 @@ class Sight:
         self._until_us = 0
 
     def holds(self) -> bool:
-        """Whether what was read last is what every change that was answered has left."""
+        """Whether the published catalogue has every change that was answered to a client."""
         clock = self._clock
         return clock.monotonic_ns() < self._until_ns and clock.now_us() < self._until_us
 
     def extend(self, until_ns: int, until_us: int) -> None:
-        """It holds until then, by both clocks."""
+        """Let the lease hold until both times have passed."""
         self._until_ns = until_ns
         self._until_us = until_us
 
     def end(self) -> None:
-        """Something newer was met: the epoch is asked for until the next look."""
+        """End the lease: the catalogue has changed. Requests read the epoch until the next look."""
         self._until_ns = 0

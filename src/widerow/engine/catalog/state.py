@@ -59,7 +59,7 @@ class CatalogState:
         )
 
     def copy(self, epoch: int) -> "CatalogState":
-        """Another one with the same content, for whoever makes a change. Linear in its size."""
+        """A copy with another epoch, for a change. Linear in the size of the catalogue."""
         return CatalogState(
             epoch,
             self.by_name.copy(),

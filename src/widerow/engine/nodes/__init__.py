@@ -1,6 +1,6 @@
-"""The servers of one shared store, as they know of each other: its nodes.
+"""Nodes: the servers of one shared store, and what they know of each other.
 
-`record.py` is what a node tells the others, `nodes.py` how it tells them, hears them, and when it
-may go by the catalogue that it has read; `clocks.py` how far clocks are apart. A store that is one
-process's own has no nodes, and nothing here is asked then.
+`record.py` is what a node tells the others, `nodes.py` how nodes write and read these records, and
+how long the catalogue that a node has read may be used; `clocks.py` how far clocks are apart. A
+store of one process has no nodes.
 """

@@ -82,8 +82,8 @@ class SeenNode(NamedTuple):
     """Another node as it was seen last.
 
     `since_ns`: when this beat was first seen. `skews`: how far its clock was ahead at the last few
-    beats; not at the one that was there at the first look, as nobody knows when it was made.
-    `rate`: requests a second between the last two beats.
+    beats, without a beat that was there at the first look: when that was made is unknown. `rate`:
+    requests a second between the last two beats.
     """
 
     record: NodeRecord
@@ -93,20 +93,20 @@ class SeenNode(NamedTuple):
 
     @property
     def skew(self) -> Skew | None:
-        """How far its clock is ahead; None: not known yet."""
+        """How far the node's clock is ahead; None: not known yet."""
         return largest(self.skews)
 
     def lives(self, now_ns: int) -> bool:
-        """Whether it has beaten within `SILENT_SECONDS`."""
+        """Whether the node has beaten within `SILENT_SECONDS`."""
         return now_ns - self.since_ns < _SILENT_NS
 
     def may_see(self, now_ns: int) -> bool:
-        """Whether it may go by a catalogue that it has read."""
+        """Whether the node's read lease may still hold."""
         return now_ns - self.since_ns < _ENDED_NS
 
 
 class LoadOfAll(NamedTuple):
-    """What the nodes tell each other of the load, beside who they are.
+    """What the nodes tell each other of their load.
 
     `notes`: what this one has to tell. `told`: takes in what another one told. `throttle`: shares
     the reserves; None where they are not enforced.
@@ -125,23 +125,23 @@ def read_nodes(reader: Reader) -> list[NodeRecord]:
 
 
 class Nodes:
-    """This process as a node of a shared store, and the others. See the module.
+    """This process as a node of a shared store, and the other nodes. See the module.
 
-    One caller at a time beats and looks; any thread may ask the rest. Before the first beat there
-    is no sight, and this process is no node: it asks for the epoch each time.
+    One caller at a time beats and looks; any thread may ask the rest. Before the first beat this
+    process is no node, and without a read lease: each request reads the epoch.
     """
 
     def __init__(
         self, store: Store, catalog: Catalog, lease: Lease, clock: Clock, node_id: bytes
     ) -> None:
-        """No node yet. `name`, for people, may be set before the first beat.
+        """A process that is no node yet. `name`, for people, may be set before the first beat.
 
         `node_id`: names this process and no other, in hex also for its lease.
         """
         self.name = ""
         self.requests = 0
         self.load: LoadOfAll | None = None
-        self.apart: str | None = None  # what is wrong with this clock, as far as is known
+        self.apart: str | None = None  # what is wrong with this machine's clock, if anything
         self.sight = Sight(clock)
         self.is_shared = store.capabilities.shared
         self._store = store
@@ -151,15 +151,15 @@ class Nodes:
         self._id = node_id
         self._started_us = clock.now_us()
         self._number = 0  # of the last beat that was planned
-        self._beat_ns: int | None = None  # before the last beat that is durable was made
-        self._told = -1  # the epoch that it told of
+        self._beat_ns: int | None = None  # when the making of the last durable beat began
+        self._told = -1  # the epoch in the last durable beat
         self._told_requests = 0
         self.rate = 0.0  # requests a second between the last two beats of this node
         self._looked_ns: int | None = None  # when the last look began
         self._others: dict[bytes, SeenNode] = {}
         self._taken: tuple[Taken, ...] = ()
-        self._heard: dict[bytes, int] = {}  # the number of each node's last notes that were heard
-        self._elders: frozenset[bytes] = frozenset()  # who was there at the first look
+        self._heard: dict[bytes, int] = {}  # by node, the number of the last notes read
+        self._elders: frozenset[bytes] = frozenset()  # the nodes that were there at the first look
         if self.is_shared:
             catalog.go_by(self.sight, self.word, self.check_writing)
             lease.is_silent = self.is_silent
@@ -167,14 +167,14 @@ class Nodes:
     # --- telling -----------------------------------------------------------------------------
 
     def beat(self) -> Plan[None] | None:
-        """What tells the others of this node; None: they were told lately, of this catalogue."""
+        """A plan that writes this node's record; None: the last is recent and has this epoch."""
         now_ns, epoch = self._clock.monotonic_ns(), self._catalog.state.epoch
         if self._store.may_still_commit:
             epoch = max(self._told, 0)
         fresh = self._beat_ns is not None and now_ns - self._beat_ns < _BEAT_NS
         if not self.is_shared or (fresh and epoch == self._told):
             return None
-        self._number += 1  # never the same twice: nobody knows what became of one that failed
+        self._number += 1  # a number is never used again: a beat that failed may still be made
         notes = None
         if self.load is not None:
             notes = self.load.notes.take()
@@ -196,9 +196,9 @@ class Nodes:
         return Plan(tuple(writes), failing)
 
     def leave(self) -> Plan[None] | None:
-        """What takes this node away, once it serves no more, and its lease; None: it is none.
+        """A plan that removes this node's record and gives its leases back; None: it has none.
 
-        Its record stays, as that of one that died, while a commit of it may still be made.
+        The record stays, as after a kill, while a commit of this process may still be made.
         """
         self.sight.end()
         if not self._number:
@@ -210,7 +210,7 @@ class Nodes:
         return Plan((*gone, *lease), failing)
 
     def clear(self) -> Plan[None] | None:
-        """What takes away the records of nodes that are gone; for whoever looks after the store."""
+        """A plan that removes the records of dead nodes; for the server that keeps the store."""
         now_ns = self._clock.monotonic_ns()
         gone = [
             write
@@ -223,10 +223,10 @@ class Nodes:
     # --- looking -----------------------------------------------------------------------------
 
     def look(self) -> None:
-        """See what the others told and how the catalogue is, and extend the sight.
+        """Read the catalogue's epoch and the other nodes' records, and extend the read lease.
 
         Cost: two round trips, and reading the catalogue where it has changed. Raises
-        `StorageFailure`; then the sight ends when it would have ended.
+        `StorageFailure`; the lease is then not extended.
         """
         began_ns, began_us = self._clock.monotonic_ns(), self._clock.now_us()
         self._catalog.renew()
@@ -258,14 +258,14 @@ class Nodes:
         return SeenNode(record, seen_ns, skews, max(0.0, rate))
 
     def _hear(self, beaten: Sequence[SeenNode]) -> None:
-        """Take in what those have told of the load that have beaten since the last look."""
+        """Read the load notes of nodes that have beaten since the last look."""
         load = self.load
         if load is None:
             return
         snapshot = self._store.snapshot()
         for record in [each.record for each in beaten]:
             prefix = node_notes_prefix(record.id)
-            first = self._heard.get(record.id, record.beat) + 1  # nothing from before this started
+            first = self._heard.get(record.id, record.beat) + 1  # no notes from before this process
             for key, notes in snapshot.scan(node_notes_key(record.id, first), after_prefix(prefix)):
                 load.told(decode_notes(notes))
                 first = int.from_bytes(key[len(prefix) :], "big") + 1
@@ -275,12 +275,12 @@ class Nodes:
             load.throttle.hear([each.record.taken for each in self.others()])
 
     def others(self) -> list[SeenNode]:
-        """The other nodes that live, as they were seen at the last look."""
+        """The other nodes that are alive, as they were seen at the last look."""
         now_ns = self._clock.monotonic_ns()
         return [each for each in list(self._others.values()) if each.lives(now_ns)]
 
     def own(self) -> NodeRecord:
-        """This node as it would tell of itself now; its beat is the last one."""
+        """This node's record as it would be written now, with the number of the last beat."""
         return NodeRecord(
             self._id,
             self.name,
@@ -295,28 +295,29 @@ class Nodes:
         )
 
     def is_silent(self, node: str) -> bool:
-        """Whether the node of that id, in hex, has told nothing for `SILENT_SECONDS`.
+        """Whether the node with this id, in hex, has not beaten for `SILENT_SECONDS`.
 
-        False of one that has told nothing at all.
+        False for a node that was never seen.
         """
         seen = self._others.get(bytes.fromhex(node))
         return seen is not None and not seen.lives(self._clock.monotonic_ns())
 
     def seen(self) -> list[SeenNode]:
-        """Every other node that has a record, whether it lives or not."""
+        """Every other node that has a record, alive or not."""
         return list(self._others.values())
 
     # --- changes of the catalogue ------------------------------------------------------------
 
     def word(self, epoch: int) -> Callable[[], bool]:
-        """Tells whether no other node goes by a catalogue from before `epoch`, which is durable.
+        """What tells whether every node has acknowledged the durable `epoch`, or a later one.
 
-        To be asked again until it does: after `SIGHT_SECONDS` at most. Cost: one page each time.
+        To be asked again until it is true: `SIGHT_SECONDS` at most, because then every read lease
+        on an earlier epoch has ended. Cost: one page each time.
         """
         return partial(self._is_known, epoch, self._clock.monotonic_ns())
 
     def settled(self, changed_us: int) -> bool:
-        """Whether no write of a row is left that went by a catalogue from before a change.
+        """Whether no row write planned before a change of the catalogue can commit any more.
 
         `changed_us`: when the change was made, in microseconds since 1970; this process has read
         the catalogue since. False where that is not known, at most for `TRANSACTION_SECONDS_MAX`.
@@ -354,11 +355,11 @@ class Nodes:
     # --- clocks ------------------------------------------------------------------------------
 
     def joined(self) -> bool:
-        """Whether every other node that lives has been seen to beat: its clock is known then."""
+        """Whether every other living node was seen to beat, so that its clock is known."""
         return all(each.skew is not None for each in self.others())
 
     def check_writing(self) -> None:
-        """Raises `StoreBusy` where this node must not write.
+        """Raise `StoreBusy` where this node must not write.
 
         Its clock was off those of most others at the last look, or it could not beat for so long
         that the others may soon take it for gone.
@@ -379,7 +380,7 @@ class Nodes:
         if 2 * len(far) <= len(known):
             return None
         if len(known) == 1 and known[0][0].id not in self._elders:
-            return None  # of two, the one that came later gives way
+            return None  # of two nodes, the one that came later refuses to write
         shown = ", ".join(f"{record.name} ({skew.middle_us / 1e6:+.1f} s)" for record, skew in far)
         return (
             f"the clock of this server is more than {CLOCK_SKEW_SECONDS_MAX} s apart from those of "
@@ -399,7 +400,7 @@ def _put_notes(node_id: bytes, number: int, notes: bytes, txn: Transaction) -> N
 
 
 def _removal(node_id: bytes, beat: int) -> Iterator[Write[None]]:
-    """Take away a node that has not told anything behind that beat."""
+    """Writes that remove a node's record and notes, unless it has beaten after `beat`."""
 
     def record(txn: Transaction) -> None:
         found = txn.get(node_key(node_id))

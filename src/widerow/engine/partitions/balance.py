@@ -1,4 +1,4 @@
-"""Partitions beside a store: requests are noted, changes planned, counts kept (ARCHITECTURE.md).
+"""The partitions of a store: requests are counted, changes are planned, counts are stored.
 
 Any thread may note a load, which appends to a bounded queue and nothing else. One caller, the
 server's housekeeping, then calls `step` a few times a second. A step takes in what was noted, lets
@@ -41,8 +41,8 @@ from widerow.storage.interface import Store, Transaction, Write
 
 __all__ = ["Event", "Partitions"]
 
-NOTES_MAX: Final = 65_536  # waiting to be taken in; beyond that the oldest are forgotten
-TOLD_MAX: Final = 256  # messages of other servers that wait; beyond that the oldest are forgotten
+NOTES_MAX: Final = 65_536  # waiting to be counted; beyond that the oldest are dropped
+TOLD_MAX: Final = 256  # messages of other servers that wait; beyond that the oldest are dropped
 EVENTS_MAX: Final = 256  # waiting to be logged
 LOOK_SECONDS: Final = 1.0  # between two decisions about a table
 FLUSH_SECONDS: Final = 30.0  # between two writes of the statistics
@@ -70,9 +70,9 @@ class Partitions:
         lease: Lease,
         thresholds: Thresholds | None = None,
     ) -> None:
-        """Nothing counted yet; what was counted before is read when a table is first needed.
+        """No counts in memory yet; stored counts are read when a table is first needed.
 
-        Only the holder of the `lease` decides and writes; the others know what it knows.
+        Only the holder of the `lease` decides and writes.
         """
         self._lease = lease
         self._terms = lease.terms
@@ -83,8 +83,9 @@ class Partitions:
         self._store = store
         self._clock = clock
         self.notes = Notes(NOTES_MAX)
-        self.note_load = self.notes.add  # asked for every row, so not by way of this class
-        # Where the store is shared: what is to be told to the others, and what they told.
+        # called for every row, so not through a method of this class
+        self.note_load = self.notes.add
+        # Where the store is shared: notes for the other servers, and notes that they sent.
         self.shared_notes = SharedNotes() if store.capabilities.shared else None
         self.told: deque[Sequence[LoadNote]] = deque(maxlen=TOLD_MAX)
         self._loads: dict[int, TableLoad] = {}
@@ -94,11 +95,11 @@ class Partitions:
         # Tables that are looked at: those with load, or with partitions that may merge.
         self._awake = {table.id for table in tables.tables() if table.splits != table.asked}
         self._unsaved: set[int] = set()
-        self._grown: set[int] = set()  # tables in which sizes may have to be learnt again
+        self._grown: set[int] = set()  # tables whose sizes may have to be learnt again
         self._index_sizes = IndexSizes()
         self._epoch = -1
         self.following = Following(tables, store, self._size_of, self.thresholds.split_bytes)
-        # What is noted was noted since `_drained`: where the counting of a table begins.
+        # Everything in the queue was noted after `_drained`, where the counting of a table begins.
         self._drained = self._looked = self._flushed = self._seconds()
 
     def table_name(self, table_id: int | None) -> str:
@@ -132,7 +133,7 @@ class Partitions:
             if load is None:
                 load = self._load(table_id)
                 if load is None:
-                    continue  # dropped since
+                    continue  # dropped meanwhile
             if table_id not in self._awake:
                 self._wake(table_id, load)
             load.note(key, reads, writes, rows, size)
@@ -150,7 +151,7 @@ class Partitions:
 
     def _wake(self, table_id: int, load: TableLoad) -> None:
         self._awake.add(table_id)
-        load.tick(self._drained)  # nothing was asked of it until then
+        load.tick(self._drained)  # no request until then
 
     # --- looking -----------------------------------------------------------------------------
 
@@ -162,11 +163,11 @@ class Partitions:
         return load
 
     def write_units(self, table: Partitioned) -> int:
-        """Write units of a table so far, with those not yet taken in. Raises `NotFound`."""
+        """Write units of a table so far, with those that wait to be counted. Raises `NotFound`."""
         return self.load_of(table).consumed.write + self.notes.write_units(table.id)
 
     def reports(self, table: Partitioned) -> list[Report]:
-        """What no split can help, as it was at the last look."""
+        """Problems of the table that no split solves, as of the last look."""
         return list(self._reports.get(table.id, ()))
 
     def loads(self) -> list[tuple[Partitioned, TableLoad]]:
@@ -204,7 +205,7 @@ class Partitions:
             self._grown.add(table_id)
         return load
 
-    def _size_of(self, table: Partitioned, is_read: bool) -> int:  # noqa: FBT001  # as `Following` asks
+    def _size_of(self, table: Partitioned, is_read: bool) -> int:  # noqa: FBT001  # for `Following`
         load = self._load(table.id) if is_read else self._loads.get(table.id)
         return 0 if load is None else load.sizes.size
 
@@ -226,7 +227,7 @@ class Partitions:
         taking = self._lease.plan()
         if taking is not None or not self._lease.held():
             if taking is None:
-                self.following.pending = 0  # it is for the holder to say
+                self.following.pending = 0  # only the holder of the lease knows
             self._follow()
             return taking
         if self._terms != self._lease.terms:
@@ -247,7 +248,7 @@ class Partitions:
         return None
 
     def flush(self) -> Plan[None] | None:
-        """Write down what was counted; None if there is nothing new. Also before closing."""
+        """Write the counts that changed; None if there are none. Also called before closing."""
         self.absorb()
         if not self._lease.held():
             return None
@@ -257,7 +258,7 @@ class Partitions:
         return Plan(writes, put_off) if writes else None
 
     def _follow(self) -> None:
-        """While another process decides: let time pass over what is known of tables."""
+        """Decay the loads of busy tables, while another process decides on their partitions."""
         now = self._seconds()
         if now - self._looked < LOOK_SECONDS:
             return
@@ -271,7 +272,7 @@ class Partitions:
         self._forget()
 
     def _take_over(self) -> None:
-        """Another process looked after the store before: what it wrote down counts."""
+        """Forget what is in memory: another process has decided, and its counts are right."""
         self._terms = self._lease.terms
         self._walk = None
         self._loads.clear()
@@ -316,7 +317,7 @@ class Partitions:
         return 0 if load is None else load.sizes.rows
 
     def _matters(self, load: TableLoad) -> bool:
-        """Whether any rule could have something to say. False for most tables, at once."""
+        """Whether any rule can apply. False for most tables, at little cost."""
         thresholds = self.thresholds
         large = load.sizes.size > min(thresholds.split_bytes, thresholds.key_bytes)
         return large or bool(load.bounds) or load.rate >= thresholds.split_units / 2
@@ -343,7 +344,7 @@ class Partitions:
         )
 
     def _forget(self) -> None:
-        """Take dropped tables out of memory, and idle ones if they are many and written down."""
+        """Forget dropped tables, and, if there are many, idle ones whose counts are stored."""
         crowded = len(self._loads) > LOADS_MAX
         busy = self._awake | self._unsaved | self._grown
         for table_id in list(self._loads):
@@ -353,7 +354,7 @@ class Partitions:
                 self._reports.pop(table_id, None)
 
     def learn_sizes(self) -> bool:
-        """Read a few hundred records where it is not known what lies where; False: nowhere."""
+        """Read a few hundred records of a table whose sizes are not known; False: there is none."""
         if self._walk is None:
             self._walk = next(self._walks(), None)
         if self._walk is None:
@@ -368,7 +369,7 @@ class Partitions:
             load.sizes.simplify(table.splits)
             self._unsaved.add(table.id)
             if table.id not in self._awake:
-                self._wake(table.id, load)  # it may be so large that it is to be divided
+                self._wake(table.id, load)  # it may turn out large enough for a split
         return True
 
     def _walks(self) -> Iterator[tuple[Partitioned, Walk]]:
@@ -418,7 +419,7 @@ def _save(
     try:
         table = current(txn)
     except NotFound:
-        return  # dropped since: its statistics go with it
+        return  # dropped meanwhile, with its statistics
     txn.delete_range(load_key(table.id, 0), oldest)
     for key, record in pairs:
         txn.put(key, record)

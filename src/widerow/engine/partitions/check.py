@@ -11,13 +11,13 @@ __all__ = ["check_bounds"]
 
 
 def check_bounds(tables: PartitionedTables) -> Iterator[tuple[str, str, str]]:
-    """Table, key and problem of every bound that is not as it must be."""
+    """Table, key and problem of every wrong bound of a partition."""
     for table in tables.tables():
         yield from _check_bounds(tables, table)
 
 
 def _check_bounds(tables: PartitionedTables, table: Partitioned) -> Iterator[tuple[str, str, str]]:
-    """Bounds that are whole keys in order cover the key space without gap or overlap."""
+    """The wrong bounds of one table: bounds must be whole partition keys, ascending."""
     name, kind, prefix = table.qualified, tables.partition_key(table), row_prefix(table.id)
     for before, bound in pairwise((b"", *table.splits)):
         key = prefix + bound

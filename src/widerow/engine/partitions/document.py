@@ -1,4 +1,4 @@
-"""What is known of a table's partitions, as plain data: for commands, pages and other programs."""
+"""The document of a table's partitions, as plain data for commands, pages and other programs."""
 
 import hashlib
 from dataclasses import asdict
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 def key_hash(key: bytes) -> str:
-    """What stands for a key where data must not show: 16 digits of its SHA-256."""
+    """The name of a key where data must not show: 16 digits of its SHA-256."""
     return hashlib.sha256(key).hexdigest()[:16]
 
 
@@ -34,8 +34,8 @@ def partitions_document(
 ) -> Json:
     """Everything about one table (docs/operating/partitions.md names the fields).
 
-    `places`: the servers of its rows, where the store has any; `history`: with the load of the last
-    hours. Raises `NotFound`, `StoreDamaged`.
+    `places`: the servers of the table's rows, where the store knows them; `history`: with the load
+    of the last hours. Raises `NotFound`, `StoreDamaged`.
     """
     places = places or Places(table, ())
     load = partitions.load_of(table)

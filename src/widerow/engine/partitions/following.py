@@ -1,13 +1,13 @@
-"""The ranges of a database follow the partitions: one change at a time, and again until it is made.
+"""Divides a database's data where partitions meet: one change at a time, repeated until made.
 
 Partitions are decided and stand in the catalogue (`balance.py`); where the store divides its data
 (`storage/placement.py`), its ranges are compared with them, and changed. The catalogue is durable
-first, and the comparison is all that there is: whoever looks after the store next begins with it,
-so that nothing has to be remembered of a change under way. What is remembered, in a record of each
-table, is where ranges were asked for, so that those of a person are told from those of widerow.
+first, and each comparison starts from it: so the next keeper of the store begins with a comparison,
+and a change under way needs no record. A record of each table says where widerow asked for ranges,
+so that those are not taken for ranges that a person made.
 
-A change that fails is tried again after a pause that grows. One that was made and is found undone
-was undone by somebody: it is made once more after an hour, and not in a loop.
+A change that fails is tried again after a pause that grows. A change that was made and is found
+undone was undone by a person: it is made once more after an hour, and not in a loop.
 """
 
 from collections import Counter, deque
@@ -47,7 +47,7 @@ RANGE_ENDS: Final = (_DONE, _FAILED)
 """How a change of ranges ends, as it is counted."""
 
 _EVENTS_MAX: Final = 256  # waiting to be logged
-_DOUBLED_MAX: Final = 16  # so often a pause is doubled at most, before its bound is looked at
+_DOUBLED_MAX: Final = 16  # doublings of a pause, before its bound is applied
 
 
 class RangeEvent(NamedTuple):
@@ -59,16 +59,16 @@ class RangeEvent(NamedTuple):
 
 
 class _Failures(NamedTuple):
-    """How often in a row, and until when the change is left alone."""
+    """How often a change failed in a row, and until when it is not tried again."""
 
     times: int
     until: float
 
 
 class _Begun(NamedTuple):
-    """A change under way: its number (None: no answer told it), since when, whether it has ended.
+    """A change under way: its number (None: unknown, no answer came), its start, whether it ended.
 
-    What came of it is seen at the next look.
+    Whether it was made is seen at the next look.
     """
 
     change: RangeChange
@@ -78,7 +78,9 @@ class _Begun(NamedTuple):
 
 
 class Following:
-    """The ranges of one store. One caller at a time; others may look at what is counted.
+    """Compares a store's ranges with its partitions.
+
+    One caller at a time; `counts` for any thread.
 
     `counts`: changes by kind and end (`done`, `failed`) since this process was started; `pending`:
     how many are still to be made, as of the last look.
@@ -91,9 +93,10 @@ class Following:
         size_of: Callable[[Partitioned, bool], int],
         split_bytes: int,
     ) -> None:
-        """Nothing is compared yet. `split_bytes`: of a full partition.
+        """No range is read yet. `split_bytes`: of a full partition.
 
-        `size_of`: bytes of a table; where they are not in memory, 0, or read if it is told to.
+        `size_of`: bytes of a table; if they are not in memory, 0, or read from the store if its
+        second argument is true.
         """
         self.events: deque[RangeEvent] = deque(maxlen=_EVENTS_MAX)
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -105,28 +108,28 @@ class Following:
         self._forget()
 
     def take_over(self) -> None:
-        """Another process looked after the store before: nothing that is remembered counts."""
+        """Forget everything: another process kept the store before."""
         self._forget()
 
     def _forget(self) -> None:
         self._bounds: tuple[bytes, ...] = ()  # where ranges began at the last look
         self._noted: dict[int, frozenset[bytes]] = {}
-        self._doubtful: set[bytes] = set()  # splits may still be on their way there
+        self._doubtful: set[bytes] = set()  # keys at which a begun split may still be made
         self._begun: _Begun | None = None
         self._failures: dict[RangeChange, _Failures] = {}
         self._made: dict[RangeChange, float] = {}
-        self._compared: Wanted | None = None  # what the ranges were found to be as they should
+        self._compared: Wanted | None = None  # what was wanted when ranges were last right
         self._next = self._fresh_until = float("-inf")
         self.pending = 0
 
     # --- steps -------------------------------------------------------------------------------
 
     def step(self, now: float) -> Plan[None] | None:
-        """The next small step; a plan where something is to be written for it, or soon again.
+        """The next small step; a plan where a record is to be written before the step goes on.
 
         `now`: seconds of a clock that never goes back. Cost: at most a few round trips; none while
-        nothing is to be done, but for a look every ten seconds.
-        Raises: `StorageFailure` where the ranges cannot be learnt; they are asked for again later.
+        nothing is to be done, but for a look every ten seconds. Raises: `StorageFailure` where the
+        ranges cannot be learnt; they are asked for again later.
         """
         placement = self._store.placement
         if placement is None:
@@ -141,17 +144,17 @@ class Following:
         try:
             return self._look(placement, now)
         except StoreBusy:
-            return None  # it moves something just now, and nothing was begun
+            return None  # the database is moving something; nothing was begun
         except StorageFailure:
             self._next = now + RANGE_PAUSE_SECONDS_MAX
             raise
 
     def _ask(self, placement: DataPlacement, begun: _Begun, number: int, now: float) -> None:
-        """See whether the change under way is over."""
+        """Ask whether the change under way has ended."""
         try:
             if placement.has_ended(number):
                 self._begun = begun._replace(is_over=True)
-                self._next = now  # to see what came of it
+                self._next = now  # to look at once whether it was made
             elif now - begun.since > RANGE_CHANGE_SECONDS_MAX:
                 self._fail(begun.change, now, "the database does not come to an end with it")
         except StoreBusy:
@@ -160,7 +163,7 @@ class Following:
             self._fail(begun.change, now, str(error))
 
     def _look(self, placement: DataPlacement, now: float) -> Plan[None] | None:
-        """Compare, and begin the first change that may be made now."""
+        """Compare ranges with what is wanted, and begin the first change that may be made now."""
         wanted = self._wanted()
         if wanted == self._compared and now < self._fresh_until and self._begun is None:
             return None
@@ -172,7 +175,7 @@ class Following:
         notes = list(self._notes(wanted))
         if notes:
             self._next = now
-            return Plan(tuple(notes), put_off)  # what is asked for is noted before
+            return Plan(tuple(notes), put_off)  # noted before it is asked for
         self._compared = None if changes else wanted
         self._fresh_until = now + RANGES_SECONDS
         self._drop_old(changes, now)
@@ -193,7 +196,7 @@ class Following:
             self._fail(change, now, str(error))
 
     def _conclude(self, now: float) -> None:
-        """See what came of the change that was begun last."""
+        """Count the last begun change as made or failed, by the ranges that were just read."""
         if self._begun is None:
             return
         begun, self._begun = self._begun, None
@@ -218,12 +221,12 @@ class Following:
         self._failures[change] = _Failures(times, now + pause)
 
     def _may_make(self, change: RangeChange, now: float) -> bool:
-        """Whether a change has not failed lately, and was not undone by somebody."""
+        """Whether a change has not failed lately, and was not made and then undone by a person."""
         failed = self._failures.get(change)
         return change not in self._made and (failed is None or now >= failed.until)
 
     def _drop_old(self, changes: list[RangeChange], now: float) -> None:
-        """Forget what cannot matter any more."""
+        """Forget changes made over an hour ago, and failures of changes no longer wanted."""
         self._made = {
             change: made for change, made in self._made.items() if now - made < RANGE_REPEAT_SECONDS
         }
@@ -244,7 +247,7 @@ class Following:
         return wanted
 
     def _read_notes(self, wanted: Wanted) -> None:
-        """Read the records of tables that come into play."""
+        """Read the records of tables that are wanted or in which a range begins."""
         found = {*wanted, *(at for each in self._bounds if (at := table_at(each)) is not None)}
         self._noted = {
             table: noted for table, noted in self._noted.items() if self._tables.by_id(table)
@@ -257,7 +260,7 @@ class Following:
                 self._doubtful |= self._noted[table]
 
     def _notes(self, wanted: Wanted) -> Iterator[Write[None]]:
-        """What makes the records say where ranges are asked for, and of the past what is left."""
+        """Writes for the records: where ranges are wanted, and former places that have any."""
         self._doubtful.difference_update(self._bounds)
         present = self._doubtful.union(self._bounds)
         for table_id, noted in self._noted.items():
@@ -281,7 +284,7 @@ def _save(
     try:
         table = current(txn)
     except NotFound:
-        return  # dropped since: its record goes with it
+        return  # dropped meanwhile, with its record
     key = ranges_key(table.id)
     if bounds:
         txn.put(key, encode_ranges(table.id, bounds))

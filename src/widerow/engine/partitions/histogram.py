@@ -1,4 +1,4 @@
-"""Where in a range of keys the load falls, in bounded memory.
+"""A histogram of load over a range of keys, in bounded memory.
 
 Bins are real keys in ascending order; a bin stands for the load from its key up to the next bin's.
 A key that is new gets a bin of its own, and when there are too many, light neighbours are put
@@ -13,7 +13,7 @@ from typing import Final
 __all__ = ["BINS", "KeyHistogram"]
 
 BINS: Final = 32  # after putting bins together; up to twice as many in between
-_NOTHING: Final = 0.01  # units that are left of a load long gone
+_NOTHING: Final = 0.01  # units: what is left of a load long ago
 
 
 class KeyHistogram:
@@ -42,7 +42,7 @@ class KeyHistogram:
             self._put_together()
 
     def absorb(self, other: "KeyHistogram", factor: float = 1.0) -> None:
-        """Multiply what is here by `factor` and count the load of `other` on top."""
+        """Multiply the units here by `factor`, and add those of `other`."""
         if factor < 1.0:
             self.units = [units * factor for units in self.units]
             self.total *= factor
@@ -56,7 +56,7 @@ class KeyHistogram:
         return tuple(zip(self.keys, self.units, strict=True))
 
     def cut(self, at: bytes) -> tuple["KeyHistogram", "KeyHistogram"]:
-        """The load below a key, and from it on."""
+        """Two histograms: of the keys below `at`, and of the others."""
         index = bisect_left(self.keys, at)
         bins = self.bins()
         return KeyHistogram(bins[:index]), KeyHistogram(bins[index:])

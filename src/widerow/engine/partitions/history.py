@@ -1,4 +1,4 @@
-"""How a table's load lay over its keys, interval by interval: what heat maps and replays read."""
+"""The load of a table over its keys, interval by interval, as heat maps and replays read it."""
 
 import json
 from typing import Any, NamedTuple

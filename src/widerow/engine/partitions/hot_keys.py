@@ -35,7 +35,7 @@ class HotKeys:
         self._counts = {key: units * factor for key, units in self._counts.items()}
 
     def cut(self, at: bytes) -> tuple["HotKeys", "HotKeys"]:
-        """The keys below `at`, and from it on."""
+        """Two counts: of the keys below `at`, and of the others."""
         counts = self._counts.items()
         return (
             HotKeys([(key, units) for key, units in counts if key < at]),
@@ -43,7 +43,7 @@ class HotKeys:
         )
 
     def absorb(self, other: "HotKeys") -> None:
-        """Count what the other has counted."""
+        """Add the counts of `other`."""
         for key, units in other.heaviest(2 * KEYS):
             self.add(key, units)
 

@@ -1,11 +1,11 @@
-"""When the rows of global indexes are counted: they are written beside those of their table.
+"""When the rows of global indexes are counted again.
 
-A write tells by how much its own row grew and not what became of its entries, which would have to
-be compared one by one. So an index is read through again (`walk.py`): twice a minute while its
-table is written and it is small, and else after as many units were written as it has rows. So no
-more records are read than units are written, and an index has been read through again before it is
-twice as large. A small one is read through once more half a minute after the last write, as entries
-may follow their rows later.
+A write tells by how much its row grew, and not how many index entries it wrote: that would cost a
+comparison of each. So an index is read through again (`walk.py`): twice a minute while its table is
+written and it is small, and else after as many units were written as it has rows. So no more
+records are read than units are written, and an index has been read through again before it is twice
+as large. A small one is read through once more half a minute after the last write, as entries may
+follow their rows later.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ SMALL_SECONDS: Final = 30.0
 
 @final
 class IndexSizes:
-    """The global indexes of all tables. One caller at a time.
+    """When to count each global index of all tables. One caller at a time.
 
     `of_tables`: the numbers of those of each table that has any.
     """
@@ -33,11 +33,14 @@ class IndexSizes:
         """No table is known."""
         self.of_tables: dict[int, tuple[int, ...]] = {}
         self._begun = False
-        self._writes: Counter[int] = Counter()  # since each index was counted
+        self._writes: Counter[int] = Counter()  # units written, by index, since it was counted
         self._looked = 0.0
 
     def follow(self, tables: Iterable[Partitioned]) -> None:
-        """These are all tables now. Indexes that have come since the last time are counted."""
+        """Take over the list of tables.
+
+        New indexes are to be counted; at the first call none is new.
+        """
         known = self.of_tables
         self.of_tables = {each.id: each.global_indexes for each in tables if each.global_indexes}
         if self._begun:
@@ -47,7 +50,7 @@ class IndexSizes:
         self._begun = True
 
     def note(self, table_id: int, writes: int) -> None:
-        """So many units were written to a table, which has a global index."""
+        """Count units written to a table that has a global index."""
         for index in self.of_tables[table_id]:
             self._writes[index] += writes
 

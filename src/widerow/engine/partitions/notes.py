@@ -1,6 +1,6 @@
-"""What waits to be counted for partitions: one note a request, from any thread, and one reader.
+"""The queue of loads that partitions have to count: one note a request, and one reader.
 
-Compiled, because it stands in the way of every row; the reader (`balance.py`) comes by later.
+Compiled, because every row adds a note; the reader (`balance.py`) takes notes later.
 """
 
 from collections import deque
@@ -12,7 +12,7 @@ __all__ = ["Notes"]
 
 @final
 class Notes:
-    """A bounded queue; beyond its bound the oldest are forgotten."""
+    """A bounded queue of notes; when it is full, the oldest are dropped."""
 
     __slots__ = ("_queue",)
 
@@ -40,7 +40,8 @@ class Notes:
     def taken(self, count: int) -> Iterator[tuple[int, bytes, int, int, int, int]]:
         """The next `count` notes, at most as many as wait; each as the arguments of `add`.
 
-        Those in a row about one key come as one: batches are mostly that. One caller at a time.
+        Successive notes of one key are joined, which most notes of a batch are. One caller at a
+        time.
         """
         queue = self._queue
         if not count:

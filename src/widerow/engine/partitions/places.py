@@ -14,19 +14,19 @@ __all__ = ["Places", "places_of"]
 
 
 class Places:
-    """The servers of a table's rows, as they were when it was asked for."""
+    """The servers of a table's rows, as of the moment when this was read."""
 
     __slots__ = ("_ranges", "_rows")
 
     def __init__(self, table: Partitioned, ranges: Sequence[PlacedRange]) -> None:
-        """`ranges`: those of the store in order; none where it cannot tell."""
+        """`ranges`: those of the store in order; empty where the store does not know them."""
         self._rows = row_prefix(table.id)
         self._ranges = ranges
 
     def servers(self, start: bytes, stop: bytes | None) -> list[str]:
         """The servers of the partition keys start ≤ key < stop, each once, in the order of keys.
 
-        None of them is known: empty. `stop`: None is the end of the table.
+        Empty where the store does not know them. `stop`: None is the end of the table.
         """
         first = self._rows + start
         end = after_prefix(self._rows) if stop is None else self._rows + stop
@@ -38,6 +38,6 @@ def places_of(store: Store, table: Partitioned) -> Places:
     """The servers of a table, as far as the store can tell now; one or two round trips."""
     ranges: Sequence[PlacedRange] = ()
     if store.placement is not None:
-        with suppress(StorageFailure):  # whoever asks is told the rest
+        with suppress(StorageFailure):  # without servers, callers show everything else
             ranges = store.placement.ranges()
     return Places(table, ranges)

@@ -1,16 +1,17 @@
-"""Where a database should divide its data: at the bounds of partitions. Pure, from what is known.
+"""Where a database should divide its data: at the bounds of partitions. Pure.
 
-* A table that has partitions, or that is large by itself, begins a range. Small tables share one,
-  with each other and with the last partition of the table before them: so a hundred tables that
-  are empty make no range.
-* Each of its partitions begins one, unless a shard could be cut there (`may_begin_range`): such a
-  partition, among the smallest keys there can be, shares the range of the one before.
-* A range that begins anywhere else is left alone as long as it begins inside a table that exists:
-  somebody wanted it. One that widerow asked for itself (`Noted`), and one that begins inside no
-  table, is merged with the range before. Of a table that was dropped it is when its rows are gone.
-* A range that is to be divided often is cut in the middle first, and then its halves are. A
-  database has to clean up behind a split before it divides the halves any further: of one range
-  twelve become in four rounds of that, and not in eleven.
+* A table that has partitions, or that is large by itself, begins a range. Small tables share one
+  range, with each other and with the last partition of the table before them: so a hundred empty
+  tables make no range.
+* Each partition of such a table begins a range, unless a shard could be cut there
+  (`may_begin_range`): such a partition, among the smallest keys there can be, shares the range of
+  the one before.
+* A range that begins elsewhere inside an existing table stays: a person wanted it. A range that
+  widerow asked for (`Noted`), or that begins inside no table, is merged with the range before;
+  inside a dropped table, when its rows are gone.
+* A range that is to be cut at several keys is cut at the middle one first, then its halves are. A
+  database has to clean up after a split before it divides a half: so one range becomes twelve in
+  four rounds, and not in eleven.
 """
 
 from bisect import bisect_right
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 OWN_RANGE_PART: Final = 8  # a table that fills so much of a partition, one in eight, has a range
-SHARED_RANGE_PART: Final = 2 * OWN_RANGE_PART  # and keeps it until it is half as large
+SHARED_RANGE_PART: Final = 2 * OWN_RANGE_PART  # a table keeps its range until it is half as large
 
 Wanted = Mapping[int, frozenset[bytes]]
 """Where ranges should begin, by the number of the table."""
@@ -44,7 +45,7 @@ Noted = Mapping[int, frozenset[bytes]]
 
 
 class ChangeKind(Enum):
-    """What is done with ranges."""
+    """The kinds of changes of ranges."""
 
     SPLIT = "split"
     MERGE = "merge"
@@ -58,17 +59,17 @@ class RangeChange(NamedTuple):
 
     @property
     def opposite(self) -> "RangeChange":
-        """What takes it back."""
+        """The change that undoes this one."""
         kind = ChangeKind.MERGE if self.kind is ChangeKind.SPLIT else ChangeKind.SPLIT
         return RangeChange(kind, self.key)
 
     def is_made(self, bounds: Collection[bytes]) -> bool:
-        """Whether ranges that begin at `bounds` are as they are after it."""
+        """Whether this change is made where ranges begin at `bounds`."""
         return (self.key in bounds) == (self.kind is ChangeKind.SPLIT)
 
 
 def table_at(bound: bytes) -> int | None:
-    """The number of the table that a range begins in, or at; None: of none."""
+    """The number of the table in which `bound` lies, or with which it begins; None: no table."""
     if len(bound) < ROW_PREFIX_BYTES or not bound.startswith(SPACE_ROWS):
         return None
     return int.from_bytes(bound[1:ROW_PREFIX_BYTES], "big")
@@ -90,11 +91,11 @@ def wanted_of(table: Partitioned, size: int, split_bytes: int, *, begins: bool) 
 def changes_wanted(
     wanted: Wanted, bounds: Sequence[bytes], noted: Noted, leaving: Collection[int]
 ) -> Iterator[RangeChange]:
-    """What makes the ranges what they should be, in the order in which it is to be done.
+    """Changes that make the ranges what they should be, in the order in which to make them.
 
     Splits first, from the middle of each range outwards; then merges in the order of keys.
-    `bounds`: where ranges begin now, without the first. `noted`: of every table that exists and has
-    any of the `bounds`. `leaving`: the numbers of those that were dropped and have rows still.
+    `bounds`: where ranges begin now, without the first. `noted`: of every existing table in which a
+    range begins. `leaving`: the numbers of dropped tables that still have rows.
     """
     every = frozenset().union(*wanted.values())
     missing = groupby(sorted(every.difference(bounds)), partial(bisect_right, bounds))
@@ -109,10 +110,7 @@ def changes_wanted(
 
 
 def _halved(keys: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The keys at which a range is to be cut, each with how many cuts come before it.
-
-    Where every cut leaves as many of them on its left as on its right, or one more.
-    """
+    """The keys at which to cut a range, middle first, each with how many cuts precede it."""
     depth, parts = 0, [keys]
     while parts:
         left: list[Sequence[bytes]] = []

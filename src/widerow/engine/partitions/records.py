@@ -1,4 +1,4 @@
-"""What is counted of a table, and where it was divided, as records (docs/formats/statistics.md)."""
+"""Records of a table's counts, and of where its ranges begin (docs/formats/statistics.md)."""
 
 import json
 from collections.abc import Set as AbstractSet
@@ -36,7 +36,7 @@ def encode_counts(sizes: SizeMap, consumed: Consumed) -> bytes:
 
 
 def decode_counts(record: bytes) -> tuple[SizeMap, Consumed]:
-    """The mirror of `encode_counts`. Raises `StoreDamaged`."""
+    """Sizes and consumed units of a record of `encode_counts`. Raises `StoreDamaged`."""
 
     def read(found: dict[str, Any]) -> tuple[SizeMap, Consumed]:
         pieces = [
@@ -60,14 +60,14 @@ def decode_counts(record: bytes) -> tuple[SizeMap, Consumed]:
 
 
 def encode_ranges(table_id: int, bounds: AbstractSet[bytes]) -> bytes:
-    """The record of where ranges were asked for in a table: keys of its rows, or its prefix."""
+    """The record of where widerow asked for ranges in a table: keys of its rows, or its prefix."""
     assert all(bound.startswith(row_prefix(table_id)) for bound in bounds)
     begins = [bound[ROW_PREFIX_BYTES:].hex() for bound in sorted(bounds)]
     return json.dumps({"format": _FORMAT, "begins": begins}, separators=(",", ":")).encode()
 
 
 def decode_ranges(table_id: int, record: bytes) -> frozenset[bytes]:
-    """The mirror of `encode_ranges`. Raises `StoreDamaged`."""
+    """The bounds in a record of `encode_ranges`. Raises `StoreDamaged`."""
 
     def read(found: dict[str, Any]) -> frozenset[bytes]:
         return frozenset(row_prefix(table_id) + bytes.fromhex(each) for each in found["begins"])

@@ -37,10 +37,10 @@ __all__ = [
 
 _GIB: Final = 1024**3
 SHARES_MAX: Final = 2.0  # a partition may carry so many times its fair share
-COLD_PART: Final = 0.25  # of what splits: two neighbours merge below it
-SMALLER_HALF_MIN: Final = 0.05  # of the load or the bytes; a cut that moves less is none
+COLD_PART: Final = 0.25  # of what splits a partition: two neighbours below it together merge
+SMALLER_HALF_MIN: Final = 0.05  # of the load or the bytes; a cut that moves less is not made
 KEY_SHARE_MAX: Final = 0.5  # of a partition's load: "most of it"
-APPEND_SHARE_MAX: Final = 0.8  # of new rows beyond the largest key so far
+APPEND_SHARE_MAX: Final = 0.8  # of new rows that lie above the largest key
 SETTLE_SECONDS: Final = 10.0  # a new partition's load is an estimate for so long
 CHANGES_MAX: Final = 8  # in one look at one table
 
@@ -67,11 +67,11 @@ REMEDIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What a partition may be.
+    """The bounds at which partitions split and merge.
 
-    `split_bytes`: its size; `split_units`: read and write units a second; `hot_seconds` and
-    `cold_seconds`: how long a load must last; `key_bytes`: the advice for one partition key value;
-    `partitions_max`: of one table.
+    `split_bytes`: the size of a partition; `split_units`: read and write units a second;
+    `hot_seconds` and `cold_seconds`: how long a load must last; `key_bytes`: the advice for one
+    partition key value; `partitions_max`: of one table.
     """
 
     split_bytes: int = 10 * _GIB
@@ -157,12 +157,12 @@ def is_hot(rate: float, table_rate: float, partitions: int, thresholds: Threshol
 
 
 def is_cold(rate: float, thresholds: Thresholds) -> bool:
-    """Whether a partition of this rate could be a part of its neighbour."""
+    """Whether a partition of this rate is idle enough to merge with its neighbour."""
     return rate < thresholds.split_units * COLD_PART / 2
 
 
 def decide(partitions: Sequence[PartitionFacts], thresholds: Thresholds) -> list[Decision]:
-    """What to do about the partitions of one table now: reports, then at most eight changes.
+    """Reports about the partitions of a table, then at most eight changes of them.
 
     No two changes concern the same partition. Pure: the same facts give the same decisions.
     """
@@ -201,7 +201,7 @@ def _split(facts: PartitionFacts, thresholds: Thresholds) -> Split | None:
 
 
 def _dividing_key(start: bytes, weights: Sequence[tuple[bytes, float]]) -> bytes | None:
-    """The key above `start` that divides the weight best; None if none moves a useful part."""
+    """The key above `start` that halves the weight best; None if every cut moves too little."""
     total = sum(weight for _, weight in weights)
     if total <= 0:
         return None
@@ -251,7 +251,7 @@ def _merges(
 
 
 def _belong(left: PartitionFacts, right: PartitionFacts, thresholds: Thresholds) -> bool:
-    """Whether two neighbours should be one."""
+    """Whether two neighbours should merge."""
     if right.pinned or left.size + right.size >= thresholds.split_bytes / 2:
         return False
     if left.rate + right.rate >= thresholds.split_units * COLD_PART:

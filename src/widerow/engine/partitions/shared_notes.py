@@ -1,8 +1,8 @@
-"""What the servers of a shared store tell each other of the load that each of them has seen.
+"""Load notes: what each server of a shared store tells the others of the load that it has seen.
 
-Everybody takes in everybody's notes, so that each server knows the whole load of a table and
-whoever looks after the store decides by it. A message is bounded: where a server has seen many keys
-in a second, those beside each other are told as one. What is lost is missing in estimates.
+Every server reads the notes of all others, so that each knows the whole load of a table, and the
+keeper of the store decides by it. A message is bounded: where a server has seen many keys in a
+second, neighbouring keys are joined. Lost notes make estimates too low.
 """
 
 import json
@@ -18,7 +18,7 @@ from widerow.limits import NODE_NOTES_MAX
 __all__ = ["LoadNote", "SharedNotes", "decode_notes", "encode_notes", "merged"]
 
 _FORMAT: Final = 1
-NOTES_MAX: Final = 65_536  # waiting to be told; beyond that the oldest are forgotten
+NOTES_MAX: Final = 65_536  # waiting to be sent; beyond that the oldest are dropped
 
 
 class LoadNote(NamedTuple):
@@ -33,9 +33,9 @@ class LoadNote(NamedTuple):
 
 
 def merged(notes: Iterable[LoadNote], most: int) -> list[LoadNote]:
-    """At most `most` notes with the same sums for each table, or one for each table if more.
+    """At most `most` notes (but one a table at least) with unchanged sums for each table.
 
-    Neighbours are told under the key that has most of their units. `notes`: at most one of a key.
+    Joined neighbours get the key that has most of their units. `notes`: at most one of a key.
     """
     ordered = sorted(notes)
     tables = [list(group) for _, group in groupby(ordered, key=itemgetter(0))]
@@ -77,21 +77,24 @@ def decode_notes(record: bytes) -> list[LoadNote]:
 
 
 class SharedNotes:
-    """What is to be told to the others. One thread adds and one takes, at any time."""
+    """Notes that are to be sent to the other servers.
+
+    One thread adds and one takes, at any time.
+    """
 
     def __init__(self) -> None:
         """Nothing to tell."""
         self._waiting: deque[LoadNote] = deque(maxlen=NOTES_MAX)
 
     def heard(self, notes: Iterable[tuple[int, bytes, int, int, int, int]]) -> Iterator[LoadNote]:
-        """The same notes, of which each is to be told when it was asked for."""
+        """Yields `notes`; each is queued for the other servers as it is yielded."""
         for note in notes:
             kept = LoadNote(*note)
             self._waiting.append(kept)
             yield kept
 
     def take(self) -> bytes | None:
-        """The record of what was added since; None: nothing."""
+        """A record of the notes added since the last call; None: there were none."""
         waiting = self._waiting
         if not waiting:
             return None

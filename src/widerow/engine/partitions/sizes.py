@@ -1,10 +1,10 @@
-"""How many bytes and rows lie where in a table: a map of pieces, kept by counting.
+"""The bytes and rows of a table by ranges of keys: a map of pieces, kept by counting.
 
-Every write tells by how much its row grew, so sums are right; what lies where inside a piece is
-not known. A piece that doubled since it was last walked is walked again (`walk.py`) and cut at
-partition key values, so pieces stay small beside the table and a table is read about twice for
-each time it doubles. Sizes are what rows take in the store before compression. What is counted
-while a walk runs, or was not yet written when a process died, is off until the next walk.
+Every write tells by how much its row grew, so sums are right; what lies where inside a piece is not
+known. A piece that doubled since it was last walked is walked again (`walk.py`) and cut at
+partition key values, so pieces stay small beside the table and a table is read about twice for each
+time it doubles. Sizes are what rows take in the store before compression. What is counted while a
+walk runs, or was not yet written when a process died, is off until the next walk.
 """
 
 from bisect import bisect_left, bisect_right
@@ -71,7 +71,7 @@ class SizeMap:
         return self.pieces[first : None if stop is None else bisect_left(self._keys, stop)]
 
     def divide(self, at: bytes) -> None:
-        """Let a piece begin at `at`; what it was a part of is halved until both are walked."""
+        """Let a piece begin at `at`; both halves get half the size until they are walked."""
         index = bisect_left(self._keys, at)
         if index < len(self._keys) and self._keys[index] == at:
             return
@@ -83,7 +83,7 @@ class SizeMap:
         self._insert(index, index, [half])
 
     def outdate(self) -> None:
-        """Every piece is to be walked again."""
+        """Mark every piece as never walked."""
         for piece in self.pieces:
             piece.walked = _NEVER
 
@@ -96,14 +96,14 @@ class SizeMap:
         return None
 
     def stop_of(self, piece: Piece) -> bytes | None:
-        """Where a piece ends; None: with the table."""
+        """Where a piece ends; None: at the end of the table."""
         index = bisect_right(self._keys, piece.key)
         return self._keys[index] if index < len(self._keys) else None
 
     def replace(self, start: bytes, stop: bytes | None, found: Sequence[Piece]) -> None:
-        """Put what a walk of [start, stop) found in the place of the pieces there.
+        """Replace the pieces of [start, stop) by those that a walk found there.
 
-        Nothing happens if the pieces have changed so that the range is none of theirs any more.
+        Does nothing if no piece begins at `start`, or at `stop`, any more.
         """
         first = bisect_left(self._keys, start)
         last = len(self._keys) if stop is None else bisect_left(self._keys, stop)
@@ -115,7 +115,7 @@ class SizeMap:
         self.size = sum(piece.size for piece in self.pieces)
 
     def simplify(self, bounds: Iterable[bytes]) -> None:
-        """Put small neighbours together if there are too many; never across one of `bounds`."""
+        """Join small neighbours if there are too many pieces, but never across one of `bounds`."""
         if len(self.pieces) <= 4 * _PIECES:
             return
         kept, unit = set(bounds), self.unit

@@ -15,17 +15,18 @@ from widerow.storage.interface import Reader
 __all__ = ["AnsweredPoints", "find_locations", "find_split_points", "server_location"]
 
 WALKED_BYTES_MAX: Final = 32 * 1024 * 1024  # a table up to this size is read through
-WALKED_ROWS_MAX: Final = 100_000  # and of this many rows; about a tenth of a second
+# a table up to so many rows is read through; about a tenth of a second
+WALKED_ROWS_MAX: Final = 100_000
 _PARTS: Final = 8  # pieces to a part: a part is too large by at most one of them
 _LOCATION_CHARACTERS: Final = 32  # as the service's (semantics §6)
 _ANSWERS_MAX: Final = 8  # kept of one table; each has up to two thousand keys
 
 
 class AnsweredPoints:
-    """The split points that were answered since the last write of a table.
+    """The answers about a table's split points since its last write.
 
-    What is known of a large table becomes finer by itself. A program that asks twice is to see the
-    same parts as long as nothing is written (semantics §6).
+    The pieces known of a large table become finer over time; but a program that asks twice has to
+    get equal answers as long as nothing is written (semantics §6).
     """
 
     __slots__ = ("_answers", "_written")
@@ -41,9 +42,9 @@ class AnsweredPoints:
         asked: tuple[int, int | None],
         find: Callable[[], tuple[bytes, ...]],
     ) -> tuple[bytes, ...]:
-        """What was answered to `asked`, bytes of a part and most points, or what `find` finds now.
+        """The answer given before to `asked` (bytes of a part, most points), else that of `find`.
 
-        `written`: what is another value after every write of the table.
+        `written`: a value that changes with every write of the table.
         """
         if written != self._written:
             self._written, self._answers = written, {}

@@ -1,7 +1,7 @@
-"""What is known of one table's partitions: counted from its requests, decayed over time.
+"""The load of one table's partitions: counted from its requests, decayed over time.
 
-The server keeps one for each table; a simulation makes its own and feeds it samples under a time
-of its own. Time is in seconds from any origin. Nothing here reads or writes a store.
+The server keeps one for each table; a simulation makes its own and feeds it samples under a time of
+its own. Time is in seconds from any origin. Nothing here reads or writes a store.
 """
 
 from bisect import bisect_left, bisect_right
@@ -27,12 +27,12 @@ from widerow.engine.partitions.split_points import AnsweredPoints
 
 __all__ = ["END", "HALF_LIFE_SECONDS", "INTERVALS_MAX", "INTERVAL_SECONDS", "Consumed", "TableLoad"]
 
-HALF_LIFE_SECONDS: Final = 20.0  # of every count: what was a minute ago counts an eighth
+HALF_LIFE_SECONDS: Final = 20.0  # of every count: an eighth is left after a minute
 TICK_SECONDS: Final = 1.0  # capacity units are counted by the second (semantics §9)
 INTERVAL_SECONDS: Final = 10.0  # of the history
 INTERVALS_MAX: Final = 2160  # six hours of load
 TOP_KEYS: Final = 8
-END: Final = b"\xff" * 2048  # behind every key: where a scan begins that comes from INF_MAX
+END: Final = b"\xff" * 2048  # above every key: a scan from INF_MAX begins here
 
 
 @dataclass(slots=True)
@@ -46,7 +46,8 @@ class _Part:
     hot: HotKeys = field(default_factory=HotKeys)
     reads: int = 0
     writes: int = 0
-    past: list[int] = field(default_factory=lambda: [0, 0])  # of the running interval
+    # read and write units of the running interval
+    past: list[int] = field(default_factory=lambda: [0, 0])
     read_rate: float = 0.0
     write_rate: float = 0.0
     hot_since: float | None = None
@@ -61,7 +62,7 @@ class _Part:
         return self.read_rate + self.write_rate
 
     def note(self, key: bytes, units: int, rows: int) -> None:
-        """Count load at a key, and whether a new row lies beyond the largest."""
+        """Count load at a key; `rows` above the highest key count as appended."""
         self.fresh.add(key, units)
         self.hot.add(key, units)
         if rows > 0:
@@ -86,7 +87,7 @@ class _Part:
         self.mark = self.highest or None
 
     def cut(self, at: bytes, now: float) -> "_Part":
-        """Keep what is below `at` and return the rest, each with its part of the load."""
+        """Keep the load below `at`, and return that of the rest."""
         self.load.absorb(self.fresh)
         self.load, above = self.load.cut(at)
         hot, hot_above = self.hot.cut(at)
@@ -111,7 +112,7 @@ class _Part:
         return right
 
     def join(self, right: "_Part", now: float) -> None:
-        """Take over what the next partition carried."""
+        """Add the load of `right`, the next partition."""
         self.load.absorb(right.load)
         self.fresh.absorb(right.fresh)
         self.hot.absorb(right.hot)
@@ -148,7 +149,7 @@ class TableLoad:
         origin: float = 0.0,
         sizes: SizeMap | None = None,
     ) -> None:
-        """Begin at `now` with partitions between these bounds, which stay for good.
+        """Begin at `now` with partitions between these bounds, which are never merged.
 
         `origin` + now are seconds since 1970, for the history. `sizes`: what is known of sizes.
         """
@@ -163,15 +164,15 @@ class TableLoad:
         self._origin = origin
         self._spread = KeyHistogram()
         self._followed: Sequence[bytes] = ()
-        self._saved = 0  # intervals that were handed out to be kept
-        self._ended = 0  # intervals there ever were
+        self._saved = 0  # intervals that `take_unsaved` has handed out
+        self._ended = 0  # intervals that have ended
         self.answered = AnsweredPoints()
         for bound in self._pinned:
             self._insert(bound)
 
     @property
     def bounds(self) -> tuple[bytes, ...]:
-        """Where partitions meet, ascending."""
+        """The encoded partition keys where partitions meet, ascending."""
         return tuple(self._bounds)
 
     @property
@@ -190,7 +191,7 @@ class TableLoad:
         return replace(self._consumed)
 
     def go_on_from(self, consumed: Consumed) -> None:
-        """Add to what was counted before."""
+        """Add `consumed`, counted before this object was made."""
         self._consumed = replace(consumed)
 
     @property
@@ -262,7 +263,7 @@ class TableLoad:
             self.intervals.append(Interval(wall, round(now - start), busy, spread.bins()))
 
     def keep(self, intervals: int) -> None:
-        """Remember only so many intervals: the others are kept elsewhere."""
+        """Keep at most `intervals` intervals in memory."""
         self.intervals = deque(self.intervals, maxlen=intervals)
 
     @property
@@ -271,13 +272,13 @@ class TableLoad:
         return self._saved < self._ended
 
     def take_unsaved(self) -> list[Interval]:
-        """The intervals that ended since this was last asked, as far as they are remembered."""
+        """The intervals that ended since the last call, as far as they are in memory."""
         count = min(self._ended - self._saved, len(self.intervals))
         self._saved = self._ended
         return list(self.intervals)[len(self.intervals) - count :]
 
     def facts(self) -> tuple[PartitionFacts, ...]:
-        """What the rules decide from, partition by partition."""
+        """The facts that the rules decide from, one for each partition."""
         stops = [*self._bounds, None]
         return tuple(self._facts(part, stop) for part, stop in zip(self._parts, stops, strict=True))
 
@@ -316,7 +317,7 @@ class TableLoad:
             self._remove(decision.start)
 
     def follow(self, bounds: Sequence[bytes]) -> bool:
-        """Split and merge until partitions meet at these bounds; whether anything changed."""
+        """Split and merge until partitions meet at `bounds`; whether anything changed."""
         if bounds is self._followed:
             return False
         self._followed = bounds

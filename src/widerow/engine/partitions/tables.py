@@ -1,4 +1,4 @@
-"""What partitions need to know of tables, whichever data model they are of."""
+"""What partitions need to know of tables of any table model."""
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -15,7 +15,7 @@ KeyText = int | str | dict[str, Any]
 
 
 class Partitioned(Protocol):
-    """A table whose rows are divided: an immutable value, another one after each change."""
+    """A table whose rows are divided into partitions. Immutable; each change makes a new value."""
 
     @property
     def id(self) -> int:
@@ -34,7 +34,7 @@ class Partitioned(Protocol):
 
     @property
     def asked(self) -> Bounds:
-        """Those of `splits` that never go."""
+        """The bounds in `splits` that are never removed: those that a client asked for."""
         ...
 
     @property
@@ -47,7 +47,7 @@ class Partitioned(Protocol):
 
     @property
     def reserved_units(self) -> tuple[int, int]:
-        """Capacity units a second at no extra charge: read, write."""
+        """Reserved capacity units a second: read, write."""
         ...
 
 
@@ -71,10 +71,10 @@ class PartitionedTables(Protocol):
     """The tables of a store that have rows of their own to divide, of all models."""
 
     reads: tuple[bytes, ...]
-    """What a write whose body asks for `current` names in its `reads`."""
+    """The keys that a write has to name in its `reads` if its body calls `current`."""
 
     def epoch(self) -> int:
-        """A number that is another one after each change of a table."""
+        """A number that changes with each change of a table."""
         ...
 
     def by_id(self, table_id: int) -> Partitioned | None:
@@ -82,19 +82,19 @@ class PartitionedTables(Protocol):
         ...
 
     def tables(self) -> Sequence[Partitioned]:
-        """Every such table."""
+        """Every table whose rows are divided into partitions."""
         ...
 
     def leaving(self) -> AbstractSet[int]:
-        """The numbers of those that were dropped and whose rows are not all gone."""
+        """The numbers of dropped tables whose rows are not all removed."""
         ...
 
     def current(self, table: Partitioned, txn: Transaction | None = None) -> Partitioned:
-        """The table as it is now, which a body asks before it writes. Raises `NotFound`."""
+        """The newest definition of a table, for a body before it writes. Raises `NotFound`."""
         ...
 
     def divide(self, table: Partitioned, bounds: Callable[[Bounds], Bounds]) -> Write[Partitioned]:
-        """The write that puts what `bounds` makes of the newest `splits`; its result: the table.
+        """The write that replaces the newest `splits` by `bounds` of them; its result: the table.
 
         Its body raises `NotFound`.
         """

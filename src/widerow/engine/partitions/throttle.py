@@ -26,7 +26,8 @@ from widerow.limits import NODE_TAKEN_MAX
 
 __all__ = ["Taken", "Throttle"]
 
-_BUCKETS_MAX: Final = 65_536  # of all tables; older ones are forgotten, which fills them
+# of all tables; the oldest are dropped, and are full when they are asked again
+_BUCKETS_MAX: Final = 65_536
 
 
 class Taken(NamedTuple):
@@ -42,7 +43,7 @@ class Taken(NamedTuple):
 
 
 class _Bucket:
-    """`taken`: units since the others were told last."""
+    """What a partition may still consume. `taken`: units since the other servers were last told."""
 
     __slots__ = ("filled_ns", "taken", "units")
 
@@ -64,12 +65,13 @@ class Throttle:
         self._buckets: dict[tuple[int, bytes, bool], _Bucket] = {}
         self._told_ns = clock.monotonic_ns()
         self._servers = 1
-        self._others: dict[tuple[int, bytes, bool], float] = {}  # units a second, by bucket
+        # of other servers: units a second, by bucket
+        self._others: dict[tuple[int, bytes, bool], float] = {}
 
     # --- with other servers ------------------------------------------------------------------
 
     def tell(self) -> tuple[Taken, ...]:
-        """What was let through since this was asked last: the busiest partitions."""
+        """The units a second let through since the last call, of the busiest partitions."""
         now_ns = self._clock.monotonic_ns()
         seconds, self._told_ns = (now_ns - self._told_ns) / 1e9, now_ns
         if seconds <= 0:
@@ -83,7 +85,7 @@ class Throttle:
         return tuple(found[:NODE_TAKEN_MAX])
 
     def hear(self, others: Sequence[Sequence[Taken]]) -> None:
-        """What each of the other servers lets through, one sequence each."""
+        """Take over what each of the other servers lets through, one sequence a server."""
         sums: dict[tuple[int, bytes, bool], float] = {}
         for taken in others:
             for each in taken:
@@ -101,7 +103,7 @@ class Throttle:
         self._take(table, key, table.reserved_units[1], units, writes=True)
 
     def charge_read(self, table: Partitioned, key: bytes, units: int) -> None:
-        """Take what a read turned out to consume, whatever the bucket holds."""
+        """Take what a read turned out to consume, even more than the bucket holds."""
         reserved = table.reserved_units[0]
         if reserved:
             bucket = self._bucket(table, key, reserved, writes=False)

@@ -1,4 +1,4 @@
-"""Finding out what lies where inside a piece, a few hundred records at a time."""
+"""Learning the sizes of keys inside a piece, a few hundred records at a time."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -43,11 +43,11 @@ class Walk:
         self._prefix = row_prefix(table_id)
         self._position = self._prefix + start
         self._key: bytes | None = None
-        self._key_size = self._key_rows = 0  # of the key that passes
-        self._keys = 0  # in the last piece
+        self._key_size = self._key_rows = 0  # of the key whose records are being read
+        self._keys = 0  # keys in the last piece
 
     def step(self, reader: Reader, records: int = STEP_RECORDS) -> bool:
-        """Read on; whether the piece is at its end. `found` holds the result then."""
+        """Read on; True once the piece was read to its end: then `found` is complete."""
         for count, (key, record) in enumerate(self._rest(reader)):
             if count >= records and record[0] != RecordKind.SEGMENT:
                 self._position = key
@@ -84,7 +84,7 @@ class Walk:
         self._key_size = self._key_rows = 0
 
     def _end_key(self) -> None:
-        """A key that is large alone gets a piece of its own."""
+        """End a key: one that is large gets a piece of its own."""
         last = self.found[-1]
         if self._keys == 1:
             last.only = self._key

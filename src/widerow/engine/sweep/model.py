@@ -35,7 +35,7 @@ class SweptRecord(NamedTuple):
 
     `first`: as in `SweepRecord`, of the record as it stands. `shards`, `reads` and `body`: the
     write that gives something back, if there is something; it reads the record again. `following`:
-    the pass may go on at this key, because nothing of what stands before it is looked at.
+    the pass may go on at this key, because no record before it needs a look.
     """
 
     first: int | None = None
@@ -57,28 +57,31 @@ class SweptModel(ABC, Generic[T]):
     """Whether what `place_of` finds was counted as rows of the table that it lies in."""
 
     def among(self, leftover: Leftover) -> bytes:
-        """The prefix under which that of a dropped table is looked for which lies among others'."""
+        """Where rows of a dropped table are looked for that lie among those of other tables."""
         return row_prefix(leftover.top)
 
     def is_swept(self, table: T) -> bool:
-        """Whether there can be anything to give back in a table's ranges. Asked often: cheap."""
+        """Whether a table's ranges can hold anything to remove. Called often, so cheap."""
         del table
         return True
 
     @abstractmethod
     def ranges(self, table: T) -> tuple[tuple[bytes, bytes], ...]:
-        """What a pass over the table reads, in this order: starts and stops."""
+        """The ranges that a pass over the table reads, in this order: starts and stops."""
 
     @abstractmethod
     def due_us(self, table: T, last: SweepRecord | None) -> int:
-        """When the next pass is due, in microseconds since 1970. `last` None: there was none."""
+        """When the next pass is due, in microseconds since 1970.
+
+        `last`: None before the first pass.
+        """
 
     @abstractmethod
     def examine(self, table: T, key: bytes, record: bytes, reader: Reader) -> SweptRecord:
-        """What is to be done about one record of the ranges. Raises `StoreDamaged`."""
+        """What to do about one record of the ranges. Raises `StoreDamaged`."""
 
     def ended(self, table: T) -> Write[Any] | None:
-        """What is to be written when a pass has ended that began with the table as given."""
+        """The write at the end of a pass, if there is any. `table`: as at the pass's beginning."""
         del table
         return None
 

@@ -11,10 +11,10 @@ _FORMAT: Final = 1
 
 
 class SweepRecord(NamedTuple):
-    """When the last whole pass ran, in microseconds since 1970, and what the next one waits for.
+    """When the last whole pass ended, in microseconds since 1970, and what the next one waits for.
 
-    `first`: of what was left, that which expires first. What the number is, the table
-    model says. None: nothing that was left can expire.
+    `first`: when the first of the remaining rows expires, in the units of the table model; None: no
+    remaining row can expire.
     """
 
     started_us: int
@@ -29,7 +29,7 @@ def encode_sweep(record: SweepRecord) -> bytes:
 
 
 def decode_sweep(stored: bytes) -> SweepRecord:
-    """The mirror of `encode_sweep`. Raises `StoreDamaged`."""
+    """The record in `stored`. Raises `StoreDamaged`."""
 
     def read(fields: dict[str, Any]) -> SweepRecord:
         first = fields.pop("first")
@@ -43,7 +43,7 @@ def decode_sweep(stored: bytes) -> SweepRecord:
 
 
 def first_of(left: int | None, right: int | None) -> int | None:
-    """The smaller one; None is behind all numbers."""
+    """The smaller number; None counts as greater than every number."""
     if left is None or right is None:
         return right if left is None else left
     return min(left, right)

@@ -1,9 +1,10 @@
-"""The sweep: what was dropped, and what expired, one bounded step at a time.
+"""The sweep removes what was dropped and what has expired, one bounded step at a time.
 
-Reads hide what has expired or was dropped at once, and writes trim what they touch. What nobody
-touches is found here. A step reads some hundreds of records of the published view, at most a
-quarter of a megabyte or one record more, and plans a write for each that holds something to give
-back. The write reads the record again in its transaction, so a change in between is never undone.
+Reads hide expired and dropped data at once, and writes remove expired cells of the rows that they
+touch. All other expired data is found here. A step reads some hundreds of records of the published
+view, at most a quarter of a megabyte or one record more, and plans a write for each that holds
+something to give back. The write reads the record again in its transaction, so a change in between
+is never undone.
 
 A *pass* goes over all records of a table. When it has ended, its durable record says what the next
 one waits for, so a table is not read because a process began, nor while nothing in it can have
@@ -43,7 +44,7 @@ _SECOND_NS: Final = 1_000_000_000
 
 @dataclass(slots=True)
 class Reclaimed:
-    """What has been given back since the engine was opened, and how much was looked at."""
+    """Counts since the engine was opened: what was removed, and how many records were read."""
 
     records_examined: int = 0
     rows_trimmed: int = 0
@@ -56,7 +57,7 @@ class Reclaimed:
 
 
 class _Pass:
-    """A pass that is under way: where it goes on, and what it left so far."""
+    """A pass under way: where it goes on, and when the first remaining row expires."""
 
     __slots__ = ("first", "index", "model", "position", "started_us", "table", "turn")
 
@@ -65,38 +66,39 @@ class _Pass:
         self.table = table
         self.started_us = started_us
         self.first: int | None = None
-        self.index = 0  # of the range that it is in
-        self.position: bytes | None = None  # in that range; None: at its start
+        self.index = 0  # of the range that it reads
+        self.position: bytes | None = None  # in the range; None: at its start
         self.turn = 0
 
     def leaves(self, first: int | None) -> None:
-        """Something stays of which `first` expires first."""
+        """Note that a row stays which expires at `first`."""
         self.first = first_of(self.first, first)
 
 
 class Sweep:
-    """Where giving back stands. Used by one caller at a time; `note` by any thread."""
+    """Removes dropped and expired data. For one caller at a time; `note` for any thread."""
 
     def __init__(
         self, catalog: Catalog, store: Store, clock: Clock, note_load: LoadRecorder | None
     ) -> None:
-        """Nothing under way. `note_load` hears by how much tables shrink."""
+        """`note_load` is told by how much tables shrink."""
         self.reclaimed = Reclaimed()
         self._catalog = catalog
         self._store = store
         self._clock = clock
         self._note_load = note_load
         self._models: dict[type[Any], SweptModel[Any]] = {}
-        self._seen_of: dict[int, bytes] = {}  # drop note -> where its rows are looked for
+        # by number of the drop note: rows below this key are removed
+        self._seen_of: dict[int, bytes] = {}
         self._passes: dict[int, _Pass] = {}
         self._turns = 0
         self._looked_ns = -_SECOND_NS
         self._records: dict[int, SweepRecord | None] = {}
-        self._noted: set[tuple[int, int]] = set()  # by writers, on their thread
+        self._noted: set[tuple[int, int]] = set()  # by writers, on their threads
         self._unsaved: set[int] = set()
         self._saved_ns = clock.monotonic_ns()
         self._endings: list[Write[Any]] = []
-        self._hurried = False  # a pass has ended that is not written down
+        self._hurried = False  # a pass has ended and its record is not written
 
     def add(self, model: SweptModel[Any]) -> None:
         """Sweep the tables of this model too."""
@@ -109,7 +111,7 @@ class Sweep:
     # --- what was dropped --------------------------------------------------------------------
 
     def clear(self) -> Plan[None] | None:
-        """The next step of removing what was dropped; None where nothing was."""
+        """The next step of removing dropped data; None where there is none."""
         now_us = self._clock.now_us()
         due = [each for each in self._catalog.leftovers() if each.due_us <= now_us]
         for leftover in due:
@@ -119,7 +121,7 @@ class Sweep:
         return self._clear_ranges(due[:CLEAR_STEP_NOTES]) if due else None
 
     def _unseen(self, leftover: Leftover) -> tuple[bytes, bytes] | None:
-        """Where rows among other tables' are still looked for; None where no more can be."""
+        """Where rows of a dropped table are still looked for among others; None: nowhere."""
         if not leftover.top:
             return None
         prefix = self._model_of(leftover).among(leftover)
@@ -136,7 +138,7 @@ class Sweep:
         )
 
     def _clear_ranges(self, leftovers: Sequence[Leftover]) -> Plan[None]:
-        """Remove the ranges, and then the notes of those of which all ranges are gone."""
+        """Remove the ranges of dropped tables, then the drop notes whose ranges are all gone."""
         missing: dict[int, int] = {}
         writes: list[Write[Any]] = []
         for leftover in leftovers:
@@ -170,7 +172,7 @@ class Sweep:
         return Write(prefixes, remove, settled=removed)
 
     def _clear_rows(self, leftover: Leftover, start: bytes, stop: bytes) -> Plan[None]:
-        """A step through the rows among which those of a dropped table lie."""
+        """Remove a dropped table's rows from a range that it shares with other tables, one step."""
         model = self._model_of(leftover)
         writes: list[Write[Any]] = []
         following, count, size = stop, 0, 0
@@ -197,7 +199,7 @@ class Sweep:
     # --- what has expired --------------------------------------------------------------------
 
     def step(self) -> Plan[None] | None:
-        """The next step of the pass that waits longest, or what the passes left to write down.
+        """A step of the pass that has waited longest, or the writing of passes' records.
 
         None when nothing is due.
         """
@@ -214,7 +216,7 @@ class Sweep:
             if table is not None and running.model.is_swept(table):
                 self._turns = running.turn = self._turns + 1
                 return self._go_on(running, table)
-            del self._passes[running.table.id]  # dropped, or nothing of it expires any more
+            del self._passes[running.table.id]  # dropped, or its rows do not expire any more
         return None
 
     def _begin(self) -> None:
@@ -233,12 +235,13 @@ class Sweep:
             del self._records[known]
 
     def _go_on(self, running: _Pass, table: Any) -> Plan[None]:  # noqa: ANN401  # of any model
-        """A step of a pass: what it writes, and where the pass goes on when that is durable."""
+        """A step of a pass: its writes; the pass goes on behind them once they are durable."""
         start, stop = running.model.ranges(table)[running.index]
         found, following = self._examined(running, table, running.position or start, stop)
         settled = partial(self._count, running)
         writes: list[Write[Any]] = []
-        refused: list[int | None] = []  # what expires first where a write is refused
+        # when the row of a write expires, should the write be refused
+        refused: list[int | None] = []
         for seen in found:
             if seen.body is None:
                 running.leaves(seen.first)
@@ -252,7 +255,7 @@ class Sweep:
                 return
             for outcome, first in zip(outcomes, refused, strict=True):
                 if outcome.error is not None:
-                    running.leaves(first)  # somebody refused it: the next pass asks again
+                    running.leaves(first)  # the write was refused: the next pass tries again
             running.position = following
             if following >= stop:
                 self._end_range(running, table)
@@ -318,13 +321,16 @@ class Sweep:
     # --- what is written down ----------------------------------------------------------------
 
     def save(self) -> Plan[None] | None:
-        """As `flush`, twice a minute and whenever a pass has ended; else None."""
+        """What `flush` gives, twice a minute and whenever a pass has ended; else None."""
         rested_ns = self._clock.monotonic_ns() - self._saved_ns
         due = self._hurried or rested_ns >= SWEEP_NOTES_SECONDS * _SECOND_NS
         return self.flush() if due else None
 
     def flush(self) -> Plan[None] | None:
-        """Write down what passes found and writers noted; None if it is. Also before closing."""
+        """Write the records of passes and notes; None: all are written.
+
+        Also called before closing.
+        """
         self._take_notes()
         self._saved_ns = self._clock.monotonic_ns()
         kept = list(self._unsaved)
@@ -350,14 +356,14 @@ class Sweep:
                 return
             stored = txn.get(key)
             other = record if stored is None else decode_sweep(stored)
-            if other.ended_us >= record.ended_us:  # another process may have noted or passed
+            if other.ended_us >= record.ended_us:  # another process may have ended a pass since
                 record = other._replace(first=first_of(other.first, record.first))
             txn.put(key, encode_sweep(record))
 
         return Write((key,), body, reads=self._catalog.reads)
 
     def _take_notes(self) -> None:
-        """Let the records say what writers noted. Each note is of a row that every reader sees."""
+        """Put writers' notes into the records. Each note is of a row that every reader sees."""
         while self._noted:
             table_id, first = self._noted.pop()
             running = self._passes.get(table_id)
@@ -377,9 +383,9 @@ class Sweep:
 
 
 def _made(outcomes: Sequence[Outcome[Any]]) -> bool:
-    """Whether every write was made or refused; False: the step is to be planned again.
+    """Whether every write was made or refused; False: the step has to be planned again.
 
-    Raises what the store failed with, after which the step is repeated too.
+    Raises a failure of the store; the step is repeated then, too.
     """
     for outcome in outcomes:
         if isinstance(outcome.error, StorageFailure):
@@ -392,7 +398,7 @@ def _turn_of(running: _Pass) -> int:
 
 
 def _by_shard(prefixes: tuple[bytes, ...]) -> list[tuple[bytes, ...]]:
-    """Prefixes of one shard together: a write is of one (storage contract, rule 2)."""
+    """Prefixes grouped by shard: a write is of one shard (storage contract, rule 2)."""
     shards: dict[bytes, tuple[bytes, ...]] = {}
     for prefix in prefixes:
         shards[prefix[1:]] = (*shards.get(prefix[1:], ()), prefix)
