@@ -18,7 +18,7 @@ _IGNORE: Final = RowExpectation.IGNORE
 
 
 def check_batch_write(request: BatchWrite) -> None:
-    """Counts, and rows that repeat: they may not depend on the state of the row."""
+    """Raise `InvalidRequest` for too many rows, or repeated rows with a condition on the row."""
     if not request.tables:
         raise InvalidRequest(Rule.BATCH_WRITE_EMPTY)
     count = sum([len(table.changes) for table in request.tables])
@@ -40,7 +40,7 @@ def _is_conditional(change: RowChange) -> bool:
 
 
 def _check_repeated(changes: list[RowChange]) -> None:
-    """Rows that come more than once may not depend on the state of the row."""
+    """Raise `InvalidRequest` if a repeated row has a condition that reads the row."""
     counts = Counter([_identity(change) for change in changes])
     if len(counts) == len(changes):
         return
@@ -58,7 +58,7 @@ def _identity(change: RowChange) -> tuple[object, ...]:
 
 
 def atomic_scope_error(changes: list[RowChange]) -> WiderowError | None:
-    """What is wrong with rows that must lie under one partition key value of one table."""
+    """The error of rows that are not all under one partition key value of one table, or None."""
     first = changes[0]
     for change in changes:
         same_key = change.key.columns[0] == first.key.columns[0]
@@ -72,7 +72,7 @@ def atomic_scope_error(changes: list[RowChange]) -> WiderowError | None:
 
 
 def arrange(request: BatchWrite, outcomes: list[RowOutcome]) -> list[list[RowOutcome]]:
-    """Outcomes in one list, put back under the tables of the request."""
+    """Outcomes of a flat list, grouped by the tables of the request."""
     arranged: list[list[RowOutcome]] = []
     at = 0
     for table in request.tables:
@@ -82,7 +82,7 @@ def arrange(request: BatchWrite, outcomes: list[RowOutcome]) -> list[list[RowOut
 
 
 def without(request: BatchWrite, done: Sequence[bool]) -> BatchWrite:
-    """The request without the rows that are done, in the same order; tables may be empty."""
+    """The request without the rows that are done, in unchanged order; tables may be empty."""
     marks = iter(done)
     tables = [
         TableWrite(
@@ -95,6 +95,6 @@ def without(request: BatchWrite, done: Sequence[bool]) -> BatchWrite:
 
 
 def filled(made: Sequence[RowOutcome | None], rest: Sequence[RowOutcome]) -> list[RowOutcome]:
-    """Outcomes in the order of their rows; where `made` has none the next one of `rest`."""
+    """`made`, with each None replaced by the next outcome of `rest`."""
     others = iter(rest)
     return [next(others) if outcome is None else outcome for outcome in made]

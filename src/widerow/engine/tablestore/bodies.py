@@ -30,11 +30,11 @@ def write_observed(
     tables: tuple[Table, Table],
     asked: tuple[bytes, int],
 ) -> RowWritten:
-    """Make a change, of which the table's observers hear.
+    """Make a change, and tell the table's observers.
 
-    `tables`: the definition it was planned for, and that of now. `asked`: the row's shard, and when
-    the change was asked for (`RowEvent`). Raises `Replan` where the observers of now need more than
-    those it was planned for.
+    `tables`: the definition that the change was planned for, and the newest one. `asked`: the row's
+    shard, and when the change was asked for (`RowEvent`). Raises `Replan` where the newest
+    observers touch more keys than the planned ones.
     """
     planned, current = tables
     watch = observers.of(current)
@@ -53,8 +53,8 @@ def write_observed(
 class Planned:
     """The moment that the rows of one request are planned at.
 
-    `epoch`: of the catalogue, -1 where nobody else changes it. `by_sight`: bodies go by the sight
-    of it and read no epoch. `asked_us`: microseconds since 1970; 0 where nobody observes rows.
+    `epoch`: of the catalogue, -1 in a store of one process. `by_sight`: bodies rely on the read
+    lease and read no epoch. `asked_us`: microseconds since 1970; 0 without observers of rows.
     """
 
     __slots__ = ("asked_us", "by_sight", "epoch")
@@ -77,8 +77,8 @@ class BodyContext:
         self.tables = tables
         self.clock = clock
         self.notes = notes
-        self.observers: Observers[Table] | None = None  # nobody: the usual case costs a look
-        self.locks: Locks = {}  # of local transactions; the same
+        self.observers: Observers[Table] | None = None  # None without observers, which is usual
+        self.locks: Locks = {}  # of local transactions
 
     def planned(self) -> Planned:
         """The moment that rows are planned at, asked for before their tables are looked up."""
@@ -90,7 +90,7 @@ class BodyContext:
 
 @final
 class RowBody(Write[RowWritten]):
-    """A checked change on its way: makes it, and counts it once it is durable."""
+    """The write of one checked row change, which counts the change once it is durable."""
 
     __slots__ = (
         "asked_us",
@@ -112,7 +112,7 @@ class RowBody(Write[RowWritten]):
         shard: bytes,
         planned: Planned,
     ) -> None:
-        """`values`: those of the key; `shard`: that of the first of them."""
+        """`values`: of the key; `shard`: the prefix of rows with the first of these values."""
         super().__init__((shard,))
         self.context = context
         self.table = table
@@ -133,14 +133,14 @@ class RowBody(Write[RowWritten]):
                 self.reads += watch.reads
 
     def run(self, txn: Transaction) -> RowWritten:
-        """Make the change, unless a local transaction holds its key since it was planned."""
+        """Make the change. Raises `Conflict` where a local transaction holds the key by now."""
         context = self.context
         if context.locks:
             check_unlocked(context.locks, self.shard, context.clock)
         return self.make(txn, self.prepare(txn))
 
     def prepare(self, txn: Transaction) -> RowWrite:
-        """The change as it is to be made now: to the table as it is, with the number it gets."""
+        """The change, checked against the newest definition, with its auto-increment value."""
         index = self.table.auto_increment
         values = concrete(self.values) if index is None else self._numbered(index, txn)
         context, change = self.context, self.change
@@ -150,14 +150,14 @@ class RowBody(Write[RowWritten]):
         return RowWrite(table, change, key_in_shard(self.shard, values), values, now_ms)
 
     def _current(self, txn: Transaction) -> Table:
-        """The table as it is now. Raises `NotFound`, `Replan`."""
+        """The newest definition of the table. Raises `NotFound`, `Replan`."""
         tables = self.context.tables
         if self.by_sight:
             return tables.in_sight(self.table, self.planned)
         return tables.current(self.table, txn, self.planned)
 
     def _numbered(self, index: int, txn: Transaction) -> tuple[KeyValue, ...]:
-        """The key where the table has an auto-increment column, with the number that it gets."""
+        """The key of a table with an auto-increment column, with the number that the row gets."""
         partition_key, number = self.values[0], self.values[index]
         assert not isinstance(partition_key, KeyMarker)
         if number is KeyMarker.AUTO_INCREMENT:
@@ -168,9 +168,9 @@ class RowBody(Write[RowWritten]):
         return concrete((*self.values[:index], number, *self.values[index + 1 :]))
 
     def make(self, txn: Transaction, write: RowWrite) -> RowWritten:
-        """Make what `prepare` gave; the table's observers hear of it.
+        """Make a prepared change, and tell the table's observers.
 
-        Raises `Replan` where they need more than the change was planned for.
+        Raises `Replan` where the newest observers touch more keys than the planned ones.
         """
         observers = self.context.observers
         if observers is None:

@@ -38,7 +38,7 @@ def _intent_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]: 
 
 
 def _check_intent(table: Table, key: bytes, record: bytes) -> None:
-    """Intents may wait at any moment; each can be read by whoever works it off."""
+    """Check that an intent can be decoded. Intents may be there at any moment."""
     intent = decode_intent(key, record)
     if intent.kind is IntentKind.ENTRIES:
         decode_entry_intent(intent)
@@ -48,7 +48,7 @@ def _check_intent(table: Table, key: bytes, record: bytes) -> None:
         check_row_named(change.value, [column.type for column in table.key_columns])
         return
     if table.stream is None or table.stream.number != change.log:
-        return  # of a log that was switched off
+        return  # of a log that was switched off meanwhile
     left = decode_record(change.value)
     decode_plain_record(left.record)
     if left.origin:

@@ -1,8 +1,8 @@
 """Tablestore's tables in the walk of a store (`check.py`): rows, segments, sequence records.
 
-Verified: keys decode; a row's key section says what its key says; headers tell the truth about
-their cells; checksums are right; cells are in order; segments belong to a wide row, lie in order
-and add up to its header; sequence records are numbers under a partition key value.
+Verified: keys decode; a row's key section says what its key says; headers agree with their cells;
+checksums are right; cells are in order; segments belong to a wide row, lie in order and add up to
+its header; sequence records are numbers under a partition key value.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def tablestore_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart
     """What a walk visits of each table: its rows, and its sequence records."""
     for table in Tables(catalog, TABLESTORE_MODEL).all():
         if table.index_of:
-            continue  # its entries are compared with the rows that they follow from
+            continue  # entries of an index are compared with their rows
         walk = _TableWalk(table)
         rows, sequences = row_prefix(table.id), sequence_prefix(table.id)
         yield CheckPart(table.qualified, rows, after_prefix(rows), walk.visit, walk.finish_wide)
@@ -55,7 +55,7 @@ def _check_sequence(table: Table, key: bytes, record: bytes) -> None:
 
 
 class _TableWalk:
-    """A table being walked: remembers the wide row whose segments are passing."""
+    """The walk through one table: keeps the wide row whose segments are being read."""
 
     __slots__ = ("table", "wide")
 
@@ -77,7 +77,7 @@ class _TableWalk:
             self.wide = _WideRow(key, header)
 
     def finish_wide(self) -> None:
-        """Check what a wide row's segments add up to. Raises `StoreDamaged`."""
+        """Compare the header of the last wide row with its segments. Raises `StoreDamaged`."""
         wide, self.wide = self.wide, None
         if wide is not None:
             wide.close()
@@ -113,7 +113,7 @@ def _check_cells(cells: list[Cell], header: Header) -> None:
 
 
 class _WideRow:
-    """A wide row being walked: what its segments add up to so far."""
+    """A wide row in the walk: the sums of its segments so far."""
 
     __slots__ = ("count", "header", "key", "last", "oldest", "size", "versions")
 
@@ -141,7 +141,7 @@ class _WideRow:
         self.oldest = min(self.oldest, header.oldest)
 
     def close(self) -> None:
-        """Check the sum of the segments. Raises `StoreDamaged`."""
+        """Compare the header of the wide row with its segments. Raises `StoreDamaged`."""
         header = self.header
         if (self.count, self.size) != (header.cell_count, header.data_size):
             raise StoreDamaged(

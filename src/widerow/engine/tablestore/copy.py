@@ -46,7 +46,7 @@ _NUMBER_BYTES: Final = 4
 
 
 class _LocalEntry(NamedTuple):
-    """An entry of a local index: what stands before and behind the `number` of the index."""
+    """An entry of a local index: its key before and after the `number` of the index."""
 
     partition: bytes
     number: int
@@ -89,12 +89,15 @@ class TablestoreCopy(ModelCopy):
         self._tables = tables
 
     def filled(self, number: int) -> tuple[bytes, ...]:
-        """Rows, sequences, entries of local indexes, records of streams, state of tunnels."""
+        """The prefixes under which records of a new table may be written."""
         of_rows = row_prefix(number), sequence_prefix(number), local_index_prefix(number)
         return *of_rows, change_prefix(number), tunnels_prefix(number)
 
     def put_back(self, draft: Draft, number: Callable[[], int], now_us: int) -> Callable[[], None]:
-        """Put the tables back; their documents are taken over when that is durable."""
+        """Put the tables back.
+
+        The answer, called once durable, gives search indexes their documents.
+        """
         # An index refers to its table and the table to its indexes: all their numbers come first.
         new = {each.table.id: number() for each in self._tables}
         documents: dict[int, dict[int, DocumentIndex]] = {}
@@ -114,7 +117,7 @@ class TablestoreCopy(ModelCopy):
 
 
 def _numbers_of(table: Table) -> int:
-    """How many numbers of the catalogue a table takes, with all that belongs to it but indexes."""
+    """How many numbers of the catalogue a table takes, with logs, search indexes and tunnels."""
     return 1 + len(table.logs) + len(table.search) + len(table.all_tunnels)
 
 
@@ -126,7 +129,8 @@ def copy_tables(
 ) -> TablestoreCopy:
     """The tables of an instance. Raises `CopyRefused` for more than `room` bytes.
 
-    It is raised also where secondary indexes are unfinished. `search`: gives the search indexes.
+    `CopyRefused` is raised also where a secondary index is not built yet. `search`: gives the
+    search indexes.
     """
     reader, state = moment
     counted = CopyRoom(instance, room)
@@ -174,7 +178,7 @@ def _copy(
 
 
 def _log_prefix(table_id: int, log: Stream) -> bytes:
-    """What keys of a log begin with, of all its shards."""
+    """The prefix of all keys of a log."""
     return change_prefix(table_id) + log.number.to_bytes(_NUMBER_BYTES, "big")
 
 
@@ -182,7 +186,7 @@ def _log_prefix(table_id: int, log: Stream) -> bytes:
 
 
 def _renumbered(table: Table, new: dict[int, int], number: Callable[[], int], now_us: int) -> Table:
-    """The table under its new number, and everything of it under numbers that nothing ever had."""
+    """The table under its new number; its logs, search indexes and tunnels get new numbers, too."""
 
     def again(tunnel: Tunnel) -> Tunnel:
         return replace(tunnel, number=number())

@@ -1,4 +1,4 @@
-"""Values against the types that a table declares for its defined columns (change §D1).
+"""Checks values against the types of a table's defined columns (change §D1).
 
 Rows are free-form elsewhere: only BulkImport holds every value of a defined column against its
 declaration.
@@ -30,10 +30,10 @@ def declared_types(table: Table) -> Mapping[str, ColumnType] | None:
 
 
 def check_declared(declared: Mapping[str, ColumnType], change: RowChange) -> None:
-    """Hold the values that `change` puts, and those it adds, against the declared types.
+    """Check the values that `change` puts or adds against the declared types.
 
-    Raises `InvalidRequest(DECLARED_TYPE)` for the first, in the order of the request, that has
-    another type. Cells that delete have no value, and columns that are not declared take any.
+    Raises `InvalidRequest(DECLARED_TYPE)` for the first value, in the order of the request, of
+    another type. Deletes have no value; columns that are not declared take any value.
     """
     for cell in change.cells:
         expected = declared.get(cell.name)

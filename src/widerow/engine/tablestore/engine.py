@@ -1,8 +1,8 @@
 """The operations on Tablestore's tables, by their vendor's names.
 
-Operations on tables are here, those on rows are `rows` (`row_operations.py`); `indexes`,
-`transactions`, `streams`, `tunnels`, `deliveries` and `search` are as they say. Reads, plans and
-errors are as `engine/engine.py` says.
+Operations on tables are here, operations on rows are `rows` (`row_operations.py`); `indexes`,
+`transactions`, `streams`, `tunnels`, `deliveries` and `search` have the operations of these
+features. Reads, plans and errors: see `engine/engine.py`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,14 +74,14 @@ __all__ = ["TABLESTORE_DEFAULTS", "TablestoreEngine", "TablestoreSettings"]
 
 @dataclass(frozen=True, slots=True)
 class TablestoreSettings:
-    """What is set for Tablestore's tables of an engine.
+    """The settings of an engine's Tablestore tables.
 
     `strict_column_names`: attribute columns are named as primary key columns are (semantics §1.4).
     `transactions_on_by_default`: local transactions may be begun on tables whose definition does
     not say (change §B1). `index_lag`: global indexes follow their tables, and builds begin, so many
     seconds later. `keeps_indexed_tables`: a table is not deleted while it has indexes.
-    `search_host`: what search indexes need of whoever runs the engine, asked for with the first
-    index. `delivery_refusal`: why delivery tasks are refused; None: somebody writes their files.
+    `search_host`: makes the surroundings of search indexes, with the first index.
+    `delivery_refusal`: the rule by which delivery tasks are refused; None: they are allowed.
     """
 
     tables_per_instance: int = TABLES_PER_INSTANCE_MAX
@@ -205,7 +205,7 @@ class TablestoreEngine(OpenModel[Table]):
         )
 
     def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
-        """Let these too hear of every change of rows; before the first write is planned."""
+        """Add observers of every change of rows; before the first write is planned."""
         known = self._context.observers
         self._context.observers = Observers(observers) if known is None else known.joined(observers)
 
@@ -216,7 +216,7 @@ class TablestoreEngine(OpenModel[Table]):
         self.transactions.expire()
 
     def pause(self, seconds: float) -> float:
-        """Until entries of indexes or moved changes are due."""
+        """Seconds until entries of indexes, or moved changes, are due."""
         return min(self.indexes.pause(seconds), self._mover.pause(seconds))
 
     def listed(self) -> Iterable[TableListing]:
@@ -288,9 +288,9 @@ class TablestoreEngine(OpenModel[Table]):
         return self._table(instance, table)
 
     def compute_split_points(self, instance: str, request: ComputeSplitPoints) -> SplitPoints:
-        """ComputeSplitPointsBySize: sizes are those that writes added up to (semantics §6).
+        """ComputeSplitPointsBySize: sizes are counted from writes (semantics §6).
 
-        Without a write in between, the same question has the same points for an answer.
+        Without a write in between, equal requests get equal points.
         """
         if request.split_bytes <= 0:
             raise InvalidRequest(Rule.SPLIT_SIZE)
@@ -310,19 +310,19 @@ class TablestoreEngine(OpenModel[Table]):
         return SplitPoints(table, points, find_locations(divided, points, places))
 
     def _written(self, table: Table) -> tuple[int, int]:
-        """Another value after every write of a table: of an index, whose rows its table writes."""
+        """A value that changes with every write of the table, or, for an index, of its table."""
         partitions = self.core.partitions
         if not table.index_of:
             return partitions.write_units(table), 0
-        later = partitions.load_of(table).sizes.size  # entries may follow their rows
+        later = partitions.load_of(table).sizes.size  # entries may be written later than their rows
         return partitions.write_units(self.indexes.table_of(table)), later
 
     def _divided(self, table: Table) -> Table:
-        """Whose partitions a table's rows lie in: those of a local index lie beside the rows."""
+        """The table whose partitions hold the rows: for a local index the table of the index."""
         return self.indexes.table_of(table) if table.local_index else table
 
     def update_table(self, instance: str, request: UpdateTable) -> Plan[Table]:
-        """UpdateTable: the table as it is afterwards (semantics §2.4)."""
+        """UpdateTable; the answer is the table after the change (semantics §2.4)."""
         check_update(request)
         self._table(instance, request.name)
 
@@ -364,7 +364,7 @@ class TablestoreEngine(OpenModel[Table]):
         return Plan((self.indexes.changing(instance, name, make),), failing)
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
-        """DeleteTable: gone when answered, with its indexes; `housekeeping` frees its space.
+        """DeleteTable: the table and its indexes are gone when it answers; space is freed later.
 
         (semantics §2.5, change §A7)
         """

@@ -1,4 +1,4 @@
-"""Time rules of versions: what has expired, what may be written (semantics §1.6).
+"""Time rules of versions: when a cell has expired, which versions may be written (semantics §1.6).
 
 Versions are milliseconds and are divided by 1000 before they meet a number of seconds, as the
 founding document demands; so every bound here is a whole second, returned in milliseconds.
@@ -23,7 +23,7 @@ def live_from(options: TableOptions, now_ms: int) -> int:
 
 
 def version_window(options: TableOptions, now_ms: int) -> tuple[int, int]:
-    """The versions a client may write at `now_ms`: from the first to below the second.
+    """The versions a client may write at `now_ms`: at least the first, below the second.
 
     Seconds in [max(now - offset, now - time_to_live), now + offset).
     """
@@ -35,7 +35,7 @@ def version_window(options: TableOptions, now_ms: int) -> tuple[int, int]:
 
 
 def check_versions(change: RowChange, options: TableOptions, now_ms: int) -> None:
-    """Refuse cells whose version lies outside the window. Raises `InvalidRequest`."""
+    """Raise `InvalidRequest` for a cell whose version lies outside the window."""
     if not change.is_dated:
         return
     start, stop = version_window(options, now_ms)

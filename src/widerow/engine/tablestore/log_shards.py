@@ -11,7 +11,7 @@ __all__ = ["OpenShards", "divided", "first_shards"]
 
 
 def first_shards(splits: Sequence[bytes]) -> tuple[LogShard, ...]:
-    """Those of a new stream: one for each partition."""
+    """The shards of a new stream: one for each partition."""
     return tuple([LogShard(number, start) for number, start in enumerate((b"", *splits))])
 
 
@@ -27,14 +27,14 @@ class OpenShards:
         self._starts = [each.start for each in self._shards]
 
     def at(self, partition_key: bytes) -> LogShard:
-        """The one that takes changes under an encoded partition key. Logarithmic.
+        """The open shard for changes under an encoded partition key. Logarithmic.
 
-        There may be anything behind the partition key.
+        More bytes may follow the partition key.
         """
         return self._shards[bisect_right(self._starts, partition_key) - 1]
 
     def stop_of(self, shard: LogShard) -> bytes | None:
-        """The encoded partition key that the shard behind an open one begins at; None: no other."""
+        """The encoded partition key at which the next open shard begins; None for the last."""
         place = bisect_right(self._starts, shard.start)
         return self._starts[place] if place < len(self._starts) else None
 

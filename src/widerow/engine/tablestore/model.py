@@ -29,13 +29,13 @@ __all__ = ["TABLESTORE_MODEL", "TablestoreModel"]
 
 
 class TablestoreModel(CatalogModel[Table]):
-    """Tables of instances; no table lies in another one, and none has parts that it may lose."""
+    """Tablestore's tables in the catalogue. No table lies in the rows of another one."""
 
     space = SPACE_CATALOG
     kind = Table
 
     def name_of(self, table: Table) -> tuple[str, str]:
-        """Instance and name."""
+        """The instance and the name of a table."""
         return table.instance, table.name
 
     def record_of(self, table: Table) -> tuple[bytes, bytes]:
@@ -43,7 +43,7 @@ class TablestoreModel(CatalogModel[Table]):
         return catalog_key(table.instance, table.name), encode_table(table)
 
     def read(self, key: bytes, record: bytes) -> Table | Leftover:
-        """A table, or a drop note; an empty note stands for all that a table has."""
+        """A table, or a drop note; an empty note stands for everything of the dropped table."""
         _, end = decode_key_value(key, len(SPACE_CATALOG), KeyType.STRING)
         if not key.startswith(DROPPED_MARK, end):
             return decode_table(record)
@@ -53,13 +53,13 @@ class TablestoreModel(CatalogModel[Table]):
         return Leftover(number, key, table_prefixes(number))
 
     def leftover_of(self, table: Table, due_us: int) -> Leftover:
-        """All that a table has; entries of a local index lie among those of others."""
+        """The drop note of a table; a local index's entries lie among those of other indexes."""
         key = dropped_key(table.instance, table.id)
         top = table.index_of if table.local_index else 0
         return Leftover(table.id, key, table_prefixes(table.id), top, due_us)
 
     def left_by_change(self, before: Table, after: Table, due_us: int) -> Iterable[Leftover]:
-        """The records of logs that were switched off, and the state of tunnels that are gone."""
+        """Drop notes for the records of logs that were switched off, and for deleted tunnels."""
         logs = {log.number for log in after.logs}
         for old in before.logs:
             if old.number not in logs:

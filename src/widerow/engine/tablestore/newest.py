@@ -1,4 +1,4 @@
-"""Rows as the newest values of their columns: what search indexes and scans take of them."""
+"""Rows as the newest values of their columns, for search indexes and scans."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -19,9 +19,10 @@ __all__ = ["NewestRow", "newest_row", "rows_of"]
 
 
 class NewestRow(NamedTuple):
-    """A row at a moment: its key, the newest value of each column, the newest of all versions.
+    """A row at a moment: its key, the newest value of each column, its newest version.
 
-    `written_ms`: in milliseconds since 1970; of a row without columns what the server chose last.
+    `written_ms`: its newest version; for a row without columns, the last one that the server chose.
+    In milliseconds since 1970.
     """
 
     key: tuple[tuple[str, KeyValue], ...]
@@ -60,7 +61,7 @@ def newest_row(
     last = None
     for cell in _cells(reader, key, record):
         if cell.name == last:
-            continue  # the first cell of a column is its newest
+            continue  # only the first cell of a column, which is the newest
         last = cell.name
         if cell.version >= live_from:
             columns[last] = cell_value(cell)

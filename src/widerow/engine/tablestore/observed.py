@@ -1,4 +1,4 @@
-"""Changes of rows of Tablestore's tables as observers hear of them (`observer.py`).
+"""Changes of rows in Tablestore's tables, as observers are told of them (`observer.py`).
 
 A change is made in a buffer over the transaction. Then the transaction still shows the former row
 and the buffer shows the new one, whichever way the change was made and however many segments it
@@ -37,7 +37,7 @@ class ObservedRow:
         self.record = record
 
     def cells_of(self, names: frozenset[str]) -> list[Cell]:
-        """The stored cells of these columns in stored order; of a wide row only their segments."""
+        """The stored cells of these columns in stored order; reads only their segments."""
         record, header = self.record, header_of(self.record)
         if header.kind != RecordKind.ROW:
             return cells_named(self._reader, self.key, record, header, names)
@@ -69,8 +69,8 @@ def change_observed(
     """Make a change of a row and tell the observers before it is stored.
 
     `row`: where it is stored, and the prefix of its shard. `asked`: the write of a client, and when
-    it was asked for (`RowEvent`). Without it nobody is told where `change` writes nothing. Raises
-    what `change` and the observers raise. Memory: what the change writes.
+    it was asked for (`RowEvent`). Without it, observers are not told where `change` writes nothing.
+    Raises what `change` and the observers raise. Memory: what the change writes.
     """
     key, shard = row
     buffer = _Buffer(txn)
@@ -90,7 +90,7 @@ def _row(reader: Reader, key: bytes) -> ObservedRow | None:
 
 @final
 class _Buffer:
-    """A transaction over another one, which sees nothing of it until `write_to`."""
+    """Collects writes over a transaction, which does not see them before `write_to`."""
 
     __slots__ = ("_reader", "changes")
 
@@ -125,7 +125,7 @@ class _Buffer:
         self.changes.remove_range(start, stop)
 
     def write_to(self, txn: Transaction) -> None:
-        """Make the same changes there: ranges first, because entries were written behind them."""
+        """Make the collected writes in `txn`: ranges first; entries were written after them."""
         for start, stop in zip(self.changes.starts, self.changes.stops, strict=True):
             txn.delete_range(start, stop)
         for key, value in self.changes.entries.items():

@@ -86,7 +86,7 @@ def read_range(
         if budget is not None:
             budget.take(len(record), 1)
         if header.kind == RecordKind.SEGMENT:
-            continue  # read with its row
+            continue  # a segment is read with its row
         if page.is_full(limit, header.key_size + header.data_size):
             next_key = _key_of(record, header)
             break
@@ -104,9 +104,9 @@ def _key_of(record: bytes, header: Header) -> tuple[bytes, int]:
 
 
 class _Page:
-    """What has been read for one page so far.
+    """A page that is being read.
 
-    `resume` stands where the last row read goes on; the page ends there.
+    `resume`: where the last row goes on, if it did not fit; the page ends there.
     """
 
     __slots__ = (
@@ -135,7 +135,7 @@ class _Page:
         self.scanned = self.scanned_bytes = self.data_size = 0
 
     def is_full(self, limit: int | None, size: int) -> bool:
-        """Whether the next row, which counts `size` bytes, belongs to the next page."""
+        """Whether the next row, of `size` bytes, belongs to the next page."""
         scanned = self.scanned
         return (
             len(self.parts) == limit
@@ -155,7 +155,7 @@ class _Page:
             return
         budget = self.source[1]
         if budget is not None:
-            budget.take(0, header.cell_count)  # which are decoded, unlike those of a copied row
+            budget.take(0, header.cell_count)  # a copied row decodes no cell
         read = read_record(self.source, (key, record), self._values(key), self.rule, start)
         if read is None:
             return

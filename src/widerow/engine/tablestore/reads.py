@@ -1,10 +1,10 @@
 """Reading a row from its record (semantics §5.1-5.4).
 
 Where nothing but max_versions could hide a cell the record's header decides, and the stored bytes
-are the answer. Otherwise the cells are split and `select.py` says which are seen. Where none is,
-the row is answered with its key alone, unless columns were asked for by name: then it is left out
-(semantics §5.2). Rows that are cut into segments and do not fit one answer are read by `wide.py`,
-a page at a time.
+are the answer. Otherwise the cells are split and `select.py` selects them. A row without a selected
+cell is answered with its key alone, unless columns were asked for by name: then the row is left out
+(semantics §5.2). Rows that are cut into segments and do not fit one answer are read by `wide.py`, a
+page at a time.
 """
 
 from collections.abc import Sequence
@@ -41,9 +41,9 @@ def read_row(
     resume: Resume | None = None,
     budget: Budget | None = None,
 ) -> RowRead:
-    """One row by its key; `ABSENT` where there is none or nothing of it was selected.
+    """One row by its key; `ABSENT` where there is no row, or no cell of it was selected.
 
-    Raises `TooLong` where that takes more than `budget`, if there is one.
+    Raises `TooLong` where the read exceeds `budget`, if there is one.
     """
     record = reader.get(key)
     if record is None:
@@ -70,11 +70,11 @@ def read_record(
     resume: Resume | None = None,
     room: int = ROW_PAGE_BYTES_MAX,
 ) -> Selected | None:
-    """What `rule` selects of a stored row, or None where the row is not there any more.
+    """What `rule` selects of a stored row, or None where the row has expired.
 
     `source`: what wide rows are read from, and within which budget; the caller has taken the record
-    itself from it. `stored`: the row's key and record.
-    `resume`: where the page before stopped, and `room`: bytes of cells in this one, for wide rows.
+    itself from it. `stored`: the row's key and record. `resume`: where the page before stopped, and
+    `room`: bytes of cells in this one, for wide rows.
     """
     key, record = stored
     header = header_of(record)

@@ -73,9 +73,9 @@ class RowOperations:
         throttle: Throttle | None,
         pace: Callable[[Table], Callable[[], bool] | None],
     ) -> None:
-        """`names`: the rule for names of columns; `throttle`: refuses what is above the reserve.
+        """`names`: the rule for names of columns; `throttle`: enforces reserved throughput.
 
-        `pace`: of those who write rows of a table (`Plan.pace`).
+        `pace`: gives the `Plan.pace` of writes to a table.
         """
         self._store = store
         self._brief = store.capabilities.reads_may_block  # whether brief snapshots cost less
@@ -86,7 +86,7 @@ class RowOperations:
         self._throttle = throttle
         self._pace = pace
         self._note = context.notes.add
-        self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
+        self._last_rule: ReadRule | None = None  # most reads have the selection of the read before
 
     # --- reads -------------------------------------------------------------------------------
 
@@ -112,10 +112,10 @@ class RowOperations:
         budget: Budget | None = None,
         reader: Reader | None = None,
     ) -> RowRead:
-        """GetRow (semantics §5). Raises `TooLong` where it takes more than `budget`.
+        """GetRow (semantics §5). Raises `TooLong` where the read exceeds `budget`.
 
-        So do the other reads that take a budget: nothing is counted then, and the request may be
-        asked again. `reader`: what is read, if not what is published.
+        Nothing is counted then, and the request may be repeated; so with all reads that take a
+        budget. `reader`: what to read instead of the published view.
         """
         check_table_name(request.table)
         check_point_key(request.key, write=False)
@@ -137,7 +137,10 @@ class RowOperations:
         return read
 
     def note_read(self, table: Table, partition_key: bytes, read_units: int) -> None:
-        """Count a read for its partition and against the reserve; for readers of other features."""
+        """Count a read for its partition and against the reserve.
+
+        For reads of other features, too.
+        """
         number = table.index_of if table.local_index else table.id
         self._note(number, partition_key, read_units, 0)
         if self._throttle is not None:
@@ -178,7 +181,7 @@ class RowOperations:
         room: int,
         notes: list[tuple[Table, KeyValue, int]],
     ) -> list[RowOutcome]:
-        """The rows of one table; in `notes` what is to be counted for them."""
+        """The rows of one table; `notes` gets what is to be counted for them."""
         try:
             table = self._tables.find(instance, get.table)
             if table.index_of:
@@ -188,7 +191,7 @@ class RowOperations:
         rule = self._rule(table, get.selection)
         found = [self._admitted(table, _checked(table, key)) for key in get.keys]
         keys = [row_key(table, values) for values in found if isinstance(values, tuple)]
-        # Where each read is a round trip, nobody has to be let through between two of them.
+        # Where each read is a round trip, reads wait anyway: other threads need no safepoint.
         together = len(keys) if self._store.capabilities.reads_may_block else READ_SLICE_ROWS
         records = iter(_records(source, keys, together))
         outcomes: list[RowOutcome] = []
@@ -208,7 +211,7 @@ class RowOperations:
     def _admitted(
         self, table: Table, values: tuple[KeyValue, ...] | WiderowError
     ) -> tuple[KeyValue, ...] | WiderowError:
-        """The key of a row that may be read, or the error instead."""
+        """The key of a row that may be read, or the error of the row."""
         if self._throttle is None or isinstance(values, WiderowError):
             return values
         try:
@@ -237,7 +240,7 @@ class RowOperations:
         bounds = range_bounds(table, first, check_key(table, end), direction)
         rule = self._rule(table, request.selection)
         if reader is None:
-            # One more, which says whether the range goes on.
+            # One row more than the page shows whether the range goes on.
             rows = 1 + (RANGE_ROWS_MAX if limit is None else limit)
             store = self._store
             reader = store.brief_snapshot(rows) if self._brief else store.snapshot()
@@ -279,14 +282,14 @@ class RowOperations:
         return rows.answering(partial(arrange, request))
 
     def _pace_of(self, writes: Sequence[RowBody]) -> Callable[[], bool] | None:
-        """That of the slowest of the tables."""
+        """Whether any of the tables makes its writers wait; None: none ever does."""
         tables = {write.table.id: write.table for write in writes if write.table.search}
         paces = [self._pace(table) for table in tables.values()]
         known = [each for each in paces if each is not None]
         return (lambda: any(each() for each in known)) if known else None
 
     def _plan_rows(self, instance: str, request: BatchWrite) -> Plan[list[RowOutcome]]:
-        """Every row for itself: one write each, errors found beforehand in their places."""
+        """One write a row; the errors of rows that cannot be planned come in their places."""
         writes, errors = self._row_writes(instance, request)
 
         def finish(outcomes: Sequence[Outcome[RowWritten]]) -> list[RowOutcome]:
@@ -296,7 +299,7 @@ class RowOperations:
             return settled
 
         def again(outcomes: Sequence[Outcome[RowWritten]]) -> Plan[list[RowOutcome]]:
-            """Plan the rows that were not judged; the others stay as they are."""
+            """Plan the rows that ended with `Replan`; the other outcomes stay."""
             made = [None if _is_stale(each) else _row_outcome(each) for each in outcomes]
             for place in sorted(errors):
                 made.insert(place, RowOutcome(error=errors[place]))
@@ -337,7 +340,7 @@ class RowOperations:
         return writes, errors
 
     def _plan_atomic(self, instance: str, request: BatchWrite) -> Plan[list[RowOutcome]]:
-        """All rows in one write of one shard: all of them happen or none."""
+        """One write of one shard for all rows: all are made, or none."""
         changes = [change for asked in request.tables for change in asked.changes]
         error = atomic_scope_error(changes)
         writes, errors = self._row_writes(instance, request)
@@ -379,8 +382,8 @@ class RowOperations:
     ) -> RowBody:
         """The write of one checked change; `prefix`: of the table's rows.
 
-        Raises `Conflict(KEY_LOCKED)` where a local transaction holds its key. `inside` one nobody
-        else holds what the caller may write.
+        Raises `Conflict(KEY_LOCKED)` where a local transaction holds the key, unless the change is
+        made `inside` that transaction.
         """
         if table.index_of:
             raise InvalidRequest(Rule.INDEX_WRITE, table=table.name)
@@ -399,7 +402,7 @@ class RowOperations:
     def _admit_write(
         self, table: Table, change: RowChange, values: tuple[KeyInput, ...], throttle: Throttle
     ) -> None:
-        """Take from the reserve what a change will consume, before it waits for its turn."""
+        """Take the units of a change from the reserve, before the change is queued."""
         partition_key = encode_key_value(concrete(values)[0])
         key_size = sum(
             len(column.name.encode()) + (8 if isinstance(value, KeyMarker) else value_bytes(value))
@@ -411,7 +414,7 @@ class RowOperations:
 
 
 def _position(value: KeyInput) -> bytes:
-    """The partition key value that a range begins with; the ends of the table have one each."""
+    """The encoded partition key value where a range begins; b"" and `END` for the table's ends."""
     if isinstance(value, KeyMarker):
         return b"" if value is KeyMarker.INF_MIN else END
     return encode_key_value(value)
@@ -428,16 +431,16 @@ def _checked(table: Table, key: PrimaryKey) -> tuple[KeyValue, ...] | WiderowErr
 
 
 def _concerns_batch(error: WiderowError) -> bool:
-    """Whether an error of one row is that of the batch as a whole."""
+    """Whether an error of one row refuses the whole batch."""
     return isinstance(error, InvalidRequest) and error.rule is Rule.KEY_COLUMN_COUNT
 
 
 def _records(
     source: tuple[Reader, Budget | None], keys: Sequence[bytes], together: int
 ) -> list[tuple[bytes, bytes | None]]:
-    """The records of these keys, so many read together: others are let through between them.
+    """The records of these keys, `together` at a time; other threads may run in between.
 
-    Raises `TooLong` where they are more than `budget`, if there is one.
+    Raises `TooLong` where the read exceeds the budget in `source`, if there is one.
     """
     reader, budget = source
     found: list[tuple[bytes, bytes | None]] = []

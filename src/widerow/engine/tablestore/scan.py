@@ -56,7 +56,7 @@ def _page(
         safepoint()
         header = header_of(record)
         if header.kind == RecordKind.SEGMENT:
-            continue  # read with its row
+            continue  # a segment is read with its row
         if count >= _PAGE_ROWS or size >= _PAGE_BYTES:
             return page, last
         count += 1

@@ -20,7 +20,7 @@ _TYPES: Final[dict[type, KeyType]] = {
 
 
 def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
-    """The key's values, once count, names and types fit the table. Markers fit every type.
+    """The key's values, if count, names and types fit the table. Markers fit every type.
 
     Raises `InvalidRequest`: KEY_COLUMN_COUNT where no table has so many columns, KEY_SIZE, then
     column by column KEY_NAME, KEY_TYPE.
@@ -41,7 +41,7 @@ def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
 
 
 def concrete(values: tuple[KeyInput, ...]) -> tuple[KeyValue, ...]:
-    """Values of which the static checks have refused every marker that may not stand there."""
+    """Values without markers; static checks have refused every marker before."""
     return values  # type: ignore[return-value]  # no markers are left
 
 
@@ -63,7 +63,7 @@ def row_key(table: Table, values: tuple[KeyValue, ...]) -> bytes:
 
 
 def key_in_shard(shard: bytes, values: tuple[KeyValue, ...]) -> bytes:
-    """`row_key` where the shard of the partition key, the first of `values`, is known."""
+    """`row_key` with a known shard of the partition key, the first of `values`."""
     if len(values) == 2:  # of most tables
         return shard + encode_key_value(values[1])
     return encode_key(shard, values[1:])

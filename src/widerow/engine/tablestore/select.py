@@ -62,7 +62,7 @@ class ReadRule:
 
 
 def column_selected(name: str, selection: Selection) -> bool:
-    """Whether a selection reads a column at all."""
+    """Whether a selection reads a column."""
     if selection.columns and name not in selection.columns:
         return False
     if selection.start_column is not None and name < selection.start_column:
@@ -71,7 +71,7 @@ def column_selected(name: str, selection: Selection) -> bool:
 
 
 def select_cells(cells: Iterable[Cell], rule: ReadRule) -> list[Cell]:
-    """The cells that `rule` leaves of columns already chosen."""
+    """The cells that `rule` selects of `cells`, whose columns were selected before."""
     window = rule.selection.time_range
     if window is None:
         return live_cells(cells, rule.versions, rule.live_from)
@@ -104,7 +104,7 @@ def paginate(cells: Sequence[Cell], pagination: Pagination) -> list[Cell]:
 
 
 def filter_passes(cells: Iterable[Cell], values: Sequence[KeyValue], rule: ReadRule) -> bool:
-    """Whether the filter passes a row of which `cells` were selected, with its key `values`."""
+    """Whether the filter of `rule` passes a row with these selected `cells` and this key."""
     tree = rule.selection.filter
     assert tree is not None
     columns: dict[str, list[Cell]] = {}

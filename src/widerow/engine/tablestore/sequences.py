@@ -26,7 +26,7 @@ def next_value(txn: Transaction, table: Table, partition_key: KeyValue, now_us: 
 
 
 def note_value(txn: Transaction, table: Table, partition_key: KeyValue, value: int) -> None:
-    """Remember a value that a client chose, so that it is never given out again."""
+    """Remember a value that a client chose, so that it is never given out later."""
     key = sequence_key(table.id, partition_key)
     if value > _last(txn, key):
         txn.put(key, value.to_bytes(8, "big"))

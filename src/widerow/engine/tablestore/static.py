@@ -43,11 +43,11 @@ __all__ = [
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}\Z", re.ASCII)
 _KNOWN_NAMES_MAX: Final = 10_000
-_KNOWN_SHAPES_MAX: Final = 1_000  # of at most 1024 names that others hold too: 8 MB
+_KNOWN_SHAPES_MAX: Final = 1_000  # of at most 1024 names, which other sets share: 8 MB
 
 
 class ColumnNames:
-    """Which attribute column names are taken (semantics §1.4).
+    """The rule for names of attribute columns (semantics §1.4).
 
     Strict: the documented rule. Otherwise what the service was seen to take: any text of 1 to 255
     bytes that does not begin with "#". Names of tables, of primary key columns and of defined
@@ -59,13 +59,13 @@ class ColumnNames:
     def __init__(self, *, strict: bool = False) -> None:
         """The rule of the service unless `strict`."""
         self._strict = strict
-        # Names, and shapes of whole rows, that passed: most requests repeat them.
+        # Names and shapes of whole rows that passed before: most requests repeat them.
         self._known: set[str] = set()
         self._shapes: set[RowShape] = set()
         self._latest: RowShape | None = None
 
     def check(self, name: str) -> None:
-        """Raises `InvalidRequest`: COLUMN_NAME where the names are strict, or ATTRIBUTE_NAME.
+        """Raise `InvalidRequest`: COLUMN_NAME where names are strict, or ATTRIBUTE_NAME.
 
         A name seen before costs one set lookup.
         """
@@ -74,7 +74,7 @@ class ColumnNames:
             raise InvalidRequest(rule, name=name)
 
     def takes(self, name: str) -> bool:
-        """Whether `name` is one. A name seen before costs one set lookup."""
+        """Whether the rule allows `name`. A name seen before costs one set lookup."""
         if name in self._known:
             return True
         if _NAME.match(name) is None and (self._strict or not _taken_by_the_service(name)):
@@ -84,7 +84,7 @@ class ColumnNames:
         return True
 
     def has_passed(self, shape: RowShape | None) -> bool:
-        """Whether the names of a row of this shape are known to be taken, all of them."""
+        """Whether all names of a row of this shape are known to be allowed."""
         if shape is self._latest:
             return shape is not None
         if shape not in self._shapes:
@@ -93,7 +93,7 @@ class ColumnNames:
         return True
 
     def passed(self, shape: RowShape) -> None:
-        """Remember that the names of a row of this shape are taken."""
+        """Remember that all names of a row of this shape are allowed."""
         if len(self._shapes) >= _KNOWN_SHAPES_MAX:
             self._shapes.clear()
         self._shapes.add(shape)
@@ -108,7 +108,7 @@ STRICT: Final = ColumnNames(strict=True)
 
 
 def check_table_name(name: str) -> None:
-    """Raises `InvalidRequest(TABLE_NAME)`: tables are named by the rule of columns."""
+    """Raise `InvalidRequest(TABLE_NAME)` unless `name` follows the strict rule of column names."""
     if not STRICT.takes(name):
         raise InvalidRequest(Rule.TABLE_NAME, name=name)
 
@@ -130,7 +130,7 @@ def _check_key_length(key: PrimaryKey) -> None:
 
 
 def check_point_key(key: PrimaryKey, *, write: bool) -> None:
-    """A key of a single row: no infinities, and the auto-increment marker in writes only."""
+    """Check the key of a single row: no infinities, and auto-increment markers only in writes."""
     for _, value in key.columns:
         if not isinstance(value, (str, int, bytes)):
             _refuse_marker(value, write=write)
@@ -145,7 +145,7 @@ def _refuse_marker(marker: KeyMarker, *, write: bool) -> None:
 
 
 def check_range_key(key: PrimaryKey) -> None:
-    """A bound of a range: infinities are fine, the auto-increment marker is not."""
+    """Check a bound of a range: infinities are allowed, the auto-increment marker is not."""
     if any(value is KeyMarker.AUTO_INCREMENT for _, value in key.columns):
         raise InvalidRequest(Rule.KEY_AUTO_INCREMENT_READ)
     _check_key_length(key)
@@ -156,7 +156,7 @@ def check_selection(
     names: ColumnNames = STRICT,
     missing: Rule = Rule.VERSION_CONDITION_MISSING,
 ) -> None:
-    """The columns a read names, itself and in its filter; then that it says which versions.
+    """Check the columns that a read and its filter name, and that it says which versions.
 
     Raises `InvalidRequest`: READ_COLUMN_COUNT, a name's rule, and `missing` where the read names
     neither versions nor times (semantics §5.1).
@@ -178,7 +178,7 @@ def check_selection(
 
 
 def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:
-    """Everything about a row change that holds without its table."""
+    """Check everything about a row change that does not depend on its table."""
     check_table_name(change.table)
     sent = change.sent
     shape = None if sent is None else sent.shape
@@ -199,9 +199,10 @@ def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:
 
 
 def _check_names(change: RowChange, names: ColumnNames) -> None:
-    """The names of key columns and cells, how many there are, and the key between them."""
+    """Check the names of key columns and cells, their number, and the key values in between."""
     key_names = [name for name, _ in change.key.columns]
-    if not 1 <= len(key_names) <= 2 * KEY_COLUMNS_MAX:  # of an index; the table says the rest
+    # an index has up to twice as many; the table is checked later
+    if not 1 <= len(key_names) <= 2 * KEY_COLUMNS_MAX:
         raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(key_names))
     for name in key_names:
         STRICT.check(name)

@@ -1,4 +1,4 @@
-"""A row as it stands in the store, whole or cut into segments (docs/formats/rows.md).
+"""The form of a row in the store: whole, or cut into segments (docs/formats/rows.md).
 
 Reading: `row_cells`, `cells_named` and `segments_from` split cells and decode no value. Writing:
 `put_row` and `remove_row` for rows, `update_segments` for columns of a wide row.
@@ -62,12 +62,12 @@ _name_of: Final = attrgetter("name")
 
 @final
 class KeySection:
-    """The primary key of a stored row: its bytes, the row checksum after it, what it counts."""
+    """The primary key of a stored row: its bytes, the row checksum after it, its counted size."""
 
     __slots__ = ("crc", "encoded", "size")
 
     def __init__(self, encoded: bytes, crc: int, size: int) -> None:
-        """Of these parts; that they agree is the caller's to see to."""
+        """The caller sees to it that the three agree."""
         self.encoded = encoded
         self.crc = crc
         self.size = size
@@ -111,13 +111,13 @@ def named_columns(reader: Reader, key: bytes, names: Sequence[str]) -> Iterator[
 
 
 def segments_of(reader: Reader, key: bytes) -> Iterator[tuple[bytes, list[Cell]]]:
-    """The segments of a wide row in order: where each is, and its cells."""
+    """The segments of a wide row in order: the key of each, and its cells."""
     for segment, record in reader.scan(*segment_range(key)):
         yield segment, segment_cells(record)
 
 
 def segments_from(reader: Reader, key: bytes, column: str) -> Iterator[list[Cell]]:
-    """The segments of a wide row in order, from the one that holds `column`, or would."""
+    """The segments of a wide row in order, from the one for `column` on."""
     first = _segment_at(reader, key, column)
     for _, record in reader.scan(first.key, segment_range(key)[1]):
         yield segment_cells(record)
@@ -131,7 +131,7 @@ class Segment(NamedTuple):
 
 
 def _segment_at(reader: Reader, key: bytes, column: str) -> Segment:
-    """The segment that holds `column`, or would."""
+    """The segment that holds `column`, or would hold it."""
     start, _ = segment_range(key)
     stop = segment_key(key, column) + b"\x00"
     for found, record in reader.scan(start, stop, reverse=True):
@@ -142,13 +142,13 @@ def _segment_at(reader: Reader, key: bytes, column: str) -> Segment:
 def segments_holding(
     reader: Reader, key: bytes, names: Sequence[str]
 ) -> Iterator[tuple[list[str], Segment]]:
-    """Sorted `names` of columns of a wide row, by the segment that holds each, or would."""
+    """The segments for sorted `names` of columns of a wide row, each with the names in it."""
     index = 0
     while index < len(names):
         segment = _segment_at(reader, key, names[index])
         inside = [names[index]]
         index += 1
-        # Nobody has to know where the segment of the last name ends.
+        # The end of the last name's segment does not matter.
         stop = _next_segment(reader, key, segment.key) if index < len(names) else None
         while index < len(names) and (stop is None or segment_key(key, names[index]) < stop):
             inside.append(names[index])
@@ -187,7 +187,7 @@ def put_row(
 def whole_or_cut(
     key: bytes, section: KeySection, cells: Sequence[Cell], summary: Summary, latest_server: int
 ) -> dict[bytes, bytes]:
-    """The records, by their keys, of a row of these cells whose header says `summary`."""
+    """The records, by key, of a row of these cells whose header says `summary`."""
     wires = [cell.wire for cell in cells]
     if (
         sum([len(wire) for wire in wires]) <= WHOLE_ROW_BYTES_MAX
@@ -207,9 +207,9 @@ def put_sealed(
     version: int,
     latest_server: int,
 ) -> bytes | None:
-    """`put_row` of cells as they came, which all get `version`, at a third of its cost: the record.
+    """Store cells as they came, all with `version`, at a third of `put_row`'s cost: the record.
 
-    None, and nothing done, where there are none, where they do not stand in stored order, and
+    None, and nothing is written, where there are no cells, where they are not in stored order, or
     where the row is too large to be stored whole.
     """
     if not isinstance(cells, PlainCells) or not cells.shape.is_ordered:
@@ -230,7 +230,7 @@ def _record(section: KeySection, wires: list[bytes], summary: Summary, latest_se
 
 
 def wide_root(section: KeySection, summary: Summary, latest_server: int) -> bytes:
-    """What stands under the own key of a row whose segments come to `summary`."""
+    """The record under the key of a wide row, whose segments sum up to `summary`."""
     return encode_wide_root(section.encoded, section.crc, section.size, summary, latest_server)
 
 
@@ -262,7 +262,7 @@ def _cut(cells: Sequence[Cell], first: str = "") -> Iterator[tuple[str, Sequence
 
 
 def _check_column(last: Cell, size: int) -> None:
-    """A segment can only be so large by its last column."""
+    """Raise `InvalidRequest(COLUMN_SIZE)` for a segment that is too large: its last column is."""
     if size > COLUMN_BYTES_MAX:
         raise InvalidRequest(Rule.COLUMN_SIZE, column=last.name, limit=COLUMN_BYTES_MAX)
 
@@ -275,8 +275,8 @@ def update_segments(
 ) -> tuple[list[Cell], list[Cell]]:
     """Replace the columns `changed` of a wide row; an empty list removes the column.
 
-    `holding`: what `segments_holding` says of their names. Returns the cells before and after of
-    the columns concerned. Cost: the segments touched.
+    `holding`: `segments_holding` of their names. Returns the columns' cells before and after. Cost:
+    the segments touched.
     """
     before: list[Cell] = []
     after: list[Cell] = []
@@ -293,7 +293,7 @@ def update_segments(
 
 
 def put_segment(txn: Transaction, key: bytes, segment: bytes, cells: Sequence[Cell]) -> None:
-    """Store the cells of the segment whose key is `segment`; none removes it, too many cut it."""
+    """Store the cells of a segment; without cells it is removed, too many cells are cut again."""
     if not cells:
         txn.delete(segment)
         return

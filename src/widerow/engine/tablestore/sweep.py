@@ -1,17 +1,17 @@
-"""What Tablestore's tables give back: expired cells, surplus versions, spent sequence records.
+"""The sweep of Tablestore's tables: expired cells, surplus versions, spent sequence records.
 
 **When a pass is due.** A cell expires at its version plus the table's time to live. A pass that
 begins at S leaves cells of which the smallest version is O. What is written later has at least the
 version S - max_version_offset (semantics §1.6; less a minute for writes under way). So nothing
 expires before
 
-    min(O, S - max_version_offset - 60 s) + time_to_live
+min(O, S - max_version_offset - 60 s) + time_to_live
 
 and the next pass is due then, but not sooner than max(10 min, time_to_live / 16) after the end of
 the last one. So a cell stays at most for that pause and the time that two passes take after it has
-expired, and a table is read at most once in the pause. What the options are at the moment counts;
-a change by which cells could expire sooner than this says makes a pass due (`Table.untrimmed`).
-A clock that is set back makes it later by as much. Reads hide expired cells at once.
+expired, and a table is read at most once in the pause. What the options are at the moment counts; a
+change by which cells could expire sooner than this says makes a pass due (`Table.untrimmed`). A
+clock that is set back makes it later by as much. Reads hide expired cells at once.
 
 **Sequence records.** Values that the store gives out are its time in microseconds, or larger
 (`engine/tablestore/sequences.py`). So the record of a partition key value is spent when no row of
@@ -74,7 +74,7 @@ class TablestoreSweep(SweptModel[Table]):
     """Tables of instances; `SweepRecord.first` is the smallest version left, in milliseconds."""
 
     kind = Table
-    counts_cleared = False  # entries of local indexes are no rows
+    counts_cleared = False  # entries of local indexes were not counted as rows
 
     def __init__(self, context: BodyContext) -> None:
         """Tables, clock and observers are those of other writes."""
@@ -82,9 +82,9 @@ class TablestoreSweep(SweptModel[Table]):
         self._left_alone: set[int] = set()  # tables with rows that a local transaction held
 
     def is_swept(self, table: Table) -> bool:
-        """Where cells expire, and once after the options changed so that more is to go.
+        """Whether cells expire, or options changed so that cells became surplus.
 
-        Entries of an index go with their rows.
+        Never for an index: its entries are removed with their rows.
         """
         if table.index_of:
             return False
@@ -99,7 +99,10 @@ class TablestoreSweep(SweptModel[Table]):
         return (*found, (sequences, after_prefix(sequences)))
 
     def due_us(self, table: Table, last: SweepRecord | None) -> int:
-        """As the module says. A table without a pass is as if one had ended when it was made."""
+        """When the next pass is due (see the module).
+
+        Without a pass: as if one ended at the table's start.
+        """
         if table.untrimmed:
             return 0
         options = table.options
@@ -112,7 +115,7 @@ class TablestoreSweep(SweptModel[Table]):
         return max(expires, last.ended_us + pause * _SECOND_US)
 
     def examine(self, table: Table, key: bytes, record: bytes, reader: Reader) -> SweptRecord:
-        """A row by its header, which bounds what it holds; of a wide row no segment is read."""
+        """What to do about a row, by its header's bounds; no segment of a wide row is read."""
         if key.startswith(SPACE_SEQUENCES):
             return self._examine_sequence(key, record, reader)
         header = header_of(record)
@@ -135,11 +138,11 @@ class TablestoreSweep(SweptModel[Table]):
         )
 
     def ended(self, table: Table) -> Write[Any] | None:
-        """The table is trimmed, unless its options changed since the pass began."""
+        """The write that marks the table as trimmed, unless its options changed during the pass."""
         left_alone = table.id in self._left_alone
         self._left_alone.discard(table.id)
         if not table.untrimmed or left_alone:
-            return None  # in the second case the next pass is due at once
+            return None  # with rows left alone, the next pass is due at once
 
         def trimmed(newest: Table) -> Table:
             return replace(newest, untrimmed=newest.options != table.options)
@@ -147,14 +150,14 @@ class TablestoreSweep(SweptModel[Table]):
         return self._context.tables.change(table, trimmed)
 
     def among(self, leftover: Leftover) -> bytes:
-        """Entries of a local index lie among those of others of its table."""
+        """The prefix of the entries of all local indexes of a table."""
         return local_index_prefix(leftover.top)
 
     def place_of(self, record: bytes, key: bytes, table_id: int) -> bytes | None:  # noqa: ARG002  # one shape for all
-        """The partition key of an entry, if it is of the dropped local index."""
+        """The partition key of an entry of the dropped local index; None for any other entry."""
         top = self._context.tables.by_id(int.from_bytes(key[1:ROW_PREFIX_BYTES], "big"))
         if top is None:
-            return None  # its entries go with it
+            return None  # the table's drop removes them
         end = key_value_end(key, ROW_PREFIX_BYTES, top.key_columns[0].type)
         return (
             key[ROW_PREFIX_BYTES:end] if key.startswith(table_id.to_bytes(4, "big"), end) else None
@@ -165,9 +168,9 @@ class TablestoreSweep(SweptModel[Table]):
         try:
             current = context.tables.current(table, txn)
         except NotFound:
-            return NOTHING_FREED  # dropped since: its rows go with it
+            return NOTHING_FREED  # dropped meanwhile, and its rows with it
         if context.locks and is_locked(context.locks, shard, context.clock):
-            # What a local transaction has seen must still be there when it is committed.
+            # What a local transaction has read must not change before its commit.
             self._left_alone.add(table.id)
             record = txn.get(key)
             return NOTHING_FREED if record is None else Freed(first=header_of(record).oldest)
@@ -214,7 +217,7 @@ def _any_row(reader: Reader, shard: bytes) -> bool:
 def trim_row(
     txn: Transaction, key: bytes, table: Table, now_ms: int, partition_key: bytes
 ) -> Freed:
-    """Remove what a row no longer shows, and say what is left of it.
+    """Remove surplus and expired cells of a row; what was freed, and what is left of the row.
 
     Cost: the row; memory: its changed segments.
     """
@@ -265,7 +268,7 @@ def _trim_wide(
 
 
 def _says(header: Header, total: Summary) -> bool:
-    """Whether a wide row's bounds are those of its cells, so that passes need not look again."""
+    """Whether a wide row's header already has the bounds of its cells."""
     return (header.versions_max, header.oldest) == (total.versions_max, total.oldest)
 
 

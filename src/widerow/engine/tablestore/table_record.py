@@ -65,7 +65,7 @@ def encode_table(table: Table) -> bytes:
 
 
 def _parts(table: Table) -> Iterator[tuple[str, Json]]:
-    """The fields that may be absent, in the order of the record; None: it is."""
+    """The optional fields, in the order of the record; None: the field is absent."""
     stream, encryption, journal = table.stream, table.encryption, table.journal
     moved = table.asked != table.splits
     yield "asked", [bound.hex() for bound in table.asked] if moved else None

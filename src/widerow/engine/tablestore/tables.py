@@ -62,7 +62,7 @@ _TYPES: Final[dict[type, KeyType]] = {
 
 
 def check_create(request: CreateTable) -> None:
-    """Everything about a definition that holds without the catalogue (semantics §2.1, §4.7)."""
+    """Check what does not depend on the catalogue in a definition (semantics §2.1, §4.7)."""
     check_table_name(request.name)
     _check_key_columns(request.name, request.key_columns)
     _check_defined_columns(request)
@@ -100,7 +100,7 @@ def _check_defined_columns(request: CreateTable) -> None:
 
 
 def _check_columns(columns: tuple[DefinedColumn, ...], seen: set[str]) -> None:
-    """Count, names, and that no name is in `seen` or comes twice."""
+    """Check the number and the names of columns; no name may be in `seen` or repeat."""
     if len(columns) > DEFINED_COLUMNS_MAX:
         raise InvalidRequest(
             Rule.DEFINED_COLUMN_COUNT, limit=DEFINED_COLUMNS_MAX, count=len(columns)
@@ -183,7 +183,7 @@ def _check_stream(stream: StreamChange) -> None:
 
 
 def new_table(instance: str, request: CreateTable, number: Callable[[], int], now_us: int) -> Table:
-    """The table that a checked definition makes. `number` gives one that nothing ever had."""
+    """The table of a checked definition. `number` gives numbers that were never used."""
     asked, options = request.throughput, request.options
     assert asked.read is not None
     assert asked.write is not None
@@ -243,7 +243,7 @@ def _stream(
 def begun_stream(
     table: str, asked: StreamChange, splits: tuple[bytes, ...], number: int, now_us: int
 ) -> Stream:
-    """The stream of a table of that name which begins now, without a record (change §C1.1)."""
+    """A stream of a table of this name that begins now, without records (change §C1.1)."""
     hours = STREAM_HOURS_MAX if asked.expiration_hours is None else asked.expiration_hours
     columns = tuple(dict.fromkeys(asked.columns))
     name = f"{table}_{now_us:016}"
@@ -254,7 +254,7 @@ def begun_stream(
 
 
 def check_update(request: UpdateTable) -> None:
-    """Everything about a change that holds without the table (semantics §2.4)."""
+    """Check everything about a change that does not depend on the table (semantics §2.4)."""
     check_table_name(request.name)
     options, throughput = request.options, request.throughput
     if options is None and throughput is None and request.stream is None:
@@ -284,7 +284,7 @@ def updated_table(
 ) -> Table:
     """The table after a checked change. Raises `Exhausted` when throughput changes too often.
 
-    `number` gives one that nothing ever had, for a stream that begins.
+    `number` gives a number that was never used, for a new stream.
     """
     options = table.options
     if request.options is not None:
@@ -307,7 +307,7 @@ def updated_table(
 
 
 def _loses_sooner(before: TableOptions, after: TableOptions) -> bool:
-    """Whether rows may hold what goes sooner than the last pass of the sweep could tell."""
+    """Whether cells may expire sooner than the last pass of the sweep has noted."""
     if after.max_versions < before.max_versions:
         return True
     expires_now = before.time_to_live < 0 <= after.time_to_live
@@ -316,7 +316,7 @@ def _loses_sooner(before: TableOptions, after: TableOptions) -> bool:
 
 
 def check_columns_named(table: str, names: tuple[str, ...]) -> None:
-    """What holds for a change of declarations without the table."""
+    """Check what does not depend on the table in a change of its declared columns."""
     check_table_name(table)
     if not names:
         raise InvalidRequest(Rule.DEFINED_COLUMN_MISSING)

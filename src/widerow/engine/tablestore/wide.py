@@ -31,9 +31,9 @@ __all__ = ["Selected", "is_present", "read_wide"]
 
 @final
 class Selected:
-    """What was read of a row: its bytes (empty: refused, or nothing selected), bytes that count.
+    """The part of a row that was read: its bytes (empty: filtered out, or no cell), counted size.
 
-    `resume`: the row goes on there; None where this was the rest of it.
+    `resume`: where the row goes on; None at its end.
     """
 
     __slots__ = ("resume", "row", "size")
@@ -55,8 +55,8 @@ def read_wide(
 ) -> Selected | None:
     """One page of at most `room` bytes of a wide row (its key, record and header).
 
-    None where the row is not there any more. Raises `TooLong` where it takes more than the budget
-    in `source`, if there is one.
+    None where the row has expired. Raises `TooLong` where the read exceeds the budget in `source`,
+    if there is one.
     """
     key, record, header = row
     reader, budget = source
@@ -85,7 +85,7 @@ def read_wide(
 
 
 def is_present(reader: Reader, key: bytes, header: Header, live_from: int) -> bool:
-    """Whether a wide row is still there: it has no attributes, or one of them is alive.
+    """Whether a wide row has not expired: it has no attributes, or one of them is alive.
 
     Reads segments only where the header's bound leaves it open, and stops at the first live cell.
     """
@@ -99,7 +99,7 @@ def is_present(reader: Reader, key: bytes, header: Header, live_from: int) -> bo
 def _filter_passes(
     reader: Reader, row: tuple[bytes, bytes, Header], values: Sequence[KeyValue], rule: ReadRule
 ) -> bool:
-    """The filter over its own columns, so that it does not depend on where pages are cut."""
+    """Whether a row passes the filter. Reads the filter's columns, wherever pages are cut."""
     tree, selection = rule.selection.filter, rule.selection
     if tree is None:
         return True
@@ -136,7 +136,7 @@ def _records(reader: Reader, key: bytes) -> Iterator[bytes]:
 
 def _columns_from(reader: Reader, key: bytes, column: str) -> Iterator[list[Cell]]:
     """The columns of the segments from the one that holds `column`; one segment is held."""
-    for cells in segments_from(reader, key, column):  # no column is in two of them
+    for cells in segments_from(reader, key, column):  # no column is cut
         for _, group in groupby(cells, key=attrgetter("name")):
             yield list(group)
 

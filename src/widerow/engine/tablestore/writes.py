@@ -69,7 +69,7 @@ _NOTHING: Final = ReturnType.NONE
 
 @final
 class RowWrite:
-    """A row change ready to be made: checked, with its key, against one table at one moment."""
+    """A checked row change, with its key, for one definition of the table at one moment."""
 
     __slots__ = ("change", "key", "now_ms", "table", "values")
 
@@ -91,10 +91,10 @@ class RowWrite:
 
 @final
 class _Current:
-    """The row as it stands. `header` and `record` None: nothing is stored.
+    """The row before the change. `header` and `record` are None where nothing is stored.
 
     `present`: the row exists for clients; a stored row whose cells all expired does not. `put`: the
-    record that replaced it, where whoever put it has said so.
+    record that replaced it, where it is known.
     """
 
     __slots__ = ("header", "present", "put", "record")
@@ -107,7 +107,7 @@ class _Current:
 
 
 def write_row(txn: Transaction, write: RowWrite) -> RowWritten:
-    """Make one row change. Raises what its condition or its cells are refused for."""
+    """Make one row change. Raises the refusal of its condition or of its cells."""
     updates = write.change.modification is _UPDATE
     if updates and not write.table.options.allow_update:
         raise InvalidRequest(Rule.UPDATE_NOT_ALLOWED, table=write.table.name)
@@ -119,7 +119,7 @@ def write_row(txn: Transaction, write: RowWrite) -> RowWritten:
 
 
 def key_section_for(write: RowWrite) -> KeySection:
-    """The key section of the row that a write is about, as it is stored."""
+    """The key section of the row that a write changes, as it is stored."""
     key = write.change.key
     encoded, crc = key.encoded, key.crc
     if not encoded or not _unmarked(write):
@@ -219,7 +219,7 @@ def _put(txn: Transaction, write: RowWrite, current: _Current, section: KeySecti
     latest = _latest_server(write, header, version)
     if header is not None and header.kind == RecordKind.WIDE:
         remove_row(txn, write.key, header)
-    # Clients send most rows in stored order and without versions: nothing has to be sorted.
+    # Most rows come in stored order and without versions, and need no sorting.
     current.put = put_sealed(txn, write.key, section, write.change.sent, version, latest)
     if current.put is None:
         put_row(txn, write.key, section, _put_cells(write, version), latest)
@@ -227,7 +227,7 @@ def _put(txn: Transaction, write: RowWrite, current: _Current, section: KeySecti
 
 
 def _put_cells(write: RowWrite, version: int) -> list[Cell]:
-    """The cells of a put in stored order; of equal versions the last, beyond max_versions none."""
+    """A put's cells in stored order; of equal versions the last, at most max_versions a column."""
     changes = write.change.cells
     cells: dict[tuple[str, int], Cell] = {}
     for change in changes:
@@ -245,7 +245,7 @@ def _sealed(change: CellChange, server_version: int) -> Cell:
 def _delete(
     txn: Transaction, write: RowWrite, current: _Current, section: KeySection
 ) -> list[Cell]:
-    del section  # nothing of the row stays
+    del section  # a delete stores no row
     if current.header is not None:
         remove_row(txn, write.key, current.header)
     return []
@@ -280,7 +280,7 @@ def _update(
 def _update_absent(
     txn: Transaction, write: RowWrite, current: _Current, section: KeySection, version: int
 ) -> list[Cell]:
-    """The row does not exist: puts and increments create it, deletes alone change nothing.
+    """Update a row that does not exist: puts and increments create it, deletes alone do nothing.
 
     Under a concrete value of an auto-increment column there is no row to update, and none is
     created (semantics §4.7). Raises `Conflict(CONDITION_FAILED)` then.
@@ -327,7 +327,7 @@ def _put_wide_root(
 def _apply(
     write: RowWrite, old: Sequence[Cell], names: frozenset[str], version: int
 ) -> tuple[dict[str, list[Cell]], list[Cell]]:
-    """The columns an update names, as they are afterwards, and the cells its increments made.
+    """The columns that an update names after it, and the cells that its increments made.
 
     Operations apply in the order of the request; then each column loses what is beyond
     max_versions. `old`: the live cells of those columns. A cell may expire in the second it is
@@ -361,13 +361,13 @@ def _put_cell(column: dict[int, Cell], change: CellChange, version: int) -> Cell
 
 
 def _delete_all(column: dict[int, Cell], change: CellChange, version: int) -> Cell | None:
-    del change, version  # every version goes
+    del change, version  # all versions are removed
     column.clear()
     return None
 
 
 def _delete_one(column: dict[int, Cell], change: CellChange, version: int) -> Cell | None:
-    del version  # the request names one
+    del version  # the request names the version
     if change.version is not None:
         column.pop(change.version, None)
     return None
@@ -398,7 +398,7 @@ _OPERATE: dict[CellOperation, _Operate] = {
 }
 
 _Modify = Callable[[Transaction, RowWrite, _Current, KeySection], list[Cell]]
-_MODIFY: Final[tuple[_Modify, ...]] = (_put, _update, _delete)  # by the number, from one on
+_MODIFY: Final[tuple[_Modify, ...]] = (_put, _update, _delete)  # by number, from 1 on
 
 
 # --- the answer --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Delivery tasks, without their files: definitions, names of files, values of rows (change §D3).
+"""Delivery tasks without input and output: definitions, file names, values (change §D3).
 
 `service.py` is what the actions call; `server/delivery` writes the files.
 """

@@ -1,4 +1,4 @@
-"""Which delivery tasks a table may have: what is checked, and what stands in the catalogue."""
+"""Checks of delivery tasks, and their changes of a table's definition."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -26,7 +26,7 @@ __all__ = ["check_create_delivery", "task_named", "with_delivery", "without_deli
 
 
 def check_create_delivery(request: CreateDelivery) -> None:
-    """What holds for a task without its table. Raises `InvalidRequest`."""
+    """Check what does not depend on the table of a task. Raises `InvalidRequest`."""
     check_task_name(request.name)
     config = request.config
     check_bucket(config.bucket)
@@ -68,7 +68,7 @@ def with_delivery(
 ) -> tuple[Table, Tunnel]:
     """The table with one more task, and the task's tunnel. A stream is switched on as needed.
 
-    `number` gives one that nothing ever had.
+    `number` gives a number that was never used.
 
     Raises: `Conflict(DELIVERY_EXISTS)`, `InvalidRequest(DELIVERY_COUNT)`.
     """
@@ -85,7 +85,7 @@ def with_delivery(
 
 
 def without_delivery(table: Table, task: DeliveryTask) -> Table:
-    """The table without it. Raises `NotFound(DELIVERY_NOT_FOUND)` where it is gone already."""
+    """The table without `task`. Raises `NotFound(DELIVERY_NOT_FOUND)` where it has no such task."""
     kept = tuple(each for each in table.deliveries if each.tunnel.number != task.tunnel.number)
     if len(kept) == len(table.deliveries):
         raise NotFound(Rule.DELIVERY_NOT_FOUND)

@@ -1,10 +1,10 @@
 """The names of delivered files (change §D3).
 
-    <prefix>/<task>_<concurrent id>_<prefix with / as _>__<sequence>.parquet
+<prefix>/<task>_<concurrent id>_<prefix with / as _>__<sequence>.parquet
 
 A bucket is one directory below the server's root, and the parts of a prefix are directories in it.
-What is checked here keeps every name below the root; that no link leads out of it is the business
-of whoever opens files (`server/delivery/files.py`).
+The checks here keep every name below the root; that no link leads out of it is checked when files
+are opened (`server/delivery/files.py`).
 """
 
 import re
@@ -27,7 +27,7 @@ __all__ = [
 
 _BUCKET: Final = re.compile(r"[a-z0-9-]{3,63}")
 _TASK: Final = re.compile(r"[a-z0-9][a-z0-9-]{1,14}[a-z0-9]")
-_SPACE: Final = 0x20  # what sorts before it are control characters, NUL among them
+_SPACE: Final = 0x20  # control characters, NUL among them, sort before it
 _DELETE_CHARACTER: Final = 0x7F
 _VARIABLES: Final = re.compile(r"\$(?:yyyy|MM|dd|HH|mm)")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,19 +45,19 @@ class DeliveredFile(NamedTuple):
 
 
 def check_task_name(name: str) -> None:
-    """Raise `InvalidRequest(DELIVERY_NAME)` for what is no name of a task."""
+    """Raise `InvalidRequest(DELIVERY_NAME)` unless `name` may name a task."""
     if not _TASK.fullmatch(name):
         raise InvalidRequest(Rule.DELIVERY_NAME, name=name)
 
 
 def check_bucket(bucket: str) -> None:
-    """Raise `InvalidRequest(DELIVERY_BUCKET)` for what is no name of a bucket."""
+    """Raise `InvalidRequest(DELIVERY_BUCKET)` unless `name` may name a bucket."""
     if not _BUCKET.fullmatch(bucket):
         raise InvalidRequest(Rule.DELIVERY_BUCKET, bucket=bucket)
 
 
 def check_prefix(prefix: str) -> None:
-    """Raise `InvalidRequest(DELIVERY_PREFIX)` for a prefix that leads nowhere or elsewhere.
+    """Raise `InvalidRequest(DELIVERY_PREFIX)` for a prefix that is no directory below the bucket.
 
     No prefix at all is the bucket itself.
     """
@@ -104,7 +104,7 @@ def parquet_file(prefix: str, task: str, concurrent: str, sequence: int) -> Deli
 
 
 def dirty_file(prefix: str, task: str, concurrent: str, sequence: int) -> DeliveredFile:
-    """The same for rows that do not fit: one JSON object in a line."""
+    """The file for a channel's rows that do not fit: one JSON object in a line."""
     return _file(prefix, task, concurrent, f"{sequence}.jsonl")
 
 

@@ -1,7 +1,7 @@
 """The delivery tasks of all tables, as operations call them (change §D3).
 
-A task stands in the record of its table, with a tunnel that no client sees. Whoever writes the
-files consumes that tunnel as a client would (`tunnels`), and says here what keeps it from writing.
+A task stands in the record of its table, with a tunnel that no client sees. The writer of the files
+(`server/delivery`) consumes that tunnel as a client would, and notes here why it cannot write.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,8 +46,8 @@ def delivery_tunnels(table: Table) -> Sequence[Tunnel]:
 class DeliveryPhase(Enum):
     """How far a task is. Values are the protocol's numbers.
 
-    INIT: it has not begun. FULL: rows as they are are delivered, or were and that is all of it.
-    INCR: changes are.
+    INIT: it has not begun. FULL: it delivers the rows that are there, or has delivered them and
+    delivers no changes. INCR: it delivers changes.
     """
 
     INIT = 0
@@ -68,14 +68,14 @@ class DeliveryShown(NamedTuple):
 
 
 class FoundTask(NamedTuple):
-    """A task, and the table that it is of."""
+    """A task and its table."""
 
     table: Table
     task: DeliveryTask
 
     @property
     def prefix(self) -> bytes:
-        """The shard of its state."""
+        """The shard of the task's state."""
         return tunnel_prefix(self.table.id, self.task.tunnel.number)
 
 
@@ -120,7 +120,7 @@ class Deliveries:
         return self.tunnels.creating(table, make)
 
     def delete(self, instance: str, table: str, name: str) -> Plan[None]:
-        """DeleteDeliveryTask: it ends at once; its files stay."""
+        """DeleteDeliveryTask: the task ends at once; its files stay."""
         found = self._named(instance, table, name)
         due_us = self._catalog.due_us(self._clock.now_us())
         write = self._tables.change(
@@ -129,7 +129,7 @@ class Deliveries:
         return Plan((write,), single).answering(lambda _: None)
 
     def list_tasks(self, instance: str, table: str) -> list[FoundTask]:
-        """ListDeliveryTask: those of a table, by their names."""
+        """ListDeliveryTask: the tasks of a table, sorted by name."""
         found = self._table(instance, table)
         return [FoundTask(found, task) for task in found.deliveries]
 
@@ -151,7 +151,7 @@ class Deliveries:
         return [FoundTask(table, task) for table in self._tables.all() for task in table.deliveries]
 
     def note(self, found: FoundTask, trouble: DeliveryTrouble | None) -> Plan[None]:
-        """The plan that makes a task's trouble known, or that it is well again.
+        """The plan that stores why a task's files cannot be written; None: they can.
 
         Its body raises `NotFound` where the task is gone.
         """
@@ -167,7 +167,7 @@ class Deliveries:
         return Plan((write,), single, again=lambda _: self.note(found, trouble))
 
     def trouble(self, found: FoundTask) -> DeliveryTrouble | None:
-        """What the task is known to suffer from."""
+        """Why a task's files cannot be written; None: nothing is known to be wrong."""
         return trouble_in(self._store.snapshot(), found.prefix)
 
     def row_channels(self, found: FoundTask) -> list[str]:

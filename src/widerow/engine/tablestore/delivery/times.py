@@ -1,7 +1,7 @@
-"""Times as columns say them (change §D3), in microseconds since 1970.
+"""Reads times in values of columns (change §D3), as microseconds since 1970.
 
-The forms are read as their documents write them, with what is common beside: a day of the week, and
-seconds in RFC 822, may be missing. A zone is a number or one of RFC 822's names.
+The forms are those of their documents; a missing day of the week, and missing seconds in RFC 822,
+are common and allowed. A zone is a number or one of RFC 822's names.
 """
 
 import re
@@ -55,7 +55,7 @@ _CENTURY_TURN: Final = 69  # POSIX: years of two digits from 69 on are of 19xx
 
 
 def event_time_us(form: EventTimeFormat, value: Value) -> int | None:
-    """The time that a value says in this form; None where it says none."""
+    """The time that `value` says in this form; None where it says no time."""
     try:
         found = _unix_us(value) if form is EventTimeFormat.UNIX else _text_us(form, value)
     except (ValueError, OverflowError):

@@ -19,7 +19,7 @@ from widerow.rows.reading import VersionedValue, decode_plain_record
 
 __all__ = ["DeliveredRecord", "DeliveredRow", "delivered_row", "read_delivered"]
 
-_VALUE_BYTES: Final = 64  # what a value takes in memory beside its text
+_VALUE_BYTES: Final = 64  # memory that a value takes beside its text
 _TYPES: Final[dict[ParquetType, type]] = {
     ParquetType.BOOL: bool,
     ParquetType.INT64: int,
@@ -31,7 +31,8 @@ _TYPES: Final[dict[ParquetType, type]] = {
 class DeliveredRecord(NamedTuple):
     """A record of a tunnel: key and put cells by column, the newest version of each.
 
-    `time_us`: of the change; None of rows as they are. `newest_ms`: the greatest version, or None.
+    `time_us`: of the change; None for a row that was there before. `newest_ms`: the greatest
+    version, or None.
     """
 
     key: dict[str, Value]
@@ -43,8 +44,9 @@ class DeliveredRecord(NamedTuple):
 class DeliveredRow(NamedTuple):
     """A row of a file: values in the order of the task's columns, None where there is none.
 
-    `time_us`: what the prefix is filled with. `dirty`: of a row that does not fit, itself and why,
-    as a line of JSON; it has no values. `size`: about how many bytes of memory it takes.
+    `time_us`: the time for the variables of the prefix. `dirty`: for a row that does not fit, the
+    row and the reason as a line of JSON; `values` is empty then. `size`: about how many bytes of
+    memory it takes.
     """
 
     time_us: int
@@ -128,7 +130,7 @@ def _dirty(record: DeliveredRecord, time_us: int, reason: str) -> DeliveredRow:
 
 
 def _plain(value: Value) -> object:
-    """As JSON has it: {"binary": base64} for bytes, {"double": text} for what is no number."""
+    """`value` for JSON: {"binary": base64} for bytes, {"double": text} for infinities and NaN."""
     if isinstance(value, bytes):
         return {"binary": base64.b64encode(value).decode()}
     if isinstance(value, float) and not math.isfinite(value):

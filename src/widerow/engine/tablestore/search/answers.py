@@ -50,30 +50,30 @@ _MS_NS: Final = 1_000_000
 
 @final
 class Deadline:
-    """When a request has taken too long."""
+    """The end of a request's time."""
 
     __slots__ = ("_clock", "_until_ns")
 
     def __init__(self, clock: Clock, milliseconds: int) -> None:
-        """So many milliseconds from now."""
+        """The moment `milliseconds` from now."""
         self._clock = clock
         self._until_ns = clock.monotonic_ns() + milliseconds * _MS_NS
 
     @classmethod
     def of(cls, clock: Clock, milliseconds: int | None) -> "Deadline":
-        """That of a request, or of the server where it names none (search §5.7)."""
+        """The deadline of a request, or the server's where the request names none (search §5.7)."""
         asked = SEARCH_TIMEOUT_MS if milliseconds is None or milliseconds <= 0 else milliseconds
         return cls(clock, min(asked, SEARCH_TIMEOUT_MS_MAX))
 
     def check(self) -> None:
-        """Let others run; raises `Exhausted` (SEARCH_TIMEOUT) when it is over."""
+        """Let other threads run. Raises `Exhausted` (SEARCH_TIMEOUT) after the deadline."""
         safepoint()
         if self._clock.monotonic_ns() >= self._until_ns:
             raise Exhausted(Rule.SEARCH_TIMEOUT)
 
 
 class FoundRow(NamedTuple):
-    """A row as it is answered, a complete PlainBuffer; and its stored record."""
+    """A row of an answer: a complete PlainBuffer, and the stored record."""
 
     row: bytes
     key: bytes
@@ -102,8 +102,8 @@ class AnswerRows:
     ) -> list[FoundRow | None]:
         """The rows of some encoded keys, in their order; None where one is gone.
 
-        Of one moment, where the store can give it. Raises `InvalidRequest` (SEARCH_ANSWER_SIZE)
-        where they are too large together, `Exhausted` (SEARCH_TIMEOUT).
+        All rows are of one moment, if the store's snapshots are. Raises `InvalidRequest`
+        (SEARCH_ANSWER_SIZE) where they are too large together, `Exhausted` (SEARCH_TIMEOUT).
         """
         reader = self._store.snapshot()
         alive = live_from(table.options, self._clock.now_us() // 1000)
@@ -128,7 +128,7 @@ class AnswerRows:
     def _read(
         self, reader: Reader, stored: tuple[bytes, bytes], rule: ReadRule, room: int
     ) -> FoundRow | None:
-        """A row as a whole, however wide; an answer has no token that leads on within a row."""
+        """A whole row, however wide: a search answer has no token that goes on within a row."""
         key, record = stored
         table = rule.table
         types = [column.type for column in table.key_columns]
@@ -140,7 +140,7 @@ class AnswerRows:
         if read.resume is not None:
             raise InvalidRequest(Rule.SEARCH_ANSWER_SIZE, limit=SEARCH_ANSWER_BYTES_MAX)
         row = read.row
-        if not row:  # it has none of the columns
+        if not row:  # the row has none of the columns
             section = key_section_of(record, header_of(record))
             row = join_row(section.encoded, section.crc, [])
         self._note(table, encoded[: key_value_end(encoded, 0, types[0])], max(1, units(read.size)))
@@ -160,7 +160,7 @@ class AnswerRows:
 
 
 def _rule(table: Table, index: SearchIndex, columns: ColumnReturn, alive: int) -> ReadRule:
-    """What is read of each row (search §5.4)."""
+    """The selection of each row's columns (search §5.4)."""
     if columns.type is ColumnReturnType.ALL:
         return ReadRule(table, Selection(max_versions=1), alive)
     names = columns.names
@@ -176,7 +176,7 @@ _NO_COLUMN: Final = frozenset(("",))
 
 
 def _stored_names(index: SearchIndex) -> list[str]:
-    """The columns that an index is said to hold: `store` is true of all types but TEXT.
+    """The columns that an index stores: of all types but TEXT, unless the field says otherwise.
 
     A field is read from the column of its name without the blanks around it (search §1.1).
     """
@@ -195,7 +195,7 @@ def answered(
     index: SearchIndex,
     request: Search,
 ) -> SearchAnswer:
-    """The answer of a search from a moment of its index: view, deadline, and a seed for chance."""
+    """The answer of a search; `moment`: a view of the index, the deadline, and a random seed."""
     from widerow.search.results.highlight import (  # noqa: PLC0415  # numpy, for who searches
         Highlighter,
         highlight_columns,

@@ -1,9 +1,10 @@
-"""How many written rows an index has still to take, so that writers wait where they are too many.
+"""Counts the written rows that an index has not taken, and makes writers wait if they are many.
 
-Whoever writes counts what he adds to a journal, whoever reads it what he has taken. A search takes
-in what waits before it answers, so what waits is kept short where an index is searched: writers go
-at the pace at which rows are taken. Counts belong to this process: where several servers share a
-store, each holds its own writers to what its own indexes can follow.
+Each write counts the rows that it adds to a journal, each reader of the journal those that it has
+taken. A search takes in what waits before it answers, so what waits is kept short where an index is
+searched: writers are slowed down to the pace at which rows are taken. Counts belong to this
+process: where several servers share a store, each holds its own writers to what its own indexes can
+follow.
 """
 
 from collections.abc import Callable
@@ -23,60 +24,64 @@ __all__ = ["JournalBacklog"]
 
 
 def _nobody() -> None:
-    """Wakes nobody."""
+    """The `wake` of an engine that nothing follows in the background."""
 
 
 @final
 class JournalBacklog:
-    """What waits for the indexes that are up to date. One thread writes rows, others take them.
+    """Rows that indexes still have to take, for each index that follows its table.
 
-    `is_bounded`: there is somebody who takes. `is_paced`: at once, so that writers go at his pace.
-    `wake`: calls him, where he would look later only.
+    One thread writes rows, others take them. `is_bounded`: a worker takes rows, so writes are
+    refused beyond a bound. `is_paced`: it takes them at once, so writers wait for it. `wake`: wakes
+    the worker, which would else look later.
     """
 
     __slots__ = ("_asked", "_noted", "_taken", "is_bounded", "is_paced", "wake")
 
     def __init__(self) -> None:
-        """Nothing waits. Unless `is_bounded`, which needs somebody who takes, all may wait."""
+        """No bound and no pace, until they are set: both need a worker that takes rows."""
         self.is_bounded = False
         self.is_paced = False
         self.wake: Callable[[], None] = _nobody
         self._noted: dict[int, int] = {}
         self._taken: dict[int, int] = {}
-        self._asked: dict[int, int] = {}  # what was noted at the last search
+        self._asked: dict[int, int] = {}  # the count of noted rows at the last search
 
     def follow(self, index_id: int) -> None:
-        """An index has taken everything, and is expected to follow from now on."""
+        """Begin to count for an index that has taken every row."""
         self._taken[index_id] = self._noted.setdefault(index_id, 0)
 
     def leave(self, index_id: int) -> None:
-        """An index does not follow any more, or not for now."""
+        """Stop counting for an index: it is built again, or dropped."""
         self._noted.pop(index_id, None)
         self._taken.pop(index_id, None)
         self._asked.pop(index_id, None)
 
     def noted(self, index_id: int) -> int:
-        """How many rows were written since the index follows; before a journal is looked at."""
+        """Rows written since `follow`. To be read before the journal is."""
         return self._noted.get(index_id, 0)
 
     def take(self, index_id: int, noted: int) -> None:
-        """The index has taken what was written when `noted` was the count."""
+        """Note that an index has taken all rows written before the count was `noted`."""
         known = self._taken.get(index_id)
         if known is not None:
             self._taken[index_id] = max(known, noted)
 
     def ask(self, index_id: int) -> None:
-        """The index is searched."""
+        """Note that the index is being searched."""
         noted = self._noted.get(index_id)
         if noted is not None:
             self._asked[index_id] = noted
 
     def waiting(self, index_id: int) -> int:
-        """About how many rows wait. Bodies that ran twice are counted twice until it has looked."""
+        """About how many rows an index has to take.
+
+        Bodies that ran twice count twice until it has looked.
+        """
         return max(0, self._noted.get(index_id, 0) - self._taken.get(index_id, 0))
 
     def note(self, table: Table) -> None:
-        """A row of a table is written. Raises `Exhausted` (SERVER_BUSY) where too many wait."""
+        """Count a written row of a table. Raises `Exhausted` (SERVER_BUSY) where too many wait."""
         noted, taken = self._noted, self._taken
         for index in table.search:
             count = noted.get(index.id)
@@ -92,7 +97,7 @@ class JournalBacklog:
     # --- the pace of writers -----------------------------------------------------------------
 
     def pace(self, table: Table) -> Callable[[], bool] | None:
-        """Whether those who write rows of a table wait with their answers; None: they never do."""
+        """What tells whether answers to writers of a table wait; None: they never do."""
         return partial(self._is_ahead, table) if table.search and self.is_paced else None
 
     def _is_ahead(self, table: Table) -> bool:
@@ -106,7 +111,7 @@ class JournalBacklog:
         return False
 
     def _allowed(self, index_id: int, noted: int) -> int:
-        """How many rows may wait: fewer where searches come meanwhile, which take them in."""
+        """How many rows may wait: fewer while the index is searched: each search takes them."""
         asked = self._asked.get(index_id)
         is_searched = asked is not None and noted - asked <= SEARCH_ASKED_CHANGES
         return JOURNAL_PACED_ROWS_SEARCHED if is_searched else JOURNAL_PACED_ROWS

@@ -1,8 +1,8 @@
-"""Search indexes compared with their tables, while nobody else has the store open.
+"""Compares search indexes with their tables, while no other process has the store open.
 
-An index is taken as a start of the server takes it: from its files, and the journal since. Then
-every row of the table is held against what the index has of it. The table is the truth: whatever
-differs is made good by building the index again.
+An index is loaded as a server loads it: from its files, and the journal since. Then every row of
+the table is compared with its document. The table is right: any difference is mended by building
+the index again.
 """
 
 from collections.abc import Callable, Iterator
@@ -47,12 +47,12 @@ class DifferingRows:
 
 @dataclass(slots=True)
 class IndexComparison:
-    """One index beside its table.
+    """The result of comparing one index with its table.
 
-    `is_built` False: there are no files of use, and the next start builds it. `damage`: what is
-    wrong with its files, "" if nothing is. `missing`: rows of the table that it lacks; `extra`:
-    rows that the table does not have; `stale`: rows that it has otherwise, of which as many are
-    counted as are named.
+    `is_built` False: there are no usable files, and the next start builds the index. `damage`: what
+    is wrong with its files, or "". `missing`: rows of the table without a document; `extra`:
+    documents without a row; `stale`: rows whose document differs, counted up to the number that is
+    named.
     """
 
     table: str
@@ -67,19 +67,19 @@ class IndexComparison:
 
     @property
     def differs(self) -> bool:
-        """Whether it has to be built again."""
+        """Whether the index has to be built again."""
         return bool(self.damage or self.missing.count or self.extra.count or self.stale.count)
 
 
 def compare_indexes(
     parts: IndexParts, progress: Callable[[int], None] = lambda _: None
 ) -> Iterator[IndexComparison]:
-    """Every search index of a store beside its table, one by one.
+    """Compare every search index of a store with its table, one by one.
 
-    Nobody else may write meanwhile. Nothing is written. `progress` is told how many rows of the
-    table were read, every thousand. Cost: for each index one pass over its table, and one over the
-    index for every `SEARCH_COMPARED_ROWS` of them, which is also what stands in memory. Needs the
-    libraries of search. Raises `StoreDamaged`.
+    No other process may write meanwhile. Nothing is written. `progress` is told how many rows of
+    the table were read, every thousand. Cost: for each index one pass over its table, and one over
+    the index for every `SEARCH_COMPARED_ROWS` of them, which is also what stands in memory. Needs
+    the libraries of search. Raises `StoreDamaged`.
     """
     for table in parts.tables.all():
         for index in table.search:
@@ -109,7 +109,7 @@ def _compare(
 
 @final
 class _Comparing:
-    """One index and its table, both in the order of keys."""
+    """The comparison of one index with its table, both read in the order of keys."""
 
     def __init__(
         self, parts: IndexParts, table: Table, documents: "DocumentIndex", found: IndexComparison
@@ -123,7 +123,7 @@ class _Comparing:
         self._bytes = 0
 
     def run(self, progress: Callable[[int], None]) -> None:
-        """Note every difference."""
+        """Compare, and note every difference."""
         indexed = self._documents.keys()
         held = next(indexed, None)
         for count, (key, entry, size) in enumerate(self._entries(self._reader), 1):
@@ -144,10 +144,10 @@ class _Comparing:
         self._compare_taken()
 
     def _entries(self, reader: Reader) -> "Iterator[tuple[bytes, Entry | None, int]]":
-        """Every row of the table by its encoded key, as an index must have it.
+        """The encoded key of every row, the entry that an index must have for it, its bytes.
 
-        None of one of which something has expired that the sweep has still to remove: until then
-        an index may have it as it was.
+        The entry is None where the row has expired cells that the sweep has not removed yet: until
+        then the index may still have them.
         """
         from widerow.search.documents import document_of  # noqa: PLC0415  # numpy, for who searches
         from widerow.search.segments import Entry  # noqa: PLC0415  # same

@@ -1,7 +1,7 @@
-"""Which search indexes a table has: what is checked, and what stands in the catalogue (search §1).
+"""Checks of search indexes, and their changes of a table's definition (search §1).
 
 A table with a search index has a journal, which says which rows were written since (`journal.py`).
-It begins with the first index and is left to housekeeping with the last one.
+The journal begins with the first index, and is removed by housekeeping after the last one.
 """
 
 from collections.abc import Callable
@@ -44,9 +44,9 @@ def search_index_named(table: Table, name: str) -> SearchIndex:
 
 
 def brother_of(table: Table, index: SearchIndex) -> SearchIndex | None:
-    """The index that is to replace this one, or that this one is to replace; None: none is there.
+    """The index that is to replace `index`, or that `index` is to replace; None: there is none.
 
-    An index whose source is gone is one like any other (search §1.5).
+    An index whose source was deleted is an ordinary one (search §1.5).
     """
     for each in table.search:
         if each.name == index.source or each.source == index.name:
@@ -79,7 +79,7 @@ def without_search_index(table: Table, name: str) -> Table:
 
 
 def _without_weights(index: SearchIndex, gone: str) -> SearchIndex:
-    """An index whose searches no other one answers, if that is gone."""
+    """The index, answering its searches alone if `gone` shared them."""
     shared = any(each.index == gone for each in index.weights)
     return replace(index, weights=()) if shared else index
 
@@ -107,12 +107,13 @@ def _put(table: Table, before: SearchIndex, after: SearchIndex) -> Table:
 
 
 def _switched(table: Table, index: SearchIndex, other_name: str) -> Table:
-    """Two indexes change their names; whose searches both answered does so alone again."""
+    """Swap the names of two indexes; both answer their own searches alone afterwards."""
     if other_name == index.name:
         raise InvalidRequest(Rule.SEARCH_SWITCH_SELF)
     other = search_index_named(table, other_name)
     name, source = index.name, ""
-    if other.source == name:  # it has done what it was made for, and the one before stands by
+    # `index` was made to replace `other`: from now on `other` stands ready to replace it
+    if other.source == name:
         source = name
     indexes = [each for each in table.search if each is not index and each is not other]
     indexes.append(replace(other, name=name, source="", weights=()))

@@ -1,4 +1,4 @@
-"""What search indexes need of whoever has the store open: locks, files, and somebody to tell."""
+"""The interface between search indexes and the process that runs the engine: locks, files, log."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -11,19 +11,19 @@ __all__ = ["ALONE", "SearchHost"]
 
 
 class SearchHost(Protocol):
-    """The surroundings of the indexes of one engine. Any thread may call."""
+    """What a process gives to the indexes of one engine. Any thread may call."""
 
     @property
     def lag_us(self) -> int:
-        """How much later than it was asked for a change may be found, in microseconds."""
+        """The delay, in microseconds, after which a search may find a change."""
         ...
 
     def lock(self) -> AbstractContextManager[Any]:
-        """A lock that one thread holds at a time, for any number of times."""
+        """A re-entrant lock for one thread at a time."""
         ...
 
     def files(self, index_id: int) -> "IndexFiles | None":
-        """Where the files of an index are; None where none are kept."""
+        """The files of an index; None where no files are kept."""
         ...
 
     def kept(self) -> list[int]:
@@ -35,34 +35,34 @@ class SearchHost(Protocol):
         ...
 
     def tell(self, event: str, facts: Mapping[str, object]) -> None:
-        """Something happened that an operator may want to know."""
+        """Log an event for operators."""
         ...
 
 
 class _Alone:
-    """One thread, and nothing that outlives it."""
+    """The host of an engine that one thread uses: no locks, no files, no log."""
 
     lag_us = 0
 
     def lock(self) -> AbstractContextManager[Any]:
-        """Nothing: nobody else asks."""
+        """A context that locks nothing."""
         return nullcontext()
 
     def files(self, index_id: int) -> "IndexFiles | None":
-        """None."""
+        """None: no files are kept."""
         del index_id
         return None
 
     def kept(self) -> list[int]:
-        """None."""
+        """An empty list: no files are kept."""
         return []
 
     def forget(self, index_id: int) -> None:
-        """Nothing was kept."""
+        """Does nothing: no files are kept."""
 
     def tell(self, event: str, facts: Mapping[str, object]) -> None:
-        """Nobody listens."""
+        """Does nothing: there is no log."""
 
 
 ALONE: "SearchHost" = _Alone()
-"""For an engine that one thread uses."""
+"""The host of an engine that one thread uses."""

@@ -1,13 +1,13 @@
 """Reading the journal of a table: which rows were written since (docs/formats/streams.md).
 
 A journal is a log like that of a stream (`engine/tablestore/streams/log.py`), whose records are
-encoded primary keys. Whoever follows it keeps a position for each of its shards, which may stand in
-a file. Shards are read in any order, because a reader looks at the rows as they are and not as they
+encoded primary keys. A reader that follows it keeps a position for each of its shards, perhaps in a
+file. Shards are read in any order, because a reader looks at the rows as they are and not as they
 were.
 
-Where changes come into the log behind their rows (`engine/tablestore/streams/mover.py`), the rows
-that are named by what waits are read first, and the log then: so a change that was answered before
-is found in one of the two.
+Where changes are moved into the log after their rows (`engine/tablestore/streams/mover.py`), the
+intents that wait are read first, and the log after them: so a change that was answered before is
+found in one of the two.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _LET_THROUGH: Final = 64  # records between two moments at which others may run
 
 
 class JournalEnds(NamedTuple):
-    """A moment of a journal: behind the last record of each shard, and where its records begin.
+    """The ends of a journal at one moment, and where its records begin.
 
     `log`: its definition then. `heads`: by the number of the shard, of those that have any record.
     """
@@ -46,7 +46,7 @@ class JournalEnds(NamedTuple):
     heads: Mapping[int, LogHead]
 
     def end_of(self, shard: LogShard) -> LogPosition:
-        """Behind the last record of a shard."""
+        """The position after the last record of a shard."""
         head = self.heads.get(shard.number)
         return LOG_START if head is None else head.last.behind
 
@@ -81,8 +81,8 @@ class RowsNamed(NamedTuple):
 class JournalPositions:
     """How far a journal was read. Immutable.
 
-    `journal`: its number. `following`: what comes next in each shard that anything was read of.
-    `ended`: shards that were read to their end after they were closed.
+    `journal`: the number of the log. `following`: the next position in each shard of which records
+    were read. `ended`: shards that were read to their end after they were closed.
     """
 
     __slots__ = ("ended", "following", "journal")
@@ -100,20 +100,20 @@ class JournalPositions:
 
     @classmethod
     def before_all(cls, log: Stream) -> "JournalPositions":
-        """Before the first record of a journal."""
+        """The position before the first record of a journal."""
         return cls(log.number, {})
 
     @classmethod
     def at(cls, ends: JournalEnds) -> "JournalPositions":
-        """Behind everything that was written by then."""
+        """The position after every record of that moment."""
         shards = ends.log.shards
         return cls(ends.log.number, {each.number: ends.end_of(each) for each in shards})
 
     def reach(self, ends: JournalEnds) -> bool:
-        """Whether everything behind these positions is still in the journal, and they are of it.
+        """Whether the journal still has every record after these positions.
 
-        Not so where records were trimmed that were not read, where a shard is gone that was not
-        read to its end, and where the journal is another one or has fewer records than were read.
+        False where records were trimmed that were not read, where a shard is gone that was not read
+        to its end, and where the journal is another one or has fewer records than were read.
         """
         log = ends.log
         if self.journal != log.number:
@@ -131,18 +131,18 @@ class JournalPositions:
         return True
 
     def is_at(self, ends: JournalEnds) -> bool:
-        """Whether everything was read that was there then."""
+        """Whether every record of that moment was read."""
         return not any(True for _ in self._behind(ends))
 
     def are(self, ends: JournalEnds) -> bool:
-        """Whether what was there then was read, all of it and nothing later."""
+        """Whether exactly the records of that moment were read, and no later one."""
         log = ends.log
         return self.journal == log.number and all(
             self.following.get(each.number, LOG_START) == ends.end_of(each) for each in log.shards
         )
 
     def _behind(self, ends: JournalEnds) -> Iterator[tuple[LogShard, LogPosition]]:
-        """Shards that have records which were not read, and the positions in them."""
+        """Shards with unread records, and the positions in them."""
         for shard in ends.log.shards:
             position = self.following.get(shard.number, LOG_START)
             if position < ends.end_of(shard):
@@ -153,8 +153,7 @@ class JournalPositions:
     ) -> RowsNamed:
         """The rows that the next records name, up to `ends` and at most `count` records.
 
-        Records of times above `until_us` are left. Positions that are not moved mean that there
-        was nothing.
+        Records later than `until_us` are left. If the positions do not move, there was no record.
         """
         keys: dict[bytes, None] = {}
         following = dict(self.following)
@@ -175,7 +174,7 @@ class JournalPositions:
         return RowsNamed(list(keys), self._moved(following, ends))
 
     def _moved(self, following: dict[int, LogPosition], ends: JournalEnds) -> "JournalPositions":
-        """Other positions, without what is not needed any more of shards that are gone."""
+        """The positions after reading, without those of shards that left the journal."""
         listed = {each.number: each for each in ends.log.shards}
         kept = {number: each for number, each in following.items() if number in listed}
         ended = [
@@ -188,7 +187,7 @@ class JournalPositions:
     # --- as they stand in a file -------------------------------------------------------------
 
     def document(self) -> dict[str, Any]:
-        """What JSON can say of them."""
+        """The positions as JSON takes them."""
         return {
             "journal": self.journal,
             "following": [[number, *each] for number, each in sorted(self.following.items())],

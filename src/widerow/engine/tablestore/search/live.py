@@ -58,11 +58,11 @@ __all__ = ["FrozenIndex", "IndexParts", "LiveIndex"]
 
 _FORMAT: Final = 1
 _SECOND_NS: Final = 1_000_000_000
-_LET_THROUGH: Final = 16  # rows converted between two moments at which others may run
+_LET_THROUGH: Final = 16  # rows converted between two safepoints
 
 
 class IndexParts(NamedTuple):
-    """What all indexes of one engine share. `settled`: as `Nodes` tells it."""
+    """What all indexes of one engine share. `settled`: `Nodes.settled`."""
 
     store: Store
     tables: Tables[Table]
@@ -73,9 +73,9 @@ class IndexParts(NamedTuple):
 
 
 class FrozenIndex(NamedTuple):
-    """A moment of an index on its way into files; `write` needs no lock and may take seconds.
+    """An index at one moment, to be written into files; `write` needs no lock and may take seconds.
 
-    `positions`: up to where it has the journal; `changes`: how many it took since the last one.
+    `positions`: the journal's up to this moment; `changes`: rows taken since the last checkpoint.
     """
 
     rows: "DocumentIndex"
@@ -93,13 +93,12 @@ class FrozenIndex(NamedTuple):
 class LiveIndex:
     """One index. `index`: its definition when it was made; only `name` and lifetime change later.
 
-    `covered`: up to where its files have the journal; None where it has no files that are valid.
-    `goal`: the end of the journal that whoever keeps it up is on the way to, and how many rows were
-    noted before (`JournalBacklog.noted`).
+    `covered`: the journal's positions that its files have; None without valid files. `goal`: the
+    ends of the journal that the worker is reading up to, and `JournalBacklog.noted` before them.
     """
 
     def __init__(self, parts: IndexParts, table: Table, index: SearchIndex) -> None:
-        """Nothing is read until `open`."""
+        """An index that reads nothing until `open`."""
         self.lock = parts.host.lock()
         self.index = index
         self.covered: JournalPositions | None = None
@@ -121,33 +120,33 @@ class LiveIndex:
 
     @property
     def is_following(self) -> bool:
-        """Whether it has every row up to its positions."""
+        """Whether the index has every row up to its positions."""
         return self._rows is not None and not self._building
 
     @property
     def rows(self) -> int:
-        """How many rows it has documents for."""
+        """How many rows have documents."""
         return 0 if self._rows is None else self._rows.rows
 
     @property
     def is_searched(self) -> bool:
-        """Whether searches come while rows are written, and so wait for each step of these."""
+        """Whether searches come while rows are written, and so have to wait for steps."""
         return self._rows is not None and self._rows.is_searched
 
     @property
     def documents(self) -> "DocumentIndex | None":
-        """What it holds, for looking at all of it; None before `open`."""
+        """The documents, to look through them all; None before `open`."""
         return self._rows
 
     @property
     def memory_bytes(self) -> int:
-        """About how much memory it takes."""
+        """About how many bytes of memory the index takes."""
         return 0 if self._rows is None else self._rows.memory_bytes
 
     def view(self, written_from_ms: int | None, check: "Callable[[], None]") -> "IndexView":
-        """Its documents as they are now, without those that were written before a time.
+        """The documents as they are now, without rows written before `written_from_ms`.
 
-        `check` is called between steps of what is asked of the view, and may end them.
+        `check` is called between steps of a search on the view, and may raise to end it.
         """
         assert self._rows is not None, "opened"
         return self._rows.view(written_from_ms=written_from_ms, check=check)
@@ -161,21 +160,21 @@ class LiveIndex:
         return None if self._rows is None else self._rows.due_gathering()
 
     def install(self, merged: "Merged") -> None:
-        """Put a merge in the place of what it was made of, if that is still there."""
+        """Replace merged segments by `merged`, if they are still there."""
         if self._rows is not None:
             self._rows.install(merged)
 
     def needed(self) -> JournalPositions | None:
-        """From where on it needs the journal if the process ended now; None: it needs none of it.
+        """The positions that the index would need the journal from if the process ended now.
 
-        Without files it is built anew anyway.
+        None: it needs no journal, because without files it is built anew.
         """
         return self.covered if self._files is not None else self._positions
 
     # --- opening and building ----------------------------------------------------------------
 
     def _table(self) -> tuple[Table, Stream]:
-        """The table and its journal now. Raises `NotFound` where the index was dropped."""
+        """The newest definition of the table, and its journal. Raises `NotFound`."""
         table = self._parts.tables.by_id(self._table_id)
         if table is not None and table.journal is not None:
             for each in table.search:
@@ -184,7 +183,7 @@ class LiveIndex:
         raise NotFound(Rule.SEARCH_INDEX_NOT_FOUND, index=self.index.name)
 
     def open(self) -> None:
-        """Read the files, or begin to build. Nothing happens where it is open."""
+        """Load the files, or begin to build. Does nothing if the index is open."""
         if self._rows is not None:
             return
         table, log = self._table()
@@ -193,7 +192,7 @@ class LiveIndex:
             self._begin()
 
     def _load(self, table: Table, log: Stream) -> None:
-        """Take the files, if they are of this index and the journal goes on from them."""
+        """Load the files, if they are of this index and the journal has every change since."""
         from widerow.search.index import DocumentIndex  # noqa: PLC0415  # numpy, for who searches
 
         if self._files is None:
@@ -218,9 +217,9 @@ class LiveIndex:
         self._written_ns = self._parts.clock.monotonic_ns()
 
     def build_again(self, damage: IndexDamaged) -> None:
-        """Forget files whose bytes changed, and begin to build from the first row on.
+        """Discard damaged files, and begin to build from the first row on.
 
-        Nothing happens while it is being built: others saw the same damage before.
+        Does nothing while the index is being built: another request has met the damage before.
         """
         if self._building:
             return
@@ -240,15 +239,15 @@ class LiveIndex:
     # --- documents of another one ------------------------------------------------------------
 
     def copied_at(self, ends: JournalEnds) -> "DocumentIndex | None":
-        """Its documents, if they are those of a moment of the journal; None where they are not."""
+        """A copy of the documents, if they are exactly of the moment `ends`; None else."""
         if self._rows is None or self._building or self._positions is None:
             return None
         return self._rows.copy() if self._positions.are(ends) else None
 
     def take_over(self, rows: "DocumentIndex") -> None:
-        """Have what `rows` has, which is what the table had when its journal began.
+        """Take the documents of `rows`: what the table had when its journal began.
 
-        Raises `NotFound` where the index was dropped. Nothing happens where it is built already.
+        Raises `NotFound` where the index was dropped. Does nothing if the index is built already.
         """
         if self.is_following:
             return
@@ -274,10 +273,10 @@ class LiveIndex:
         self._rows, self._convert = rows, convert
 
     def build_step(self) -> bool:
-        """Index the next rows; whether more are left. False also where it may not begin yet.
+        """Index the next rows; whether more are left. False also before the build may begin.
 
-        It begins when every write has ended that went by the catalogue from before the journal,
-        and so left nothing in it (`Nodes.settled`).
+        A build begins when every write has ended that was planned before the journal began, and so
+        is not in it (`Nodes.settled`).
         """
         if self._rows is None or not self._building:
             return False
@@ -301,7 +300,7 @@ class LiveIndex:
     def _next_rows(
         self, reader: Reader, table: Table
     ) -> "tuple[list[DocumentChange], bytes | None]":
-        """The documents of the next rows, and where the step behind begins; None: no more."""
+        """The documents of the next rows, and where the next step begins; None: at the end."""
         prefix = row_prefix(table.id)
         assert self._convert is not None, "opened"
         changes: list[DocumentChange] = []
@@ -324,7 +323,7 @@ class LiveIndex:
     # --- keeping up --------------------------------------------------------------------------
 
     def look(self) -> JournalEnds:
-        """How far the journal is now; begin to build again where it does not reach back."""
+        """The journal's ends now; begin to build again where it lacks unread records."""
         table, log = self._table()
         ends = journal_ends(self._parts.store.snapshot(), table, log)
         if self.is_following and (self._positions is None or not self._positions.reach(ends)):
@@ -333,14 +332,14 @@ class LiveIndex:
         return ends
 
     def waiting(self) -> list[bytes]:
-        """Rows whose changes are on their way to the journal; asked before `look`."""
+        """Keys of rows whose changes wait outside the journal. To be called before `look`."""
         if not self._apart:
             return []
         table, log = self._table()
         return rows_waiting(self._parts.store.snapshot(), table, log, self._until_us())
 
     def step(self, ends: JournalEnds, rows: int = JOURNAL_STEP_ROWS) -> bool:
-        """Take the next changes up to `ends`, so many rows at most; whether there may be more."""
+        """Take the next changes up to `ends`, at most `rows` rows; whether there may be more."""
         if not self.is_following or self._positions is None:
             return False
         table, _ = self._table()
@@ -351,7 +350,7 @@ class LiveIndex:
         return bool(found.keys)
 
     def take(self, keys: Sequence[bytes]) -> None:
-        """Index rows as they are now, after everything that named them was read."""
+        """Index rows as they are now. To be called after the records that name them were read."""
         if not keys or self._rows is None or self._convert is None:
             return
         table, _ = self._table()
@@ -366,7 +365,7 @@ class LiveIndex:
         return self._positions is not None and self._positions.is_at(ends)
 
     def _until_us(self) -> int:
-        """The time up to which changes may be found."""
+        """The time of the latest change that may be found."""
         lag = self._parts.host.lag_us
         return self._parts.clock.now_us() - lag if lag else INT64_MAX - 1
 
@@ -376,7 +375,7 @@ class LiveIndex:
     # --- files -------------------------------------------------------------------------------
 
     def checkpoint_is_due(self) -> bool:
-        """Whether so much was taken since the last checkpoint, or it is so long ago."""
+        """Whether the last checkpoint is long ago, or many changes since it."""
         if self._files is None or not self.is_following or not self._changes:
             return False
         since_ns = self._parts.clock.monotonic_ns() - self._written_ns
@@ -389,7 +388,7 @@ class LiveIndex:
         )
 
     def freeze(self) -> "FrozenIndex | None":
-        """What was taken, and how far, to be written down; None where nothing is to be."""
+        """The state for a checkpoint; None where none is needed, or the index is being built."""
         positions, rows, files = self._positions, self._rows, self._files
         if files is None or rows is None or positions is None or self._building:
             return None
@@ -401,7 +400,7 @@ class LiveIndex:
         return FrozenIndex(rows, frozen, files, positions, self._changes)
 
     def adopt(self, frozen: "FrozenIndex") -> None:
-        """Go on with the files that were written, unless the index was begun anew meanwhile."""
+        """Use the files that were written, unless the index was begun anew meanwhile."""
         if self._rows is not frozen.rows:
             return
         frozen.rows.adopt(frozen.checkpoint)
@@ -411,13 +410,13 @@ class LiveIndex:
         self.covered = frozen.positions
 
     def not_written(self, reason: StorageFailure) -> None:
-        """Files could not be written: it is told, and nothing changes until the next attempt."""
+        """Log that files could not be written; the next attempt comes later."""
         self._written_ns = self._parts.clock.monotonic_ns()
         self._failed = True
         self._tell("search index is not written down", reason=str(reason))
 
     def _identity(self) -> str:
-        """What files of this index bear, and those of no other index and no other store."""
+        """A text that only the files of this index of this store have."""
         made = encode_search_index(self.index)
         known = [self._table_id, made["id"], made["created_us"], made["schema"]]
         return sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()

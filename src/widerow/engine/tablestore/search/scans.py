@@ -1,8 +1,8 @@
 """Parallel scans: sessions, and the results that they hold (search §7).
 
-A session holds a moment of its index, so all its pages are of that moment; of each query that it
-is asked, the documents that match are found once and their keys given out page by page. Whoever
-scans without a session gets one of his own, which his token names. Sessions end with the process.
+A session holds a moment of its index, so all its pages are of that moment. The documents that match
+a query are found once in a session, and their keys are given out page by page. A scan without a
+session gets one of its own, which its token names. Sessions end with the process.
 """
 
 import struct
@@ -39,7 +39,7 @@ _FORM: Final = 1
 
 @final
 class _Session:
-    """A moment of an index, and what was found in it. `until_ns`: when it ends if nobody asks."""
+    """A moment of an index, and the results found in it. `until_ns`: its end, unless it is used."""
 
     def __init__(self, index_id: int, view: "IndexView", until_ns: int) -> None:
         self.index_id = index_id
@@ -60,7 +60,7 @@ class _Session:
 
 @final
 class Scans:
-    """The sessions of one engine. Any thread may ask; one is answered at a time."""
+    """The sessions of one engine. Any thread may call; one call runs at a time."""
 
     def __init__(self, clock: Clock, entropy: Entropy, lock: "AbstractContextManager[Any]") -> None:
         """No session."""
@@ -131,7 +131,7 @@ class Scans:
 def _page(
     found: "DocumentSet", place: tuple[bytes, int], part: tuple[int, int], limit: int
 ) -> tuple[list[bytes], bytes]:
-    """Every part takes a run of the documents. `place`: the session, and what was passed."""
+    """A page of one of `parts` equal runs of documents. `place`: the session, documents passed."""
     import numpy as np  # noqa: PLC0415  # whoever has a `DocumentSet` has loaded it
 
     name, passed = place
@@ -157,7 +157,7 @@ def _write_token(name: bytes, passed: int) -> bytes:
 
 
 def _read_token(token: bytes) -> tuple[bytes, int]:
-    """Session, and how many documents were passed. Raises `InvalidRequest` for any other bytes."""
+    """The session, and how many documents were passed. Raises `InvalidRequest`."""
     if len(token) == _TOKEN.size:
         form, name, passed, _ = _TOKEN.unpack(token)
         if form == _FORM and _write_token(name, passed) == token:

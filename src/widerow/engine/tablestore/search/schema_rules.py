@@ -1,8 +1,7 @@
-"""What a search index may be: the rules of its schema, its options and its name (search §1.1, §2).
+"""The rules for the schema, the options and the name of a search index (search §1.1, §2).
 
-Names of fields are compared without the blanks around them, and kept as they were sent. What a
-schema cannot even say as a value, such as an analyzer of an unknown name, is refused where the
-request is decoded.
+Names of fields are compared without the blanks around them, and kept as they were sent. What no
+schema value can hold, such as an unknown analyzer, is refused when the request is decoded.
 """
 
 from collections import Counter
@@ -62,7 +61,7 @@ _VIRTUAL: Final[Mapping[ColumnType, frozenset[SearchFieldType]]] = MappingProxyT
         ColumnType.BINARY: frozenset(),
     }
 )
-"""What a virtual field may be, by the type of its column (search §2.5)."""
+"""The types that a virtual field may have, by the type of its column (search §2.5)."""
 _VIRTUAL_TYPES: Final = frozenset(chain.from_iterable(_VIRTUAL.values()))
 
 _COLUMN_TYPES: Final = {
@@ -73,14 +72,17 @@ _COLUMN_TYPES: Final = {
 
 
 def check_index_names(table: str, index: str) -> None:
-    """Before the table is looked up. Raises `InvalidRequest`: TABLE_NAME, SEARCH_INDEX_NAME."""
+    """Check the names, before the table is looked up.
+
+    Raises `InvalidRequest`: TABLE_NAME, SEARCH_INDEX_NAME.
+    """
     check_table_name(table)
     if not STRICT.takes(index):
         raise InvalidRequest(Rule.SEARCH_INDEX_NAME, name=index)
 
 
 def check_index(table: Table, request: CreateSearchIndex) -> None:
-    """Everything that a table can refuse an index for, in the order of search §1.1.
+    """Check everything that a table can refuse an index for, in the order of search §1.1.
 
     The options of the table, the schema, the index that is to be replaced, the name, the count.
     Raises `InvalidRequest`, `Unsupported`, `NotFound`, `Conflict`. Linear in the schema.
@@ -104,7 +106,10 @@ def check_index(table: Table, request: CreateSearchIndex) -> None:
 
 
 def check_time_to_live(table: Table, seconds: int) -> None:
-    """Of an index. Raises `InvalidRequest`: SEARCH_TTL_VALUE, _UPDATES, _TABLE (search §1.1)."""
+    """Check an index's time to live.
+
+    Raises `InvalidRequest`: SEARCH_TTL_VALUE, _UPDATES, _TABLE (search §1.1).
+    """
     if seconds == -1:
         return
     if not 0 < seconds <= INT32_MAX:
@@ -130,7 +135,7 @@ def check_added_fields(
 
 
 def check_schema(table: Table, schema: SearchSchema) -> None:
-    """The fields, the routing and the order. Raises `InvalidRequest`, `Unsupported`."""
+    """Check the fields, the routing and the order. Raises `InvalidRequest`, `Unsupported`."""
     if not schema.fields:
         raise InvalidRequest(Rule.SEARCH_SCHEMA_EMPTY)
     _check_level(schema.fields, levels=0)
@@ -151,14 +156,14 @@ def check_schema(table: Table, schema: SearchSchema) -> None:
 
 
 def _every(fields: Iterable[SearchField]) -> Iterator[SearchField]:
-    """The fields, and those below them."""
+    """The fields, and all fields nested in them."""
     for field in fields:
         yield field
         yield from _every(field.fields)
 
 
 def _check_level(fields: tuple[SearchField, ...], levels: int) -> None:
-    """Fields beside each other, below so many nested ones; and each by itself."""
+    """Check the fields of one level, `levels` nested fields deep, and all levels below."""
     counts = Counter(field.name.strip() for field in fields)
     for name, count in counts.items():
         if count > 1:
@@ -260,7 +265,7 @@ _FIELD_CHECKS: Final[tuple[Callable[[SearchField], None], ...]] = (
 
 
 def _check_virtual(table: Table, fields: tuple[SearchField, ...]) -> None:
-    """Virtual fields stand beside the columns of the row; those below others are no columns."""
+    """Check virtual fields: they are no columns, and must be on the first level."""
     types: dict[str, ColumnType] = {c.name: c.type for c in table.defined_columns}
     types |= {c.name: _COLUMN_TYPES[c.type] for c in table.key_columns}
     for field in fields:
@@ -286,9 +291,9 @@ def _refuse_virtual(fields: tuple[SearchField, ...]) -> None:
 
 
 def _check_order(schema: SearchSchema) -> None:
-    """An order of the index: of its own fields, and none where fields are nested (search §1.1).
+    """Check the order of the index: of its own fields, and none with nested fields (search §1.1).
 
-    What a search that names no order would be refused for is refused here.
+    An order that searches would be refused for is refused here.
     """
     if schema.sort is None or not schema.sort.sorters:
         return

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from widerow.search.index import DocumentIndex, SegmentMerge
     from widerow.search.interface import IndexView
 
-_ATTEMPTS: Final = 3  # a build, and another one where the journal lost what it needs
+_ATTEMPTS: Final = 3  # a build, and another one where the journal lacks unread records
 
 __all__ = ["SearchIndexes"]
 
@@ -73,10 +73,10 @@ __all__ = ["SearchIndexes"]
 class SearchIndexes:
     """The search indexes of one engine. Any thread may call.
 
-    All methods raise `NotFound` for a table or an index that is not there (search §1.1).
-    `describe`, `search`, `compute_splits` and `parallel_scan` may take long: they bring the index
-    up to date first. They raise `Conflict` (SEARCH_INDEX_BUILDING) where that takes too long, and
-    `Exhausted` (SEARCH_TIMEOUT) where a request takes longer than it allows.
+    All methods raise `NotFound` for an unknown table or index (search §1.1). `describe`, `search`,
+    `compute_splits` and `parallel_scan` may take long: they bring the index up to date first. They
+    raise `Conflict` (SEARCH_INDEX_BUILDING) where more has to be built than one request may, and
+    `Exhausted` (SEARCH_TIMEOUT) after the deadline of the request.
     """
 
     def __init__(
@@ -87,9 +87,9 @@ class SearchIndexes:
         backlog: JournalBacklog,
         host: SearchHost,
     ) -> None:
-        """Nothing is opened. `rows` reads what is answered; `backlog` is what writers note.
+        """Opens no index. `rows` reads the rows of answers; `backlog` counts written rows.
 
-        `given`: behind the entropy stands what `Nodes.settled` tells.
+        `given`: the store, the clock, entropy, and `Nodes.settled`.
         """
         store, clock, entropy, settled = given
         self._parts = IndexParts(store, tables, clock, host, backlog, settled)
@@ -104,7 +104,7 @@ class SearchIndexes:
     def create(self, instance: str, request: CreateSearchIndex) -> Plan[None]:
         """CreateSearchIndex (search §1.1). Raises, or its plan does, what is wrong with it.
 
-        The rows that there are already are indexed by the worker, or by the first that asks.
+        Existing rows are indexed by the worker, or by the first search.
         """
         check_index_names(request.table, request.index)
         return self._changing(
@@ -122,14 +122,14 @@ class SearchIndexes:
         )
 
     def delete(self, instance: str, request: SearchIndexName) -> Plan[None]:
-        """DeleteSearchIndex (search §1.5): the name is free when it is answered."""
+        """DeleteSearchIndex (search §1.5): its name is free when it is answered."""
         return self._changing(
             instance, request.table, lambda table, _: without_search_index(table, request.index)
         )
 
     def _changing(self, instance: str, name: str, make: Any) -> Plan[None]:  # noqa: ANN401  # of table and draft
         tables = self._parts.tables
-        make(self._table(instance, name), _Trial())  # what is wrong with it now is said at once
+        make(self._table(instance, name), _Trial())  # raise at once what is wrong with it now
 
         def body(draft: Draft) -> None:
             draft.put(tables.model, make(table_named(draft, instance, name), draft))
@@ -172,9 +172,9 @@ class SearchIndexes:
     # --- answers -----------------------------------------------------------------------------
 
     def search(self, instance: str, request: Search) -> SearchAnswer:
-        """Search (search §4 to §6): what was answered before the request came is found.
+        """Search (search §4 to §6): finds every write that was answered before the request came.
 
-        Rows are as a GetRow sees them; those that are gone by then are left out.
+        Rows are read as GetRow reads them; deleted ones are left out.
         """
         deadline = Deadline.of(self._parts.clock, request.timeout_ms)
         table = self._table(instance, request.table)
@@ -220,9 +220,9 @@ class SearchIndexes:
     def _view(
         self, table: Table, index: SearchIndex, deadline: Deadline, check: Callable[[], None]
     ) -> "IndexView":
-        """The documents of an index, with all that was answered up to now.
+        """The documents of an index, with every write answered before this call.
 
-        `check` is called now and then by whoever asks the view.
+        `check` is called between steps of searches on the view.
         """
         live = self._live_of(table, index)
         with live.lock:
@@ -233,9 +233,9 @@ class SearchIndexes:
 
     @contextmanager
     def _whole(self, table: Table, index: SearchIndex) -> Iterator[None]:
-        """What is done with an index whose files are damaged, once that is seen: it is built again.
+        """Build an index again if its files turn out to be damaged inside the context.
 
-        The request that saw it is told that the index is being built.
+        The request gets `Conflict` (SEARCH_INDEX_BUILDING) then.
         """
         try:
             yield
@@ -246,13 +246,13 @@ class SearchIndexes:
             raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=0) from error
 
     def _written_from_ms(self, index: SearchIndex) -> int | None:
-        """Rows that were written before are hidden (search §1.5)."""
+        """The time of the oldest rows shown (search §1.5); None: all rows are."""
         if index.time_to_live == FOR_EVER:
             return None
         return self._now_us() // 1000 - index.time_to_live * 1000
 
     def _bring_up(self, live: LiveIndex, deadline: Deadline) -> bool:
-        """Build a small index, and take every change up to now; whether that was enough.
+        """Build a small index, and take every change up to now; False: there is more to build.
 
         The caller holds the lock. Raises `Exhausted` (SEARCH_TIMEOUT).
         """
@@ -261,10 +261,12 @@ class SearchIndexes:
             if not self._build(live, deadline):
                 return False
             noted = self._parts.backlog.noted(live.index.id)
-            waiting = live.waiting()  # before the log: what is not here any more is there
+            # Read intents before the log's end: one that disappears in between is already in the
+            # log.
+            waiting = live.waiting()
             ends = live.look()
             if not live.is_following:
-                continue  # the journal does not reach back: it is built again
+                continue  # the journal lacks unread records: the index is built again
             while live.step(ends):
                 deadline.check()
             live.take(waiting)
@@ -273,7 +275,7 @@ class SearchIndexes:
         return False
 
     def _build(self, live: LiveIndex, deadline: Deadline) -> bool:
-        """Build as many rows as a request may; whether the index is built then."""
+        """Build as many rows as a request may; whether the index is built by now."""
         begun = live.rows
         while not live.is_following and live.rows - begun < SEARCH_BUILD_ROWS_AT_ONCE:
             if not live.build_step():
@@ -282,7 +284,7 @@ class SearchIndexes:
         return live.is_following
 
     def _taken(self, live: LiveIndex, noted: int) -> None:
-        """An index has taken all that was written when `noted` was its count."""
+        """Note that an index has taken all rows written before its count was `noted`."""
         if noted:
             self._parts.backlog.take(live.index.id, noted)
         else:
@@ -300,10 +302,9 @@ class SearchIndexes:
         return live
 
     def work(self, turn: "AbstractContextManager[object] | None" = None) -> bool:
-        """A little of what keeps every index up; whether there is more to do at once.
+        """One step of opening, building or following for every index; whether more is to be done.
 
-        For one caller at a time, who holds `turn` for each index. Opens indexes, builds them, and
-        takes what was written. Raises `StorageFailure`.
+        For one caller at a time; `turn` is held for each step. Raises `StorageFailure`.
         """
         more = False
         known = set()
@@ -331,9 +332,9 @@ class SearchIndexes:
                 return True
 
     def _follow_a_little(self, live: LiveIndex) -> bool:
-        """Take the next rows on the way to an end of the journal, and then to the next end.
+        """Take the next rows up to the journal's end as it was seen, then up to its next end.
 
-        Beside writers the end of all is never reached, and what waits is counted up to some end.
+        The journal grows while it is read: so a fixed end tells what was taken.
         """
         noted, ends = self._parts.backlog.noted(live.index.id), live.look()
         if not live.is_following:
@@ -384,11 +385,11 @@ class SearchIndexes:
             live.install(merged)
 
     def write_down(self, *, all_of_them: bool = False) -> None:
-        """Write the files of indexes for which it is time, or of all that took anything.
+        """Write the files of indexes whose checkpoint is due, or of all that took any change.
 
-        What cannot be written is told to the host, and tried again later. Files of indexes that are
-        gone are removed. For one caller at a time, the one of `merge`; a search of the same index
-        waits for milliseconds only.
+        A failure is told to the host, and tried again later. Files of dropped indexes are removed.
+        For one caller at a time, the one of `merge`; a search of the same index waits for
+        milliseconds only.
         """
         for live in list(self._live.values()):
             with live.lock:
@@ -412,10 +413,10 @@ class SearchIndexes:
             live.adopt(frozen)
 
     def covered(self, table: Table) -> Mapping[int, LogPosition]:
-        """From where on each shard of a table's journal is needed by this process.
+        """The position from which on this process needs each shard of a table's journal.
 
-        Nothing is known where other processes may have indexes of their own, and as long as an
-        index is not opened or has no files yet: its journal goes by its age then.
+        Empty where other processes may have indexes of their own, and as long as an index is not
+        opened or has no files yet: records of the journal are then removed by age alone.
         """
         if self._parts.store.capabilities.shared or not table.search:
             return {}
@@ -437,9 +438,9 @@ class SearchIndexes:
     # --- an instance that is copied and put back -------------------------------------------------
 
     def copied(self, table: Table, reader: Reader) -> "dict[int, DocumentIndex]":
-        """What the indexes of a table have of its rows as `reader` sees them, by their numbers.
+        """Copies of the documents of a table's indexes, by index number, at the moment of `reader`.
 
-        Without those that are being built, and those that have heard of later writes. Raises
+        Without indexes that are being built, and indexes that have taken later writes. Raises
         `Exhausted` (SEARCH_TIMEOUT).
         """
         found: dict[int, DocumentIndex] = {}
@@ -456,7 +457,8 @@ class SearchIndexes:
     def take_over(self, table_id: int, documents: "Mapping[int, DocumentIndex]") -> None:
         """Give new indexes of a table, by their numbers, the documents of its rows.
 
-        They are what the table had when its journal began. What is gone by now is left out.
+        The documents are of the rows that the table had when its journal began. Indexes dropped
+        meanwhile are skipped.
         """
         table = self._parts.tables.by_id(table_id)
         for index in () if table is None else table.search:
@@ -468,7 +470,7 @@ class SearchIndexes:
     # --- what is told ------------------------------------------------------------------------
 
     def statistics(self) -> dict[tuple[str, str], dict[str, int]]:
-        """Numbers of each index that is in memory, by its table and its name.
+        """Numbers of each index in memory, by table and index name.
 
         Rows, bytes of memory, rows that wait, and 1 where it is being built.
         """
@@ -499,8 +501,8 @@ class SearchIndexes:
 
 
 class _Trial:
-    """Stands for the draft of a change that is only tried."""
+    """The draft of a change that is only tried."""
 
     def number(self) -> int:
-        """No number that is used."""
+        """A number that is never stored."""
         return 0

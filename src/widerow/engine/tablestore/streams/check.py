@@ -1,9 +1,9 @@
 """Streams and journals in the walk of a store (`engine/check.py`).
 
-Verified: each record is of a shard that a log of the table has, or of a log that was switched off;
-its position lies behind the last one of the shard and not behind the one that the head says; it
-stands behind what was trimmed. Of a stream it says the same position itself, and the checksums of
-its cells and rows are right; of a journal it is the key of a row.
+Verified: each record is of a shard of one of the table's logs, or of a log that was switched off;
+positions ascend in a shard, up to the last one that the head says; none is below the trimmed part.
+A stream's record repeats its position, and the checksums of its cells and rows are right; a
+journal's record is the key of a row.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,12 +42,12 @@ def stream_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  
 
 
 class _LogWalk:
-    """The logs of one table being walked, shard by shard."""
+    """The walk through the logs of one table, shard by shard."""
 
     def __init__(self, table: Table, gone: set[bytes]) -> None:
         self._gone = tuple(each for each in gone if each.startswith(change_prefix(table.id)))
         self._key_types = tuple([column.type for column in table.key_columns])
-        self._known = {  # the shards, and whether they are of the journal
+        self._known = {  # shards by prefix; True: of the journal
             shard_prefix(table.id, log.number, each.number): log is table.journal
             for log in table.logs
             for each in log.shards

@@ -1,8 +1,7 @@
-"""Iterators of shards: positions as texts, which are good at any time and for any reader.
+"""Iterators of shards: positions as texts, which do not expire and are good for any reader.
 
-Equal positions are equal texts, so a client at the tail of a shard sees the same one again and
-again (change §0 rule 2). An iterator says what comes next: the record at its position, or the first
-one behind it.
+Equal positions are equal texts, so a client at the tail of a shard gets equal texts (change §0 rule
+2). An iterator says what comes next: the record at its position, or the first one behind it.
 """
 
 import struct
@@ -21,7 +20,7 @@ _TEXT_MAX: Final = 2048
 
 
 class ShardIterator(NamedTuple):
-    """A stream's id, the number of one of its shards, and what comes next there."""
+    """A stream's id, the number of one of its shards, and the next position there."""
 
     stream_id: str
     shard: int

@@ -1,10 +1,10 @@
-"""Where the records of a stream lie, and what they say (docs/formats/streams.md).
+"""The layout of a stream's records (docs/formats/streams.md).
 
-    12 table stream shard                         the head: last record, how far trimmed
-    12 table stream shard timestamp row-index     a record
+12 table stream shard the head: last record, how far trimmed 12 table stream shard timestamp
+row-index a record
 
-Table and stream in four bytes, shard and timestamp (microseconds since 1970) in eight, row index
-in four, big-endian: so records lie in the order in which they were made.
+Table and stream in four bytes, shard and timestamp (microseconds since 1970) in eight, row index in
+four, big-endian: so records lie in the order in which they were made.
 
 Where a row's transaction does not reach the log, the head also says which intents the last append
 took, and whether the shard is sealed (`mover.py`).
@@ -52,23 +52,23 @@ _RECORD_BYTES_MIN: Final = 4
 
 
 class LogPosition(NamedTuple):
-    """Where a record stands in its shard: `timestamp_us`, and the row index at that time."""
+    """The position of a record in its shard: `timestamp_us`, and the row index at that time."""
 
     timestamp_us: int
     row_index: int
 
     @property
     def behind(self) -> "LogPosition":
-        """Where reading goes on once this record has passed."""
+        """The next position, at which reading goes on."""
         return LogPosition(self.timestamp_us, self.row_index + 1)
 
 
 class LogHead(NamedTuple):
-    """What a shard's head says: its last record, and from where on records are kept.
+    """The head of a shard: its last record, and the first position that is kept.
 
-    `last`: (0, 0) where there was none. `trimmed`: behind the last record that is gone; (0, 0)
-    where none is. `sealed`: nothing is appended any more. `moved`: the keys of the intents that the
-    last append took. Both are used only where transactions do not reach over shards.
+    `last`: (0, 0) where there was no record. `trimmed`: after the last trimmed record; (0, 0) where
+    none was trimmed. `sealed`: nothing is appended any more. `moved`: the keys of the intents that
+    the last append took. Both are used only where transactions do not reach over shards.
     """
 
     last: LogPosition
@@ -89,7 +89,7 @@ def new_head(floor_us: int) -> LogHead:
 
 
 def following_position(head: LogHead, asked_us: int) -> LogPosition:
-    """Where the next record of a shard stands: at the time it was asked for, if that is later."""
+    """The position of the next record: at the time the change was asked for, if that is later."""
     last = head.last
     if asked_us > last.timestamp_us:
         return LogPosition(asked_us, 0)
@@ -99,7 +99,7 @@ def following_position(head: LogHead, asked_us: int) -> LogPosition:
 
 
 class LogRecord(NamedTuple):
-    """A change as it is stored: what was done (the number is that of the wire), and the rows.
+    """A change as it is stored: the action (the number of the wire), and the rows.
 
     `record` and `origin` are complete PlainBuffers; `origin` is b"" where there is none.
     """

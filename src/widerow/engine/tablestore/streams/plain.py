@@ -1,10 +1,10 @@
 """Change records in the bytes that clients read (change §C1.4, wire §2.1).
 
-    record = header key-section [02 cells] extension 09 checksum
-    extension = 0B length 0C length 0D epoch 0E timestamp 0F row-index
+record = header key-section [02 cells] extension 09 checksum extension = 0B length 0C length 0D
+epoch 0E timestamp 0F row-index
 
-The extension is outside of the row checksum. Built from what the change came to, so increments
-are puts of their results and versions that the server chose are there.
+The row checksum does not cover the extension. A record holds the results of the change: an
+increment is a put of the sum, and versions chosen by the server are set.
 """
 
 import struct
@@ -50,9 +50,9 @@ _UINT32: Final = struct.Struct("<I")
 def change_record(
     table: Table, event: RowEvent[ObservedRow], position: LogPosition, columns: Sequence[str]
 ) -> LogRecord:
-    """The record of a change that a client asked for; `columns`: whose former values it has.
+    """The record of a client's change; `columns`: the columns whose former values it has.
 
-    Cost: the cells of the change; of a put the row; where `columns` are asked for the former row.
+    Cost: the cells of the change; for a put, those of the row; with `columns`, the former row.
     """
     write: RowWrite = event.write
     section = key_section_for(write)
@@ -86,7 +86,7 @@ def _plain(section: KeySection, cells: Sequence[bytes], position: LogPosition) -
 
 
 def _put_cells(write: RowWrite, new: ObservedRow | None) -> list[bytes]:
-    """What a put stored is the whole row."""
+    """The cells of a put: those of the stored row."""
     del write
     return [] if new is None else [cell.wire for cell in new.cells()]
 
@@ -123,7 +123,7 @@ def _operation_cell(name: str, operation: int, stamp: bytes) -> bytes:
 
 
 def _no_cells(write: RowWrite, new: ObservedRow | None) -> list[bytes]:
-    """A delete says the key alone."""
+    """The cells of a delete: none, the key says it."""
     del write, new
     return []
 
@@ -136,7 +136,7 @@ _CELLS: Final = {
 
 
 def _newest(row: ObservedRow, names: set[str]) -> Iterator[tuple[str, bytes]]:
-    """The newest cell of each of these columns; stored order has it first."""
+    """The newest cell of each of these columns: the first of a column in stored order."""
     seen: set[str] = set()
     for cell in row.cells():
         if cell.name in names and cell.name not in seen:
@@ -166,6 +166,6 @@ def _origin(
         if cell.name in wanted:
             kept.append(cell)
     if not exists:
-        return b""  # everything in it has expired
+        return b""  # every cell has expired
     shown = live_cells(kept, 1, alive)
     return PLAIN_HEADER + join_row(section.encoded, section.crc, [cell.wire for cell in shown])

@@ -1,9 +1,8 @@
 """Streams as their readers see them: the shards, positions in them, and pages of records.
 
-Where changes come into a log behind their rows (`mover.py`), a reader is at the tail only when no
-change waits for the shard: it is told that there may be more before that, at the same position. A
-change that is answered is therefore in a page, or announced by every page until it is in one. And a
-shard has ended only when it is sealed.
+Where changes are moved into a log after their rows (`mover.py`), a reader is at the tail only when
+no change waits for the shard: until then pages say `more`. So an answered change is in a page, or
+announced by every page before it. And a shard has ended only when it is sealed.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,11 +39,11 @@ __all__ = ["ChangePage", "ChangeRecord", "ShardInfo", "Streams", "stream_of"]
 PAGE_RECORDS_MAX: Final = 1000
 PAGE_BYTES_MAX: Final = 1024 * 1024
 _ID_CHARS_MAX: Final = 255
-_LET_THROUGH: Final = 64  # records between two moments at which others may run
+_LET_THROUGH: Final = 64  # records between two safepoints
 
 
 class ShardInfo(NamedTuple):
-    """A shard as it is described: `id` and the ids of those that it goes on from."""
+    """The description of a shard: its id, and the ids of its parents."""
 
     id: str
     parents: tuple[str, ...]
@@ -81,7 +80,7 @@ class ChangePage(NamedTuple):
         return max(1, units(sum([len(value) for _, value in self.stored])))
 
     def records(self) -> list[ChangeRecord]:
-        """What the log says. Linear. Raises `StoreDamaged`."""
+        """The decoded records. Linear. Raises `StoreDamaged`."""
         return [_record(key, value) for key, value in self.stored]
 
 
@@ -98,11 +97,12 @@ class Streams:
     def __init__(
         self, store: Store, tables: Tables[Table], note: Callable[[Table, bytes, int], None]
     ) -> None:
-        """Those of these tables. `note` hears of read units and their partition."""
+        """The streams of `tables`. `note` is told read units and their partition."""
         self._store = store
         self._tables = tables
         self._note = note
-        self._moved = not store.capabilities.atomic_across_shards  # changes come behind their rows
+        # whether changes are moved after their rows
+        self._moved = not store.capabilities.atomic_across_shards
 
     def list(self, instance: str, name: str | None) -> Sequence[Table]:
         """ListStream: the tables that have a stream, sorted; of one table if it is named.
@@ -119,7 +119,7 @@ class Streams:
     def find(self, instance: str, stream_id: str) -> Table:
         """The table of a stream.
 
-        Raises: `InvalidRequest` for what is no stream's id, `NotFound` for one that is not there.
+        Raises: `InvalidRequest` for a malformed id, `NotFound` for an unknown one.
         """
         name, _, time = stream_id.rpartition("_")
         if not name or not time.isdecimal() or not time.isascii():
@@ -132,7 +132,7 @@ class Streams:
     def opened(self, instance: str, iterator: str) -> Table:
         """The table whose stream an iterator is of.
 
-        Raises as `find`, and `InvalidRequest` for what is no iterator. Ids of more than 255
+        Raises as `find`, and `InvalidRequest` for a malformed iterator. Ids of more than 255
         characters are refused here and in no other action, as the service does (change §C1.1).
         """
         stream_id = decode_iterator(iterator).stream_id
@@ -150,7 +150,7 @@ class Streams:
         )
 
     def iterator(self, table: Table, shard_id: str, from_us: int | None) -> str:
-        """An iterator that begins at the oldest record, or at the first from a time on.
+        """An iterator that begins at the oldest record, or at the first one not before `from_us`.
 
         "" where a closed shard ends before that time. Raises `NotFound`.
         """
@@ -163,7 +163,7 @@ class Streams:
         ended = self._has_ended(shard, read_head(snapshot, prefix))
         if ended and next(snapshot.scan(start, after_prefix(prefix)), None) is None:
             return ""
-        # Behind the last record before that time: the same place that reading comes to.
+        # After the last record before that time: where reading up to it would have stopped.
         before = next(snapshot.scan(record_key(prefix, LOG_START), start, reverse=True), None)
         if before is not None:
             return _text(stream, shard, position_of(before[0]).behind)
@@ -180,8 +180,8 @@ class Streams:
     ) -> ChangePage:
         """The next records: at most `limit` (1000 where None), and a megabyte or one record.
 
-        Raises: `InvalidRequest` for a bad iterator or limit, `NotFound` for a stream or shard that
-        is not there, or where records from there were trimmed; `TooLong` beyond `budget`.
+        Raises: `InvalidRequest` for a bad iterator or limit, `NotFound` for an unknown stream or
+        shard, or where the next records were trimmed; `TooLong` beyond `budget`.
         """
         if limit is not None and limit <= 0:
             raise InvalidRequest(Rule.STREAM_LIMIT, value=limit)
@@ -190,7 +190,7 @@ class Streams:
         if stream.id != asked.stream_id:
             raise NotFound(Rule.STREAM_NOT_FOUND)
         prefix = shard_prefix(table.id, stream.number, shard.number)
-        waits = self._moved and self._waits(table, shard)  # before the log is looked at
+        waits = self._moved and self._waits(table, shard)  # to be read before the log is
         snapshot = self._store.snapshot()
         head = read_head(snapshot, prefix)
         _check_kept(head, asked.following)
@@ -205,14 +205,14 @@ class Streams:
         return page
 
     def _waits(self, table: Table, shard: LogShard) -> bool:
-        """Whether changes may still come into a shard that were answered before this moment."""
+        """Whether changes that were answered before this call may still be moved into a shard."""
         if not shard.is_open:
             return True  # until it is sealed
         waiting = queue_of(self._store.snapshot(), table, stream_of(table), shard)
         return next(waiting, None) is not None
 
     def _has_ended(self, shard: LogShard, head: LogHead | None) -> bool:
-        """Whether nothing comes behind the records of a shard any more."""
+        """Whether no record can be appended to a shard any more."""
         if self._moved:
             return head is not None and head.sealed
         return not shard.is_open
@@ -231,7 +231,10 @@ def _text(stream: Stream, shard: LogShard, following: LogPosition) -> str:
 
 
 def _check_kept(head: LogHead | None, following: LogPosition) -> None:
-    """The start, and what stands behind the last record that is gone, are not too old."""
+    """Raise `NotFound(STREAM_TRIMMED)` for a position whose record was trimmed.
+
+    The start passes.
+    """
     if head is not None and LOG_START < following < head.trimmed:
         raise NotFound(Rule.STREAM_TRIMMED)
 

@@ -1,12 +1,12 @@
-"""Writing down the changes of a table, in their own transactions (change §C1.8).
+"""Records the changes of a table, in the transactions of the changes (change §C1.8).
 
 A table has up to two logs: the stream, whose records clients read, and the journal, whose records
 say only which row was written, for search indexes (`engine/tablestore/search`). Both are kept in
 one way.
 
-A record's time is when its request came, but never before the last one's of its shard, and later
-than every record of the shards that this one goes on from. So times never decrease in a shard, and
-the rows of one request share theirs, counted by the row index.
+A record's time is when its request came, but not before the last record of its shard, and later
+than every record of the shard's parents. So times never decrease in a shard, and the rows of one
+request share theirs, counted by the row index.
 
 Where the row's transaction does not reach the log, the record is left beside the row as an intent,
 in the same transaction, and somebody moves it from there (`mover.py`).
@@ -40,7 +40,7 @@ __all__ = ["ChangeRecorder", "floor_of"]
 
 
 def _nobody(table: Table) -> None:
-    """Nobody hears of it."""
+    """The `note` of a recorder whose journals nothing follows."""
     del table
 
 
@@ -52,34 +52,34 @@ class ChangeRecorder:
     ) -> None:
         """No table is known yet.
 
-        `note` hears of each record of a journal, and may refuse it. `queue`: where records are
-        left; None: they go into the log.
+        `note` is called with each record of a journal, and may raise to refuse it. `queue`: takes
+        records as intents; None: they are appended to the log.
         """
         self._note = note
         self._queue = queue
         self._opened: dict[int, tuple[Stream, OpenShards]] = {}
 
     def watches(self, table: Table) -> bool:
-        """Tables that have a stream or a journal."""
+        """Whether the table has a stream or a journal."""
         return table.stream is not None or table.journal is not None
 
     def shards(self, table: Table) -> tuple[bytes, ...]:
-        """The table's logs, whichever partition a row is in by then; nothing with a queue."""
+        """The prefix of the table's logs; empty where records are left as intents."""
         return () if self._queue is not None else (change_prefix(table.id),)
 
-    def spaces(self, table: Table) -> bytes:  # noqa: ARG002  # the same for all
-        """The intents, with a queue."""
+    def spaces(self, table: Table) -> bytes:  # noqa: ARG002  # one for all tables
+        """The space of intents, where records are left as intents."""
         return b"" if self._queue is None else SPACE_INTENTS
 
-    def reads(self, table: Table) -> tuple[bytes, ...]:  # noqa: ARG002  # the same for all
-        """Nothing."""
+    def reads(self, table: Table) -> tuple[bytes, ...]:  # noqa: ARG002  # none for any table
+        """No further keys."""
         return ()
 
     def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:
-        """Append records, or leave them.
+        """Append records to the logs, or leave them as intents.
 
-        In the stream, what nobody asked for has none: expiry, surplus versions. Raises `Exhausted`
-        where too many intents or rows wait.
+        The stream gets no record of what no client asked for: expiry, surplus versions. Raises
+        `Exhausted` where too many intents or rows wait.
         """
         stream, journal = table.stream, table.journal
         if stream is not None and event.write is not None:
@@ -102,7 +102,7 @@ class ChangeRecorder:
         event: RowEvent[ObservedRow],
         value: Callable[[LogPosition], bytes],
     ) -> None:
-        """Append to a log, or leave, what `value` gives for a position."""
+        """Append `value` of the next position to a log, or leave it as an intent."""
         if self._queue is not None:
             change = event.asked_us, value(LOG_START)
             leave_change_intent(self._queue, txn, event.shard, log.number, change)
@@ -115,7 +115,7 @@ class ChangeRecorder:
         txn.put(prefix, encode_head(LogHead(position, head.trimmed)))
 
     def _open_shards(self, log: Stream) -> OpenShards:
-        """Those of a log, put in order once for a definition."""
+        """The open shards of a log, sorted once for a definition."""
         known = self._opened.get(log.number)
         if known is None or known[0] is not log:
             known = self._opened[log.number] = log, OpenShards(log)
@@ -123,7 +123,7 @@ class ChangeRecorder:
 
 
 def floor_of(reader: Reader, table: Table, stream: Stream, shard: LogShard) -> int:
-    """The time of the last record of the shards that one goes on from; 0 where there is none."""
+    """The time of the last record of a shard's ancestors; 0 where they have none."""
     known = {each.number: each for each in stream.shards}
     floor = 0
     waiting = [known[number] for number in shard.parents if number in known]

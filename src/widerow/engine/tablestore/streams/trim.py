@@ -1,14 +1,14 @@
 """Removing what logs no longer keep, one bounded step at a time (change §C1.6).
 
 A record goes when it is older than the expiration time of its stream, or of the journal; in a
-journal also when every search index has taken it. What is gone of a shard says its head, in the
-same transaction.
+journal also when every search index has taken it. The head of a shard notes what was removed, in
+the same transaction.
 
 A closed shard leaves the list when all its records are gone and the stream's hours have passed
-since it was seen to be closed: who reads at its tail comes back within that time and is told that
-it ended. Those that go on from it keep naming it, and their heads keep its time, so that no record
-of theirs is older. Where changes are moved into the log (`mover.py`), a shard is sealed before it
-leaves the list.
+since it was seen to be closed: a reader at its tail comes back within that time and is told that it
+ended. Its children keep naming it, and their heads keep its time, so that no record of a child is
+older. Where changes are moved into the log (`mover.py`), a shard is sealed before it leaves the
+list.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +42,7 @@ from widerow.storage.interface import Reader, Store, Transaction, Write
 __all__ = ["Covered", "StreamTrim"]
 
 Covered = Callable[[Table], Mapping[int, LogPosition]]
-"""For shards of a table's journal, from where on its records are still needed."""
+"""For shards of a table's journal, the position from which on records are still needed."""
 
 _HOUR_US: Final = 3_600_000_000
 _SECOND_NS: Final = 1_000_000_000
@@ -50,7 +50,7 @@ _REST_NS: Final = STREAM_TRIM_SECONDS * _SECOND_NS
 
 
 class StreamTrim:
-    """Where trimming stands. For one caller at a time."""
+    """Removes old records of logs. For one caller at a time."""
 
     def __init__(self, store: Store, tables: Tables[Table], clock: Clock, covered: Covered) -> None:
         """Nothing was looked at."""
@@ -59,11 +59,15 @@ class StreamTrim:
         self._clock = clock
         self._moved = not store.capabilities.atomic_across_shards
         self._covered = covered
-        self._waiting: list[tuple[int, int]] = []  # tables and their logs, by their numbers
+        # tables and logs still to be looked at, by number
+        self._waiting: list[tuple[int, int]] = []
         self._looked_ns = -_REST_NS
 
     def step(self) -> Plan[None] | None:
-        """The next step; None where nothing is to go. All logs are looked at once a minute."""
+        """The next step; None where nothing is to be removed.
+
+        All logs are looked at once a minute.
+        """
         now_ns = self._clock.monotonic_ns()
         if not self._waiting and now_ns - self._looked_ns >= _REST_NS:
             self._looked_ns = now_ns
@@ -76,12 +80,12 @@ class StreamTrim:
             if table is not None and log is not None:
                 plan = self._plan(table, log)
                 if plan is not None:
-                    self._waiting.append((table_id, number))  # there may be more to do
+                    self._waiting.append((table_id, number))  # there may be more to do for the log
                     return plan
         return None
 
     def _plan(self, table: Table, log: Stream) -> Plan[None] | None:
-        """Of one log: remove old records; note closed shards; take spent ones off the list."""
+        """A step for one log: remove old records; note closed shards; remove empty shards."""
         snapshot = self._store.snapshot()
         until_us = self._clock.now_us() - log.expiration_hours * _HOUR_US
         covered = self._covered(table) if log is table.journal else {}
@@ -104,7 +108,7 @@ class StreamTrim:
         return self._forget(table, log, spent) if spent else None
 
     def _note_closed(self, table: Table, log: Stream) -> Plan[None]:
-        """Write down that shards are closed by now."""
+        """Write down that shards were seen to be closed."""
         now_us = self._clock.now_us()
 
         def noted(shard: LogShard) -> LogShard:
@@ -122,9 +126,9 @@ class StreamTrim:
         return Plan((self._tables.catalog.change(make),), put_off)
 
     def _forget(self, table: Table, log: Stream, spent: list[LogShard]) -> Plan[None]:
-        """Take shards off the list, once the heads of those that go on from them keep their times.
+        """Remove shards from a log's definition, after their children's heads note their times.
 
-        What is left of their keys goes as what was dropped does.
+        A drop note covers the rest of their keys.
         """
         gone = frozenset([each.number for each in spent])
         floors = tuple(self._floors(table, log, gone))
@@ -149,7 +153,7 @@ class StreamTrim:
         return Plan((self._tables.catalog.change(make, due_us=due_us),), put_off)
 
     def _floors(self, table: Table, log: Stream, gone: frozenset[int]) -> Iterator[Write[None]]:
-        """The writes that let shards without a head know the times of those that go."""
+        """Writes that note the times of removed shards in heads of children without a head."""
         reader = self._store.snapshot()
         for shard in log.shards:
             prefix = shard_prefix(table.id, log.number, shard.number)
@@ -163,7 +167,7 @@ def _log_numbered(table: Table, number: int) -> Stream | None:
 
 
 def _put_shards(draft: Draft, tables: Tables[Table], table: Table, log: Stream) -> None:
-    """Put a log of a table in the place of the one that has its number."""
+    """Replace the log of a table that has the number of `log`."""
     journal = table.journal
     if journal is not None and journal.number == log.number:
         draft.put(tables.model, replace(table, journal=log))
@@ -188,6 +192,6 @@ def _trim(prefix: bytes, until: LogPosition, txn: Transaction) -> None:
 
 
 def _keep_floor(prefix: bytes, floor_us: int, txn: Transaction) -> None:
-    """Let a shard without records begin behind a time."""
+    """Write the head of a shard without records, so that it begins after `floor_us`."""
     if read_head(txn, prefix) is None:
         txn.put(prefix, encode_head(new_head(floor_us)))

@@ -30,7 +30,7 @@ __all__ = ["Commit", "keep_sequence"]
 
 @final
 class Commit:
-    """One commit, planned as often as it takes. `end` removes the transaction from those open."""
+    """The commit of one transaction. `end` removes it from the open transactions."""
 
     __slots__ = ("_asked_us", "_attempts", "_context", "_end", "_transaction")
 
@@ -40,18 +40,18 @@ class Commit:
         transaction: OpenTransaction,
         end: Callable[[OpenTransaction], object],
     ) -> None:
-        """Commit what `transaction` has written until the body runs."""
+        """`transaction` may get more writes until the body runs."""
         self._context = context
         self._transaction = transaction
         self._end = end
         self._attempts = 0
-        self._asked_us = context.clock.now_us()  # one moment for all rows
+        self._asked_us = context.clock.now_us()  # one time for all rows
 
     def plan(self) -> Plan[None]:
-        """The one write. Its plan raises what the body raised, and the transaction is over then.
+        """A plan of one write. It raises what the body raises, and the transaction has ended then.
 
         Only `Conflict(TRANSACTION_BUSY)` leaves it open. Raises `NotFound(TRANSACTION_ENDED)` where
-        the table is gone.
+        the table was dropped.
         """
         transaction, context = self._transaction, self._context
         table = context.tables.by_id(transaction.table.id)
@@ -89,7 +89,7 @@ class Commit:
         return made
 
     def _settle(self, made: list[RowWritten]) -> None:
-        """All of it is durable, and readers see it: others may write the key."""
+        """End the transaction: its rows are durable and visible. Count them."""
         transaction = self._transaction
         self._end(transaction)
         partition_key = transaction.lock.shard[ROW_PREFIX_BYTES:]
@@ -104,7 +104,7 @@ class Commit:
             )
 
     def _doubt(self) -> None:
-        """Nobody knows whether it is durable. A body behind this one finds it decided."""
+        """End the transaction: its outcome is unknown until a later body reads the shard."""
         self._end(self._transaction)
 
     def _finish(self, outcomes: Sequence[Outcome[list[RowWritten]]]) -> None:
@@ -122,7 +122,7 @@ class Commit:
 
 
 def keep_sequence(txn: Transaction, transaction: OpenTransaction) -> None:
-    """Let auto-increment values that a transaction drew be drawn, whatever becomes of its rows."""
+    """Keep the auto-increment values that a transaction has used, also if its rows are not kept."""
     key = sequence_of(transaction.lock.shard)
     drawn = transaction.overlay.entries.get(key)
     if drawn is not None and (txn.get(key) or b"") < drawn:

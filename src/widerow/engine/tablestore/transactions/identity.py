@@ -1,6 +1,6 @@
-"""Ids of local transactions: told apart from anything a server never gave out (change §B5).
+"""Ids of local transactions, which can be told from texts that no server gave out (change §B5).
 
-    id = base64url( version 1 | run of the store 5 | chance 8 | CRC-32 of these 4 )
+id = base64url( version 1 | run of the store 5 | chance 8 | CRC-32 of these 4 )
 
 Eighteen bytes are 24 characters without padding, and each id has one spelling. The run is a number
 that the store counts up, so no id of an earlier run of the server is ever given out again.
@@ -25,13 +25,13 @@ _TEXT: Final = re.compile(r"[A-Za-z0-9_-]{24}", re.ASCII)
 
 
 def make_id(run: int, chance: bytes) -> str:
-    """The id of a transaction that was begun in this run; `chance`: eight bytes nobody guesses."""
+    """The id of a transaction begun in this run; `chance`: eight random bytes."""
     content = _VERSION + run.to_bytes(_RUN_BYTES, "big") + chance
     return urlsafe_b64encode(content + _checksum(content)).decode()
 
 
 def check_id(text: str) -> None:
-    """Raises `InvalidRequest(TRANSACTION_ID)` for what `make_id` never makes."""
+    """Raise `InvalidRequest(TRANSACTION_ID)` for a text that `make_id` cannot make."""
     if _TEXT.fullmatch(text) is not None:
         data = b64decode(text, altchars=b"-_")
         content, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
@@ -45,7 +45,7 @@ def _checksum(content: bytes) -> bytes:
 
 
 def next_run(txn: Transaction, key: bytes) -> int:
-    """Count the run up that is stored under `key`, and answer it. Runs begin at 1."""
+    """Increment the number of the run under `key`, and return it. Runs begin at 1."""
     record = txn.get(key)
     run = (0 if record is None else int.from_bytes(record, "big")) + 1
     txn.put(key, run.to_bytes(_RUN_BYTES, "big"))

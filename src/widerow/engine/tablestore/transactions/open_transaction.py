@@ -1,14 +1,13 @@
-"""One local transaction that is open: its lock, what it has written, and who is at work in it.
+"""One open local transaction: its lock, its writes, and whether a request is using it.
 
-What it has written is kept twice. The overlay says what readers inside see: records over the
-published view. The row writes, in their order and each as of the moment it was made at, are what
-Commit makes again in the store: then observers hear of each of them. Both give the same rows,
-because nobody else writes the key meanwhile.
+The writes are kept twice. The overlay is for reads inside: records over the published view. The row
+writes, in their order and each with its time, are made again by Commit in the store: then observers
+are told of each. Both give the same rows, because nobody else writes the key meanwhile.
 
-**Threads.** One request at a time is at work in it. Whoever begins takes the only mark out of a
-list, which Python does as a whole, and puts it back at the end; so what the mark protects needs no
-other protection. Releasing the lock may happen at any moment (`engine/locks.py`): what a request at
-work does to a transaction that is over is forgotten with it.
+**Threads.** One request at a time uses it. A request takes the only mark out of a list, which is
+one step in Python, and puts it back at its end; so the rest of the object needs no lock. Releasing
+the lock may happen at any moment (`engine/locks.py`): what a request at work does to a transaction
+that is over is forgotten with it.
 """
 
 from typing import final
@@ -58,13 +57,13 @@ class OpenTransaction:
         self._committing: object = None
 
     def reader(self, base: Reader) -> Reader:
-        """What requests inside read: `base` as the transaction has left it."""
+        """A reader for requests inside: `base` with the transaction's changes."""
         return Overlay(base, self.overlay)
 
     def enter(self) -> None:
-        """A request begins. Raises `Conflict(TRANSACTION_BUSY)` while another one is at work.
+        """Begin a request. Raises `Conflict(TRANSACTION_BUSY)` while another one is running.
 
-        Also once a commit has run: what becomes of that is not known before its group has ended.
+        It is raised also after a commit's body has run, because its outcome is not known yet.
         """
         try:
             self._marks.pop()
@@ -72,18 +71,18 @@ class OpenTransaction:
             raise Conflict(Rule.TRANSACTION_BUSY) from None
 
     def leave(self) -> None:
-        """The request that entered has ended."""
+        """End the request that has called `enter`."""
         self._marks.append(True)
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is at work, or a commit has run."""
+        """Whether a request is running, or a commit's body has run."""
         return not self._marks
 
     def commit_by(self, owner: object) -> None:
-        """From now on the transaction is that commit's, for good; the same one may ask again.
+        """Reserve the transaction for one commit, for good; that commit may call again.
 
-        Raises `Conflict(TRANSACTION_BUSY)` while a request is at work, and for another commit.
+        Raises `Conflict(TRANSACTION_BUSY)` while a request is running, and for another commit.
         """
         if self._committing is owner:
             return
@@ -91,7 +90,7 @@ class OpenTransaction:
         self._committing = owner
 
     def apply(self, changes: WriteSet, write: RowWrite) -> None:
-        """Keep a row write and what it changed: ranges first, as entries came behind them."""
+        """Keep a row write and its changes: ranges first; entries were written after them."""
         for start, stop in zip(changes.starts, changes.stops, strict=True):
             self.overlay.remove_range(start, stop)
         self.overlay.entries.update(changes.entries)

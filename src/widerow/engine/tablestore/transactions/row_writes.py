@@ -32,13 +32,13 @@ def make_row(
     make_body: Callable[[], RowBody],
     room: Callable[[], int],
 ) -> RowWritten:
-    """Make a change inside; what a request outside would be answered.
+    """Make a change inside a transaction; answers what it would answer outside.
 
     `view`: what is published. `make_body`: plans the change by the newest definition of the table.
     `room`: how many bytes all transactions together may still take.
 
     Raises what any row change raises, and `InvalidRequest`: TRANSACTION_SCOPE, TRANSACTION_SIZE;
-    `Exhausted(TRANSACTION_MEMORY)`. The transaction is as it was before, then.
+    `Exhausted(TRANSACTION_MEMORY)`. The transaction is unchanged then.
     """
     for _ in range(REPLANS_MAX):
         body = make_body()
@@ -53,7 +53,7 @@ def make_row(
             write = body.prepare(txn)
             written = body.make(txn, write)
         except Replan:
-            continue  # observers changed between planning and now
+            continue  # observers changed since the change was planned
         own = _of_row(changes, (body.shard, sequence_of(body.shard)))
         held = _growth(transaction, own) + _request_bytes(body.change)
         if held > room():
@@ -66,12 +66,12 @@ def make_row(
 
 
 def sequence_of(shard: bytes) -> bytes:
-    """Where the last auto-increment value under the key value of a shard of rows is kept."""
+    """The key of the last auto-increment value under a partition key value, from its shard."""
     return SPACE_SEQUENCES + shard[1:]
 
 
 def _data_bytes(change: RowChange) -> int:
-    """What a change counts against the size of a transaction: names and values of key and cells."""
+    """The bytes that a change adds to a transaction's size: names and values of key and cells."""
     key = sum(
         len(name.encode()) + (0 if isinstance(value, KeyMarker) else value_bytes(value))
         for name, value in change.key.columns
@@ -84,7 +84,7 @@ def _request_bytes(change: RowChange) -> int:
 
 
 def _of_row(changes: WriteSet, shards: tuple[bytes, bytes]) -> WriteSet:
-    """The changes of the row and of its sequence, without what observers wrote beside them."""
+    """The changes of the row and of its sequence, without those of observers."""
     own = WriteSet()
     own.entries = {key: value for key, value in changes.entries.items() if key.startswith(shards)}
     for start, stop in zip(changes.starts, changes.stops, strict=True):
@@ -94,7 +94,7 @@ def _of_row(changes: WriteSet, shards: tuple[bytes, bytes]) -> WriteSet:
 
 
 def _growth(transaction: OpenTransaction, changes: WriteSet) -> int:
-    """By how many bytes the overlay grows; a removed range counts as if it removed nothing."""
+    """The bytes that the overlay grows by; a removed range frees nothing."""
     former = transaction.overlay.entries
     replaced = [former.get(key) for key in changes.entries]
     return changes.size_in_bytes() - sum([0 if value is None else len(value) for value in replaced])

@@ -1,19 +1,4 @@
-"""What the engine offers of local transactions (docs/spec/tablestore-change.md, section B).
-
-A transaction is begun on one partition key value, which nobody else writes until it ends. It lives
-in memory: what it writes is seen by requests that name its id, and comes to the store as one write
-when it is committed. A crash, 60 seconds, and the drop of its table abort it.
-
-**Start.** The lock is put when the request is planned. Writes that were planned before may still be
-on their way, on other threads too: so each of them looks once more when its body runs, and is
-refused. What has run by then is ahead of the empty write that Start commits, so when Start answers
-it is published, and reads inside see it.
-
-**Threads.** The dictionaries of locks and of open transactions are changed by single operations,
-and who ends a transaction is decided by its lock (`engine/locks.py`). A request at work has the
-transaction for itself (`open_transaction.py`). Bounds over all transactions are sums made when they
-are asked for; requests that ask at the same moment may exceed them by what they add.
-"""
+"""The operations of local transactions (docs/spec/tablestore-change.md, section B)."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -72,9 +57,9 @@ __all__ = ["Transactions"]
 class Transactions:
     """The local transactions of one engine. Any thread may call.
 
-    Every method that takes an id raises `InvalidRequest(TRANSACTION_ID)` for what no server gave
-    out, `NotFound(TRANSACTION_ENDED)` for a transaction of another instance and for one that has
-    ended, and `Conflict(TRANSACTION_BUSY)` while another request is at work in it.
+    Every method that takes an id raises `InvalidRequest(TRANSACTION_ID)` for an id that no server
+    gave out, `NotFound(TRANSACTION_ENDED)` for a transaction of another instance and for one that
+    has ended, and `Conflict(TRANSACTION_BUSY)` while another request is using it.
     """
 
     def __init__(
@@ -130,7 +115,7 @@ class Transactions:
         return self._begin(instance, table, shard_of(table, values[0]))
 
     def _check_room(self, instance: str) -> None:
-        """Raises `Exhausted(TRANSACTION_COUNT)` where an instance has as many as it may have."""
+        """Raise `Exhausted(TRANSACTION_COUNT)` where an instance has too many transactions."""
         if len(self._open) < LOCAL_TRANSACTIONS_MAX:
             return
         self.expire()
@@ -139,7 +124,7 @@ class Transactions:
             raise Exhausted(Rule.TRANSACTION_COUNT, limit=LOCAL_TRANSACTIONS_MAX)
 
     def _count_run(self, again: "partial[Plan[str]]") -> Plan[str]:
-        """Before the first transaction: learn which run of the server this is."""
+        """A plan that gets the number of this run of the server, before the first transaction."""
 
         def learn(run: int) -> None:
             self._run = run
@@ -152,7 +137,7 @@ class Transactions:
         return Plan((write,), finish, again=lambda _: again(), prepares=True)
 
     def _begin(self, instance: str, table: Table, shard: bytes) -> Plan[str]:
-        """Put the lock, and let what was planned before go first."""
+        """Take the lock, and wait for the writes that were planned before."""
         until_ns = self._clock.monotonic_ns() + LOCAL_TRANSACTION_SECONDS * 1_000_000_000
         lock = Lock(shard, until_ns)
         take_lock(self._context.locks, lock, self._clock)
@@ -162,7 +147,7 @@ class Transactions:
 
         def body(txn: Transaction) -> None:
             self._tables.current(table, txn)
-            txn.get(shard)  # what is not decided about this shard is by now
+            txn.get(shard)  # earlier writes of unknown outcome are decided by a read
 
         def finish(outcomes: Sequence[Outcome[None]]) -> str:
             if outcomes[0].error is not None:
@@ -174,7 +159,7 @@ class Transactions:
         return Plan((Write((shard,), body),), finish)
 
     def commit(self, instance: str, identity: str) -> Plan[None]:
-        """CommitTransaction: everything it has written, visible at once and durable."""
+        """CommitTransaction: every write of it becomes visible at once, and durable."""
         transaction = self._found(instance, identity)
         if transaction.is_busy:
             raise Conflict(Rule.TRANSACTION_BUSY)
@@ -182,12 +167,12 @@ class Transactions:
         return plan.answering(lambda _: self._note(transaction))
 
     def abort(self, instance: str, identity: str) -> Plan[str]:
-        """AbortTransaction: nothing of it was ever there. Answers the id.
+        """AbortTransaction: drops its writes. Answers the id.
 
-        Auto-increment values that it drew stay drawn.
+        Auto-increment values that it has used stay used.
         """
         transaction = self._found(instance, identity)
-        transaction.enter()  # for good
+        transaction.enter()  # never left: no further request is let in
         self._end(transaction)
         self._note(transaction)
         sequence = sequence_of(transaction.lock.shard)
@@ -201,7 +186,7 @@ class Transactions:
         return Plan((Write((sequence,), body),), failing).answering(lambda _: identity)
 
     def expire(self) -> None:
-        """End the transactions whose time is over, and those of tables that are gone."""
+        """End the transactions whose time is over, and those of dropped tables."""
         if not self._open:
             return
         now_ns = self._clock.monotonic_ns()
@@ -213,12 +198,12 @@ class Transactions:
         return self._tables.by_id(transaction.table.id) is not None
 
     def _end(self, transaction: OpenTransaction) -> None:
-        """It is over; also called where it has been before."""
+        """End a transaction. Idempotent."""
         release_lock(self._context.locks, transaction.lock)
         self._open.pop(transaction.id, None)
 
     def _note(self, transaction: OpenTransaction) -> None:
-        """Begin and end cost one write unit each (change §B3)."""
+        """Count one write unit, as each begin and each end costs (change §B3)."""
         partition_key = transaction.lock.shard[ROW_PREFIX_BYTES:]
         self._context.notes.add(transaction.table.id, partition_key, 0, 1)
 
@@ -252,7 +237,7 @@ class Transactions:
     def batch_write_row(
         self, instance: str, identity: str, request: BatchWrite
     ) -> Plan[list[list[RowOutcome]]]:
-        """BatchWriteRow inside: every row for itself. An atomic batch is refused row by row."""
+        """BatchWriteRow inside: each row by itself. An atomic batch is refused row by row."""
         with self._at_work(instance, identity) as transaction:
             check_batch_write(request)
             changes = [change for asked in request.tables for change in asked.changes]
@@ -287,13 +272,13 @@ class Transactions:
         return LOCAL_TRANSACTIONS_BYTES_MAX - held
 
     def table_of(self, instance: str, identity: str) -> str | None:
-        """The name of the table of a transaction that is open; None for any other id."""
+        """The name of an open transaction's table; None for any other id."""
         found = self._open.get(identity)
         return None if found is None or found.instance != instance else found.table.name
 
     @contextmanager
     def _at_work(self, instance: str, identity: str) -> Iterator[OpenTransaction]:
-        """The transaction, with nobody else at work in it."""
+        """The transaction, with no other request using it meanwhile."""
         transaction = self._found(instance, identity)
         transaction.enter()
         try:
@@ -302,7 +287,7 @@ class Transactions:
             transaction.leave()
 
     def _found(self, instance: str, identity: str) -> OpenTransaction:
-        """The transaction of that id, as the class says."""
+        """The transaction with this id. Raises as the class says."""
         check_id(identity)
         found = self._open.get(identity)
         if found is None or found.instance != instance:

@@ -1,8 +1,8 @@
 """Base data: a table's rows as they are now, in channels and in pages (change §C2.3).
 
-A channel is a range of partition keys, and it is read from the view of each moment: no snapshot is
-held. Every row comes as a put of all versions that are kept. A row too large for one answer goes on
-in the next one, as updates of the same row.
+A channel is a range of partition keys. Each page is read from the newest view: no snapshot is held.
+Every row comes as a put of all versions that are kept. A row too large for one answer goes on in
+the next one, as updates of the same row.
 """
 
 from collections.abc import Sequence
@@ -35,12 +35,12 @@ from widerow.storage.interface import Reader
 
 __all__ = ["TunnelPage", "TunnelRecord", "base_channels", "check_base", "read_base"]
 
-_RESUME_MARK: Final = b"\x00\x02"  # no key column begins so, and no key ends so
+_RESUME_MARK: Final = b"\x00\x02"  # no encoded key column begins with it or ends in it
 _SEEN_BYTES: Final = 4
 
 
 class TunnelRecord(NamedTuple):
-    """A record as a client gets it: what became of a row, the row, and listed columns before."""
+    """A record for clients: the action, the row, and former values of listed columns."""
 
     action: int
     record: bytes
@@ -72,7 +72,7 @@ def base_channels(bounds: Sequence[bytes]) -> list[Channel]:
 
 
 def check_base(channel: Channel, position: ChannelPosition) -> None:
-    """Refuse a position that is not one of the channel. Raises `InvalidRequest(TUNNEL_TOKEN)`."""
+    """Raise `InvalidRequest(TUNNEL_TOKEN)` for a position outside the channel."""
     key = position.key
     if position.iterator or key < channel.start or (channel.stop and key >= channel.stop):
         raise InvalidRequest(Rule.TUNNEL_TOKEN)
@@ -100,7 +100,7 @@ def read_base(
         if source[1] is not None:
             source[1].take(len(record), 1)
         if header_of(record).kind == RecordKind.SEGMENT:
-            continue  # read with its row
+            continue  # a segment is read with its row
         if page.is_full(record_bytes(found, record)):
             return page.ended(position, found[len(prefix) :])
         started = resume if found == prefix + key else None
@@ -111,7 +111,7 @@ def read_base(
 
 
 class _BasePage:
-    """What has been read for one page so far."""
+    """A page of rows that is being read."""
 
     def __init__(self, source: tuple[Reader, Budget | None], table: Table, rule: ReadRule) -> None:
         self._source = source
@@ -122,7 +122,7 @@ class _BasePage:
         self._records: list[TunnelRecord] = []
 
     def is_full(self, size: int) -> bool:
-        """Whether a record of so many bytes belongs to the next page."""
+        """Whether a record of `size` bytes belongs to the next page."""
         count = len(self._records)
         return (
             count >= TUNNEL_PAGE_RECORDS_MAX
@@ -131,7 +131,7 @@ class _BasePage:
         )
 
     def add(self, key: bytes, record: bytes, resume: Resume | None) -> Resume | None:
-        """Read one row into the page; where it goes on, if that is in the next one."""
+        """Read one row into the page; where the row goes on in the next page, if it does."""
         self._scanned += 1
         read = read_record(self._source, (key, record), self._values(key), self._rule, resume)
         if read is None:
@@ -147,7 +147,7 @@ class _BasePage:
         return decode_key(key, self._prefix_bytes, self._types)[0]
 
     def ended(self, position: ChannelPosition, key: bytes) -> TunnelPage:
-        """The page, behind which another one follows."""
+        """The page, with another one after it."""
         count = position.count + len(self._records)
         following = ChannelPosition(key=key, count=count)
         return TunnelPage(self._records, following, more=True, read_units=self._units())
@@ -170,9 +170,9 @@ def _encode_resume(resume: Resume) -> bytes:
 
 
 def _place_of(table: Table, key: bytes) -> tuple[bytes, Resume | None]:
-    """The key of a position, and where inside that row it stands.
+    """The key in a position, and the place inside that row.
 
-    A key that holds fewer columns than the table's is a bound between rows.
+    A key with fewer columns than the table's is a bound between rows.
     """
     types = [column.type for column in table.key_columns]
     try:

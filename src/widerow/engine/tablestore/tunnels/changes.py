@@ -1,6 +1,6 @@
-"""Changes: the shards of a table's stream as channels, read in pages (change §C2.3, §C2.8).
+"""Channels of changes: the shards of a table's stream, read in pages (change §C2.3, §C2.8).
 
-The stream is seen through `ChangeLog`, which says no more than tunnels need of it.
+`ChangeLog` is the part of streams that tunnels use.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,22 +22,25 @@ __all__ = [
     "read_changes",
 ]
 
-_AFTER_ALL_US: Final = 2**62  # a time behind every change: the tail of a shard
+_AFTER_ALL_US: Final = 2**62  # a time after every change: the tail of a shard
 
 
 class ChangeLog(Protocol):
-    """The streams of all tables. Raises `NotFound` for what is gone, or was trimmed."""
+    """The streams of all tables. Raises `NotFound` for unknown shards and trimmed records."""
 
     def shards(self, table: Table) -> Sequence[ShardInfo]:
-        """Those of the table's stream, parents before children."""
+        """The shards of the table's stream, parents before children."""
         ...
 
     def iterator(self, table: Table, shard_id: str, from_us: int | None) -> str:
-        """Where to read from: a time or the oldest change; "" if a closed shard ends before it."""
+        """An iterator at a time, or at the oldest change; "" if a closed shard ends before it."""
         ...
 
     def read(self, table: Table, iterator: str, limit: int | None) -> ChangePage:
-        """Changes from there on. Raises `InvalidRequest` for what is no iterator."""
+        """A page of changes from an iterator on.
+
+        Raises `InvalidRequest` for a malformed iterator.
+        """
         ...
 
     def end_us(self, table: Table, shard_id: str) -> int:
@@ -48,11 +51,10 @@ class ChangeLog(Protocol):
 def change_channels(
     log: ChangeLog, table: Table, tunnel: Tunnel, known: Collection[str], *, first: bool
 ) -> list[Channel]:
-    """A channel for each shard that the tunnel has none for yet and that has anything to consume.
+    """A new channel for each shard without one that may have records to consume.
 
-    `first`: the tunnel begins now. Where rows come before changes, it begins at the tails: what is
-    committed before this moment is seen by the reading of the rows, which comes after it. Shards
-    that come later hold nothing older.
+    `first`: the tunnel begins now. If rows come first, changes begin at the shards' tails: every
+    change committed before is in the rows, which are read later. Later shards hold no older change.
     """
     from_us = start_us(tunnel)
     if tunnel.kind.has_base and from_us == tunnel.created_us:
@@ -75,7 +77,7 @@ def change_channels(
 def _begins_behind_end(
     log: ChangeLog, table: Table, tunnel: Tunnel, shard: ShardInfo, listed: Collection[str]
 ) -> bool:
-    """Whether all changes of a shard lie behind the tunnel's end: one of its parents reaches it."""
+    """Whether no change of a shard is before the tunnel's end: a parent has reached that end."""
     end_ns = tunnel.config.end_ns
     parents = [parent for parent in shard.parents if parent in listed]
     return bool(end_ns) and any(log.end_us(table, each) * 1000 >= end_ns for each in parents)
@@ -91,7 +93,7 @@ def read_changes(
 ) -> TunnelPage:
     """The page of a channel that begins at a position. Raises `InvalidRequest(TUNNEL_TOKEN)`.
 
-    Where changes from there on were trimmed, it begins at the oldest one that is left.
+    Where the next changes were trimmed, it begins at the oldest one that is kept.
     """
     page = _page_of(log, table, channel, position)
     if page is None:
@@ -113,14 +115,14 @@ def read_changes(
 
 
 def _is_over(end_ns: int, now_us: int) -> bool:
-    """Whether no change from before the end can come any more."""
+    """Whether no change before the tunnel's end can come any more."""
     return bool(end_ns) and end_ns // 1000 + TUNNEL_END_PATIENCE_SECONDS * 1_000_000 <= now_us
 
 
 def _page_of(
     log: ChangeLog, table: Table, channel: Channel, position: ChannelPosition
 ) -> ChangePage | None:
-    """None where nothing is left of the shard."""
+    """The page at a position, or at the oldest change; None where the shard is gone."""
     if not position.iterator or position.key:
         raise InvalidRequest(Rule.TUNNEL_TOKEN)
     try:
@@ -137,9 +139,9 @@ def _page_of(
 
 
 def consumed_until(log: ChangeLog, table: Table, position: ChannelPosition, now_us: int) -> int:
-    """Up to when changes are consumed at a position: until now, where none is left.
+    """The time up to which changes are consumed at a position: now, where none is left.
 
-    Raises `InvalidRequest(TUNNEL_TOKEN)` where the iterator is none of the table's stream.
+    Raises `InvalidRequest(TUNNEL_TOKEN)` for an iterator that is not of the table's stream.
     """
     try:
         page = log.read(table, position.iterator, 1)

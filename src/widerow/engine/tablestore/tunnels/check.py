@@ -29,7 +29,7 @@ def tunnel_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
 
 
 class _TunnelWalk:
-    """The tunnels of one table being walked."""
+    """The walk through the tunnels of one table."""
 
     def __init__(self, table: Table, gone: set[bytes], snapshot: Snapshot) -> None:
         self._table = table
@@ -43,7 +43,7 @@ class _TunnelWalk:
             check_tunnel_record(self._numbers, key, record)
 
     def close(self) -> None:
-        """Check what holds between records. Raises `StoreDamaged`."""
+        """Check that each channel's client exists. Raises `StoreDamaged`."""
         for number in self._numbers:
             state = read_state(self._snapshot, tunnel_prefix(self._table.id, number))
             owners = {each.owner for each in state.channels.values()} if state else set()

@@ -1,4 +1,4 @@
-"""Which tunnels a table may have: what is checked, and what stands in the catalogue afterwards."""
+"""Checks of tunnels, and their changes of a table's definition."""
 
 import uuid
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _TABLE_BYTES = 4
 
 
 def new_tunnel_id(table_id: int, entropy: Entropy) -> str:
-    """A UUID (version 8) that begins with the number of its table, so that it is found by it."""
+    """A new UUID (version 8) that begins with the number of its table, to find the table by."""
     chance = entropy.token_bytes(_ID_BYTES - _TABLE_BYTES)
     data = bytearray(table_id.to_bytes(_TABLE_BYTES, "big") + chance)
     data[6] = data[6] & 0x0F | 0x80
@@ -39,7 +39,7 @@ def new_tunnel_id(table_id: int, entropy: Entropy) -> str:
 
 
 def table_id_of(tunnel_id: str) -> int:
-    """The number of the table that a tunnel of this id belongs to; 0 where it is no such id."""
+    """The number of a tunnel's table, from the tunnel's id; 0 for a malformed id."""
     try:
         return int.from_bytes(uuid.UUID(tunnel_id).bytes[:_TABLE_BYTES], "big")
     except ValueError:
@@ -47,7 +47,7 @@ def table_id_of(tunnel_id: str) -> int:
 
 
 def check_create_tunnel(request: CreateTunnel) -> None:
-    """What holds for a definition without its table. Raises `InvalidRequest`."""
+    """Check what does not depend on the table of a tunnel. Raises `InvalidRequest`."""
     if not STRICT.takes(request.name):
         raise InvalidRequest(Rule.TUNNEL_NAME, name=request.name)
     _, start_ns, end_ns = request.config
@@ -62,9 +62,9 @@ def with_tunnel(
     tunnel_id: str,
     now_us: int,
 ) -> Table:
-    """The table with one more tunnel, and with a stream where that needs one.
+    """The table with one more tunnel, and with a stream if the tunnel needs one.
 
-    `number` gives one that nothing ever had.
+    `number` gives a number that was never used.
 
     Raises: `Conflict(TUNNEL_EXISTS)`, `InvalidRequest`.
     """
@@ -83,7 +83,7 @@ def with_tunnel(
 def with_stream_for(
     table: Table, kind: TunnelKind, number: Callable[[], int], now_us: int
 ) -> Table:
-    """The table, with a stream where what is handed out needs one and it has none."""
+    """The table, with a new stream if tunnels of this kind need one and it has none."""
     if not kind.has_stream or table.stream is not None:
         return table
     stream = StreamChange(enable=True, expiration_hours=STREAM_HOURS_MAX)
@@ -100,7 +100,7 @@ def _check_start(table: Table, start_ns: int, now_us: int) -> None:
 
 
 def without_tunnel(table: Table, tunnel: Tunnel) -> Table:
-    """The table without it. Raises `NotFound(TUNNEL_NOT_FOUND)` where it is gone already."""
+    """The table without `tunnel`. Raises `NotFound(TUNNEL_NOT_FOUND)` if it has no such tunnel."""
     kept = tuple(each for each in table.tunnels if each.number != tunnel.number)
     if len(kept) == len(table.tunnels):
         raise NotFound(Rule.TUNNEL_NOT_FOUND)
@@ -116,7 +116,7 @@ def tunnel_named(table: Table, name: str) -> Tunnel:
 
 
 def start_us(tunnel: Tunnel) -> int | None:
-    """From when on changes are handed out, microseconds since 1970; None: the oldest one kept."""
+    """The time of a tunnel's first change, microseconds since 1970; None: the oldest one kept."""
     config = tunnel.config
     if config.start_ns:
         return config.start_ns // 1000
@@ -124,7 +124,10 @@ def start_us(tunnel: Tunnel) -> int | None:
 
 
 def is_expired(table: Table, tunnel: Tunnel, now_us: int) -> bool:
-    """Whether changes that belong behind the rows are gone; to ask while rows are left."""
+    """Whether changes that follow the rows were trimmed already.
+
+    To be asked while rows are left.
+    """
     if not tunnel.kind.has_base or not tunnel.kind.has_stream or table.stream is None:
         return False
     return now_us - tunnel.created_us > table.stream.expiration_hours * 3600 * 1_000_000

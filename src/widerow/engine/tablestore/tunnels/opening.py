@@ -1,4 +1,4 @@
-"""The tunnels of an engine, made of its parts."""
+"""Makes the tunnels of an engine from the engine's parts."""
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -24,7 +24,7 @@ def open_tunnels(
     log: ChangeLog,
     held: Callable[[Table], Sequence[Tunnel]] = attrgetter("tunnels"),
 ) -> Tunnels:
-    """The tunnels of these tables. `note_read` hears of read units, `log`: the streams.
+    """The tunnels of these tables. `note_read` is told read units; `log`: the streams.
 
     `held`: the tunnels of a table; those of its clients unless given.
     """

@@ -1,4 +1,4 @@
-"""What a tunnel reads: pages of rows and of changes, and where a table is cut for it."""
+"""Reading for tunnels: pages of rows and of changes, and the bounds of channels of rows."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ class TunnelReads:
         log: ChangeLog,
         note: Callable[[Table, bytes, int], None],
     ) -> None:
-        """`note` hears of the read units of a page of rows, and of a partition key near them."""
+        """`note` is told the read units of a page of rows, and a partition key near them."""
         self._store = store
         self._clock = clock
         self._log = log
@@ -58,7 +58,7 @@ class TunnelReads:
 
 
 def channel_bounds(reader: Reader, table: Table, sizes: SizeMap) -> list[bytes]:
-    """Where a table is cut into channels of rows: where partitions meet, and inside large ones."""
+    """The bounds of a table's channels of rows: where partitions meet, and inside large ones."""
     bounds = set(table.splits)
     if sizes.size > TUNNEL_BASE_BYTES:
         end = TABLESTORE_MODEL.partition_key(table).end

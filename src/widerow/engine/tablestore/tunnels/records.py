@@ -1,11 +1,10 @@
 """The state of a tunnel as records under its shard (docs/formats/tunnels.md).
 
-    05 table tunnel 00           the state is there: clients and channels have begun
-    05 table tunnel 01 client    one client
-    05 table tunnel 02 channel   one channel
-    05 table tunnel 03           why a delivery task cannot write its files
+05 table tunnel 00 the state is there: clients and channels have begun 05 table tunnel 01 client one
+client 05 table tunnel 02 channel one channel 05 table tunnel 03 why a delivery task cannot write
+its files
 
-JSON, so that a person with a dump can read it. Only what a change touches is written again.
+JSON, so that a person with a dump can read it. A change writes only the records that it touches.
 """
 
 import json
@@ -53,7 +52,7 @@ T = TypeVar("T")
 
 
 class DeliveryTrouble(NamedTuple):
-    """Why a delivery task cannot write its files: the protocol's number of the error, and words."""
+    """Why a delivery task cannot write its files: the error's number in the protocol, a text."""
 
     code: int
     detail: str
@@ -181,7 +180,7 @@ def client_in(reader: Reader, prefix: bytes, client_id: str) -> TunnelClient | N
 def write_state(
     txn: Transaction, prefix: bytes, before: TunnelState | None, after: TunnelState
 ) -> None:
-    """Put what differs between two states; nothing where they are the same."""
+    """Write the records that differ between two states."""
     if before is None:
         txn.put(prefix + _BEGUN, _HEAD)
         before = TunnelState()
@@ -190,13 +189,13 @@ def write_state(
 
 
 def trouble_in(reader: Reader, prefix: bytes) -> DeliveryTrouble | None:
-    """What a delivery task suffers from, or None. Raises `StoreDamaged`."""
+    """Why a delivery task cannot write its files, or None. Raises `StoreDamaged`."""
     record = reader.get(prefix + _TROUBLE)
     return None if record is None else decode_trouble(record)
 
 
 def write_trouble(txn: Transaction, prefix: bytes, trouble: DeliveryTrouble | None) -> None:
-    """Put what a delivery task suffers from, or that it is well."""
+    """Store why a delivery task cannot write its files; None: remove it."""
     if trouble is None:
         txn.delete(prefix + _TROUBLE)
     else:
@@ -218,7 +217,7 @@ def _write(
 
 
 def check_tunnel_record(numbers: frozenset[int], key: bytes, record: bytes) -> None:
-    """What must hold of each record under a table whose tunnels have these `numbers`.
+    """Check a record of a table whose tunnels have these `numbers`.
 
     Raises `StoreDamaged`.
     """

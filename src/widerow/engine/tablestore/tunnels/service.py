@@ -1,9 +1,10 @@
 """The tunnels of all tables, as operations call them (change §C2).
 
-Definitions stand in the catalogue with their table; who consumes and how far is one shard for each
-tunnel, so that what a heartbeat decides is one transaction. A heartbeat that changes nothing writes
-nothing. When each client was last heard of is kept in memory: after a start all known clients have
-a whole timeout again. Where several processes share the store, the time is written now and then.
+Definitions are in the catalogue with their table; the clients and channels of a tunnel are one
+shard, so that a heartbeat's decision is one transaction. A heartbeat that changes nothing writes
+nothing. The time of each client's last heartbeat is kept in memory: after a start all known clients
+have a whole timeout again. Where several processes share the store, the time is written now and
+then.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -62,20 +63,20 @@ from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 __all__ = ["ChannelCall", "TunnelCall", "TunnelShown", "Tunnels"]
 
 _CHANCE_BYTES: Final = 16  # of a client's id
-_HEARD_MAX: Final = 10_000  # times kept; those of clients that are long gone make room
+_HEARD_MAX: Final = 10_000  # times kept; those of clients that are gone are dropped first
 
 R = TypeVar("R")
 
 
 class TunnelCall(NamedTuple):
-    """Who asks, and of which tunnel."""
+    """The client and the tunnel of a request."""
 
     tunnel: str
     client: str
 
 
 class ChannelCall(NamedTuple):
-    """Who asks, and of which channel of which tunnel."""
+    """The client, the tunnel and the channel of a request."""
 
     tunnel: str
     client: str
@@ -85,7 +86,7 @@ class ChannelCall(NamedTuple):
 class TunnelShown(NamedTuple):
     """A tunnel with its table and its state; `state` is None where its channels are not made yet.
 
-    `expired`: changes that belong behind its rows are gone.
+    `expired`: changes that follow its rows were trimmed already.
     """
 
     table: Table
@@ -95,14 +96,14 @@ class TunnelShown(NamedTuple):
 
     @property
     def stage(self) -> str:
-        """How far it is, in the protocol's words (change §C2.2)."""
+        """The stage of the tunnel, in the protocol's words (change §C2.2)."""
         if self.state is None:
             return "InitBaseDataAndStreamShard"
         return "ProcessStream" if base_is_done(self.state) else "ProcessBaseData"
 
     @property
     def consumed_us(self) -> int:
-        """Up to when the slowest of its channels is consumed."""
+        """The time up to which the slowest channel is consumed."""
         if self.state is None:
             return 0
         times = [
@@ -122,7 +123,7 @@ class _Found(NamedTuple):
 
     @property
     def prefix(self) -> bytes:
-        """Its shard."""
+        """The shard of the tunnel's state."""
         return tunnel_prefix(self.table.id, self.tunnel.number)
 
 
@@ -140,7 +141,7 @@ class Tunnels:
     ) -> None:
         """`log`: the streams; `bounds`: where to cut a table into channels of rows.
 
-        `held`: the tunnels of a table that are meant: those of clients, or of delivery tasks.
+        `held`: gives the tunnels of a table: those of clients, or those of delivery tasks.
         """
         self._tables = tables
         self._catalog = tables.catalog
@@ -173,7 +174,7 @@ class Tunnels:
     def creating(
         self, table: Table, change: Callable[[Table, Draft], tuple[Table, Tunnel]]
     ) -> Plan[str]:
-        """The plan that gives a table the tunnel that `change` makes, then its channels: its id."""
+        """The plan that adds the tunnel of `change` to a table and makes its channels: its id."""
 
         def make(draft: Draft) -> _Found:
             model = self._tables.model
@@ -185,7 +186,7 @@ class Tunnels:
 
         def finish(outcomes: Sequence[Outcome[_Found]]) -> str:
             made.append(single(outcomes))
-            raise Replan  # its channels are made next
+            raise Replan  # the next plan makes its channels
 
         def begin(_: object) -> Plan[str]:
             found = made[-1]
@@ -194,7 +195,7 @@ class Tunnels:
         return Plan((self._catalog.change(make),), finish, again=begin, prepares=True)
 
     def delete(self, instance: str, named: TunnelName) -> Plan[None]:
-        """DeleteTunnel: gone when answered; its clients are told so with their next request."""
+        """DeleteTunnel: gone when answered; its clients learn it with their next request."""
         found = self._named(instance, named)
         due_us = self._catalog.due_us(self._clock.now_us())
         write = self._tables.change(
@@ -203,7 +204,7 @@ class Tunnels:
         return Plan((write,), single).answering(lambda _: None)
 
     def list_tunnels(self, instance: str, table: str | None) -> list[TunnelShown]:
-        """ListTunnel: those of a table, or of all tables of an instance."""
+        """ListTunnel: the tunnels of a table, or of all tables of an instance."""
         if table is not None:
             tables = [self._table(instance, table)]
         else:
@@ -226,7 +227,7 @@ class Tunnels:
     # --- clients -----------------------------------------------------------------------------
 
     def connect(self, instance: str, tunnel_id: str, tag: str, timeout_s: int) -> Plan[str]:
-        """Connect: the id of a new client, which may be silent for so long."""
+        """Connect: the id of a new client, which may be silent for `timeout_s` seconds."""
         if not TUNNEL_TIMEOUT_SECONDS_MIN <= timeout_s <= TUNNEL_TIMEOUT_SECONDS_MAX:
             raise InvalidRequest(Rule.TUNNEL_TIMEOUT, value=timeout_s)
         if len(tag.encode()) > TUNNEL_CLIENT_TAG_BYTES_MAX:
@@ -252,7 +253,7 @@ class Tunnels:
     ) -> Plan[list[Channel]]:
         """Heartbeat: the channels that are the client's now, each OPEN or CLOSING.
 
-        Raises `NotFound(TUNNEL_CLIENT_GONE)` for a client that is not known any more.
+        Raises `NotFound(TUNNEL_CLIENT_GONE)` for an unknown client.
         """
         found = self._by_id(instance, call.tunnel)
         before = read_state(self._store.snapshot(), found.prefix)
@@ -278,7 +279,7 @@ class Tunnels:
         return self._change(found, step, lambda _: self.heartbeat(instance, call, reports))
 
     def shutdown(self, instance: str, call: TunnelCall) -> Plan[None]:
-        """Shutdown: the client's channels are free at once. A client nobody knows is fine."""
+        """Shutdown: the client's channels are free at once. An unknown client is fine."""
         found = self._by_id(instance, call.tunnel)
 
         def step(state: TunnelState) -> tuple[TunnelState, None]:
@@ -329,8 +330,8 @@ class Tunnels:
     ) -> Plan[None]:
         """Checkpoint: the channel is consumed up to a position; durable when answered.
 
-        Raises `InvalidRequest`: TUNNEL_SEQUENCE where `number` is not the last one and one more, or
-        the last one with the same position; TUNNEL_TOKEN.
+        Raises `InvalidRequest`: TUNNEL_SEQUENCE unless `number` is the last one plus one, or the
+        last one with an equal position; TUNNEL_TOKEN.
         """
         found = self._by_id(instance, call.tunnel)
         channel = self._admitted(found, call)
@@ -349,7 +350,7 @@ class Tunnels:
                 raise NotFound(Rule.TUNNEL_CHANNEL_NOT_FOUND)
             self._check_owner(found.tunnel, current, call.client, state.clients.get(current.owner))
             if number == current.number and position == current.position:
-                return state, None  # a repetition of what was done
+                return state, None  # a repeated checkpoint
             if number != current.number + 1:
                 raise InvalidRequest(Rule.TUNNEL_SEQUENCE, expected=current.number + 1)
             return checkpointed(state, call.channel, position, number, consumed_us), None
@@ -365,7 +366,7 @@ class Tunnels:
         return consumed_until(self._log, table, position, now_us) if channel.shard else 0
 
     def _admitted(self, found: _Found, call: ChannelCall) -> Channel:
-        """The channel, if the client may have to do with it: nobody else alive holds it."""
+        """The channel, unless another living client holds it."""
         reader = self._store.snapshot()
         channel = channel_in(reader, found.prefix, call.channel)
         if channel is None:
@@ -399,16 +400,16 @@ class Tunnels:
         return _Found(table, tunnel_named(table, named.name))
 
     def table_of(self, instance: str, tunnel_id: str) -> str | None:
-        """The name of the table that a tunnel of this id belongs to; None where there is none."""
+        """The name of a tunnel's table, by the tunnel's id; None where there is none."""
         try:
             return self._by_id(instance, tunnel_id).table.name
         except NotFound:
             return None
 
     def _by_id(self, instance: str, tunnel_id: str) -> _Found:
-        """Linear in the instance's tables where no table has the number that the id begins with.
+        """The tunnel with this id. Linear in the instance's tables if its table was renumbered.
 
-        So it is with a table that was put back (`instance_copy.py`): its tunnels keep their ids.
+        A table that was put back (`instance_copy.py`) has a new number; its tunnels keep their ids.
         """
         table = self._tables.by_id(table_id_of(tunnel_id))
         tables = self._tables.owned(instance) if table is None else [table]
@@ -436,10 +437,10 @@ class Tunnels:
         self._heard[tunnel.number, client_id] = now_ns
 
     def _is_silent(self, tunnel: Tunnel, client: TunnelClient) -> bool:
-        """Whether a client was not heard of for longer than it said."""
+        """Whether a client was silent for longer than its timeout."""
         heard_ns = self._heard.get((tunnel.number, client.id), self._started_ns)
         silent_ns = self._clock.monotonic_ns() - heard_ns
-        if self._catalog.shared:  # another process may have heard of it
+        if self._catalog.shared:  # another process may have had a heartbeat of it
             silent_ns = min(silent_ns, (self._clock.now_us() - client.seen_us) * 1000)
         return silent_ns > client.timeout_s * 1_000_000_000
 
@@ -447,7 +448,7 @@ class Tunnels:
         return {each.id for each in state.clients.values() if self._is_silent(tunnel, each)}
 
     def _with_time(self, state: TunnelState, client_id: str) -> TunnelState:
-        """Where processes share the store: the client's time, when the written one grows old."""
+        """In a shared store, the state with the client's time, if the stored time is old."""
         client, now_us = state.clients[client_id], self._clock.now_us()
         if not self._catalog.shared or now_us - client.seen_us < client.timeout_s * 250_000:
             return state
@@ -461,9 +462,9 @@ class Tunnels:
         step: Callable[[TunnelState], tuple[TunnelState, R]],
         again: Callable[[object], Plan[R]],
     ) -> Plan[R]:
-        """The plan that makes of a tunnel's state what `step` makes of it, in one transaction.
+        """The plan that replaces a tunnel's state by what `step` makes of it, in one transaction.
 
-        A state that is not there yet is made first. `step` may be called more than once.
+        A missing state is made first. `step` may be called more than once.
         """
         prefix = found.prefix
         planned = self._catalog.planned()
@@ -486,13 +487,13 @@ class Tunnels:
         return Plan((Write((prefix,), body, reads=self._catalog.reads),), single, again=again)
 
     def _without_ended(self, table: Table, found: _Found, state: TunnelState) -> TunnelState:
-        """The state without channels whose shards are trimmed. `table`: as the body reads it."""
+        """The state without channels whose shards were removed. `table`: as the body reads it."""
         if not found.tunnel.kind.has_stream or table.stream is None:
             return state
         return without_ended(state, {shard.id for shard in self._log.shards(table)})
 
     def _initial(self, found: _Found) -> TunnelState:
-        """The channels that a tunnel begins with."""
+        """The state of a tunnel that begins."""
         table, tunnel = found
         channels: list[Channel] = []
         if tunnel.kind.has_base:

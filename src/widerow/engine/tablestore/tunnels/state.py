@@ -1,15 +1,11 @@
-"""Who consumes what of a tunnel: clients, channels, versions. Pure: values in, values out.
+"""Assigns the channels of a tunnel to its clients. Pure: values in, values out.
 
 A channel is a part of the tunnel that one client at a time consumes, a range of rows or a shard of
 the stream. Clients say in heartbeats how their channels stand, and are told which are theirs; a
 version tells the newer of two reports about a channel (change §C2.4, §C2.5).
 
-    WAIT ──a client has room──► OPEN ──the client has too many──► CLOSING
-      ▲                          │                                   │
-      └────── its client closed it, shut down or fell silent ◄───────┘
-                                 │ and its checkpoint is the end
-                                 ▼
-                             TERMINATED
+WAIT ──a client has room──► OPEN ──the client has too many──► CLOSING ▲ │ │ └────── its client
+closed it, shut down or fell silent ◄───────┘ │ and its checkpoint is the end ▼ TERMINATED
 
 Two rules hold whatever happens: a channel is OPEN or CLOSING with one client or with none, and its
 version never decreases. A channel that was given away is given with a greater version.
@@ -41,11 +37,12 @@ __all__ = [
     "without_ended",
 ]
 
-VERSION_MAX: Final = 2**62  # of a report; a greater one could leave no room for those that follow
+# of a report; a greater one would leave no room for the versions after it
+VERSION_MAX: Final = 2**62
 
 
 class ChannelStatus(Enum):
-    """How a channel stands. Values are the protocol's numbers; WAIT is never sent as one."""
+    """The state of a channel. Values are the protocol's numbers; WAIT is never sent as one."""
 
     WAIT = 0
     OPEN = 1
@@ -56,11 +53,11 @@ class ChannelStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChannelPosition:
-    """How far a channel is consumed.
+    """The position up to which a channel is consumed.
 
     `key`: of base data, where the next page begins, as encoded keys without the table's prefix, and
-    where inside the row. `iterator`: of a stream. `time_ms`: of the last change before it.
-    `count`: records before it. `finished`: nothing is left; then only `count` counts.
+    where inside the row. `iterator`: of a stream. `time_ms`: of the last change before it. `count`:
+    records before it. `finished`: nothing is left; then only `count` counts.
     """
 
     key: bytes = b""
@@ -72,9 +69,9 @@ class ChannelPosition:
 
 @dataclass(frozen=True, slots=True)
 class TunnelClient:
-    """Somebody who consumes. `seen_us`: a time at which it was heard of, on this or another server.
+    """A consumer. `seen_us`: the time of a heartbeat, on this server or another one.
 
-    `timeout_s`: so long may it be silent before its channels are given to others.
+    `timeout_s`: how long it may be silent before its channels are given to others.
     """
 
     id: str
@@ -90,7 +87,7 @@ class Channel:
     `start` and `stop`: of the range, as encoded keys without the table's prefix; b"" are its ends.
     `parents`: channels that come before it. `number`: of the last checkpoint. `consumed_us`: up to
     when it is consumed. `moved_us`: when it was last taken from a client for the sake of another.
-    `suspended`: given to nobody, because somebody asked for that.
+    `suspended`: paused by a client; given to no client.
     """
 
     id: str
@@ -109,7 +106,7 @@ class Channel:
 
 
 class ChannelReport(NamedTuple):
-    """What a client says of a channel, or what somebody wants of it."""
+    """A client's report about a channel, or the wanted state of a channel."""
 
     id: str
     version: int
@@ -138,7 +135,7 @@ def base_is_done(state: TunnelState) -> bool:
 
 
 def is_runnable(state: TunnelState, channel: Channel) -> bool:
-    """Whether a channel may be consumed: what comes before it is consumed, and nobody paused it."""
+    """Whether a channel may be consumed: its parents are consumed, and it is not paused."""
     if channel.suspended or channel.status is ChannelStatus.TERMINATED:
         return False
     if channel.shard and not base_is_done(state):
@@ -157,12 +154,12 @@ def owned_by(state: TunnelState, client_id: str) -> list[Channel]:
 
 
 def connected(state: TunnelState, client: TunnelClient) -> TunnelState:
-    """One more client, which holds nothing yet; or a known one, heard of later."""
+    """The state with a client, new or with a later `seen_us`."""
     return replace(state, clients={**state.clients, client.id: client})
 
 
 def without_clients(state: TunnelState, client_ids: Collection[str]) -> TunnelState:
-    """These are gone; their channels are free, and whoever gets one next has a greater version."""
+    """The state without these clients; their channels are free, with the next greater version."""
     freed = [
         _freed(channel, channel.version + 1)
         for channel in state.channels.values()
@@ -173,15 +170,15 @@ def without_clients(state: TunnelState, client_ids: Collection[str]) -> TunnelSt
 
 
 def with_channels(state: TunnelState, channels: Iterable[Channel]) -> TunnelState:
-    """These channels, new or changed."""
+    """The state with these channels, new or changed."""
     changed = {channel.id: channel for channel in channels}
     return replace(state, channels={**state.channels, **changed}) if changed else state
 
 
 def without_ended(state: TunnelState, listed: Collection[str]) -> TunnelState:
-    """Channels at their end are gone once the stream does not list their shards any more.
+    """The state without consumed channels whose shards the stream does not list any more.
 
-    Those of rows stay: that they are consumed is what changes wait for.
+    Channels of rows stay: changes wait until these are consumed.
     """
     kept = {
         name: each
@@ -192,7 +189,7 @@ def without_ended(state: TunnelState, listed: Collection[str]) -> TunnelState:
 
 
 def _freed(channel: Channel, version: int) -> Channel:
-    """Held by nobody; at its end where the checkpoint is the end."""
+    """The channel without a client; TERMINATED if its checkpoint is the end."""
     status = ChannelStatus.TERMINATED if channel.position.finished else ChannelStatus.WAIT
     return replace(channel, owner="", status=status, version=version)
 
@@ -203,11 +200,10 @@ def _freed(channel: Channel, version: int) -> Channel:
 def heard(
     state: TunnelState, client_id: str, reports: Iterable[ChannelReport]
 ) -> tuple[TunnelState, frozenset[str]]:
-    """What a client says of its channels, taken over; and those that it gave up with it.
+    """The state after a client's reports, and the ids of channels that it gave up.
 
-    A report of a lower version is of the past, and one of a channel that the client does not hold
-    concerns nobody: the answer corrects both. A channel that is to be closed and is not reported
-    any more has been closed.
+    A report of a lower version is outdated, and one of a channel that the client does not hold is
+    ignored: the answer corrects both. A CLOSING channel without a report has been closed.
     """
     said = {report.id: report for report in reports if report.version <= VERSION_MAX}
     changed = []
@@ -237,10 +233,10 @@ def _reported(channel: Channel, report: ChannelReport) -> Channel:
 def assigned(
     state: TunnelState, client_id: str, withheld: Collection[str] = frozenset()
 ) -> TunnelState:
-    """Free channels for a client, as long as it has less than its share.
+    """The state in which a client gets free channels until it has its share.
 
-    `withheld` are not given to it now: it gave them up at this moment, perhaps because it cannot
-    consume them, and must not be asked again at once.
+    `withheld` channels are not given to it: it gave them up in this heartbeat, perhaps because it
+    cannot consume them.
     """
     room = _share(state, client_id, yields=False) - _open_count(state, client_id)
     free = sorted(
@@ -261,9 +257,9 @@ def assigned(
 
 
 def relieved(state: TunnelState, client_id: str, now_us: int) -> TunnelState:
-    """A client that has more than its share is to close what others lack.
+    """The state in which a client closes channels beyond its share, if others lack channels.
 
-    A channel that was taken from a client for another's sake stays where it then is for a timeout.
+    A channel that was moved to another client is not moved again within a timeout.
     """
     surplus = _open_count(state, client_id) - _share(state, client_id, yields=True)
     rest_us = state.clients[client_id].timeout_s * 1_000_000
@@ -291,10 +287,10 @@ def _open_count(state: TunnelState, client_id: str) -> int:
 
 
 def _share(state: TunnelState, client_id: str, *, yields: bool) -> int:
-    """How many channels a client is to have: all as many, but for one.
+    """How many channels a client should have: an equal share, which differs by one at most.
 
-    Those that have most keep the remainder, so that as little as possible moves. Of those that have
-    as many, the one that asks; or where it `yields`, the one whose id sorts first.
+    Clients with most channels get the remainder, so that few channels move. Of equal ones, the
+    asking client gets it; where it `yields`, the client whose id sorts first.
     """
     active = sum(1 for channel in state.channels.values() if is_runnable(state, channel))
     each, more = divmod(active, max(1, len(state.clients)))
@@ -312,7 +308,7 @@ def _share(state: TunnelState, client_id: str, *, yields: bool) -> int:
 def checkpointed(
     state: TunnelState, channel_id: str, position: ChannelPosition, number: int, consumed_us: int
 ) -> TunnelState:
-    """The channel is consumed up to a position."""
+    """The state in which a channel is consumed up to a position."""
     channel = replace(
         state.channels[channel_id], position=position, number=number, consumed_us=consumed_us
     )
@@ -320,7 +316,7 @@ def checkpointed(
 
 
 def scheduled(state: TunnelState, wanted: Iterable[ChannelReport]) -> TunnelState:
-    """Channels as somebody wants them: paused (CLOSING, CLOSE), resumed (OPEN) or TERMINATED.
+    """The state with wanted changes: paused (CLOSING, CLOSE), resumed (OPEN) or TERMINATED.
 
     Versions in `wanted` mean nothing. A channel at its end stays there (change §C2.5).
     """
