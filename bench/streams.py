@@ -22,8 +22,8 @@ from google.protobuf.message import Message
 from tests.support.http import Wire
 from tests.support.requests import create_table_request
 
+from widerow.client.rows import decode_change
 from widerow.server.system import SystemClock
-from widerow.transfer.rows import decode_change
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.operations.bodies import text

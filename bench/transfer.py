@@ -31,11 +31,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Screen
 
+from widerow.client.connection import Client, Endpoint
+from widerow.client.tables import known_table, make_target_table, scan_table
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.testing.process import WiderowProcess
-from widerow.transfer.client import Client, Endpoint
-from widerow.transfer.export import known_table
-from widerow.transfer.table import TransferKeyColumn, make_target_table, scan_table
 
 HEADER: Final = ("CardID", "OrderNumber", "SellerID", "DeviceID", "Amount", "Item")
 TYPES: Final = "SellerID:string,DeviceID:integer,Amount:double,Item:string"
@@ -131,8 +131,8 @@ class Loading:
 def make_table(endpoint: str) -> None:
     """The table to load into: it keeps three versions, so that no row is written twice unseen."""
     key = [
-        TransferKeyColumn("CardID", KeyType.STRING),
-        TransferKeyColumn("OrderNumber", KeyType.INTEGER),
+        KeyColumn("CardID", KeyType.STRING),
+        KeyColumn("OrderNumber", KeyType.INTEGER),
     ]
     with Client(Endpoint(endpoint, "widerow", "widerow", "widerow")) as client:
         make_target_table(client, TABLE, key, max_versions=3, offset_seconds=86_400)

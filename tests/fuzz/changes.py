@@ -9,6 +9,8 @@ from typing import Final
 
 from tests.fuzz.prepared import Prepared
 
+from widerow.client.failures import RequestFailed
+from widerow.client.rows import decode_change
 from widerow.engine.intents import Intent, IntentKind, decode_intent
 from widerow.engine.tablestore.indexes.intents import decode_entry_intent
 from widerow.engine.tablestore.streams.intents import decode_change_intent
@@ -34,8 +36,6 @@ from widerow.engine.tablestore.tunnels.state import (
     TunnelClient,
 )
 from widerow.errors import StoreDamaged
-from widerow.transfer.client import TransferFailed
-from widerow.transfer.rows import decode_change
 
 __all__ = ["SEEDS", "check"]
 
@@ -65,7 +65,7 @@ SEEDS: Final = (
 
 def check(data: bytes) -> None:
     """As each of them."""
-    with suppress(TransferFailed):
+    with suppress(RequestFailed):
         decode_change(data)
     with suppress(StoreDamaged):
         assert decode_head(encode_head(decode_head(data))) == decode_head(data)

@@ -14,13 +14,13 @@ from tests.support.answers import decode_answer_rows
 from tests.support.changes import create, scan_all
 from tests.support.model import ModelTable
 
+from widerow.client.rows import decode_change
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.requests import IndexDefinition, StreamChange
 from widerow.model.tablestore.row import CellOperation, RowChange
 from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, KeyValue, Value
 from widerow.rows.reading import CellDeletion, VersionedValue
-from widerow.transfer.rows import decode_change
 
 __all__ = [
     "INDEXES",

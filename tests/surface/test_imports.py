@@ -82,8 +82,8 @@ PLANTED = {
     "keys know rows": ({"keys/encode.py": "import widerow.rows.cells"}, {LAYERS}),
     "product knows the tests' tools": ({"server/planted.py": "import widerow.testing"}, {LAYERS}),
     "key design knows the server": ({"keydesign/key.py": "import widerow.server"}, {LAYERS}),
-    "the server knows transfers": (
-        {"server/planted.py": "import widerow.transfer.client"},
+    "the server knows clients": (
+        {"server/planted.py": "import widerow.client.connection"},
         {LAYERS},
     ),
     "the server makes a page": ({"server/planted.py": "import jinja2"}, {PAGES}),

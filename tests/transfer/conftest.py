@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from widerow.cli.main import app
+from widerow.client.connection import Client, Endpoint
 from widerow.server.system import SystemClock
 from widerow.testing import WiderowServer
-from widerow.transfer.client import Client, Endpoint
 
 
 @pytest.fixture

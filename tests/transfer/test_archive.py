@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from widerow.client.connection import Client
+from widerow.client.rows import encode_put
+from widerow.client.tables import known_table, make_target_table, scan_table
+from widerow.client.writing import PUT, UPDATE, Change, send
 from widerow.keydesign.sample import FileSource
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.rows.reading import VersionedValue
-from widerow.transfer.client import Client, TransferFailed
-from widerow.transfer.export import known_table
-from widerow.transfer.rows import encode_put
-from widerow.transfer.sending import PUT, UPDATE, Change, send
-from widerow.transfer.table import TransferKeyColumn, make_target_table, scan_table
+from widerow.transfer.failures import TransferFailed
 
 pytest.importorskip("pyarrow", reason="archives are Parquet: pip install 'widerow[parquet]'")
 
@@ -32,7 +33,7 @@ def write(client: Client, number: int, cells: list[tuple[str, int, Any]], kind: 
 @pytest.fixture
 def table(client: Client) -> str:
     """250 rows: 0 to 199 of 2017, of which 5 has a new version too; the others of 2023."""
-    make_target_table(client, "t", [TransferKeyColumn("k", KeyType.INTEGER)], 3, 365_000 * 86_400)
+    make_target_table(client, "t", [KeyColumn("k", KeyType.INTEGER)], 3, 365_000 * 86_400)
     for number in range(250):
         written = OLD_MS if number < 200 else NEW_MS
         write(client, number, [("a", written, number), ("day", written, "2017-07-14")])

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from tablestore import CapacityUnit, ReservedThroughput, Row, TableMeta, TableOptions
 from typer import BadParameter
 
+from widerow.cli.ending import CommandFailed
 from widerow.cli.tail import pause_seconds, start_time
+from widerow.client.connection import Client
+from widerow.client.failures import RequestFailed
+from widerow.client.rows import decode_change
 from widerow.rows.reading import CellDeletion, VersionedValue
 from widerow.server.system import SystemClock
 from widerow.testing import WiderowServer
@@ -22,8 +26,6 @@ from widerow.transfer.changes import (
     enable_stream,
     find_stream,
 )
-from widerow.transfer.client import Client, TransferFailed
-from widerow.transfer.rows import decode_change
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
@@ -73,7 +75,7 @@ def test_a_damaged_record_is_refused(data: str) -> None:
     unchecked = {*range(position, position + 8), *range(position + 9, position + 13)}
     epoch = range(position - 5, position - 1)
     for place in set(range(len(record))) - unchecked - set(epoch):
-        with pytest.raises(TransferFailed, match="damaged"):
+        with pytest.raises(RequestFailed, match="damaged"):
             decode_change(record[:place] + bytes((record[place] ^ 0x20,)) + record[place + 1 :])
 
 
@@ -82,7 +84,7 @@ def test_no_bytes_raise_anything_else(noise: bytes, data: str, at: int) -> None:
     record = bytes.fromhex(data)
     for each in (noise, record[:at], record[:at] + noise, b"\x75\x00\x00\x00" + noise):
         if each != record:
-            with pytest.raises(TransferFailed):
+            with pytest.raises(RequestFailed):
                 decode_change(each)
 
 
@@ -187,9 +189,9 @@ def test_a_limit_ends_it(server: WiderowServer, widerow: Callable[..., Any]) -> 
 
 def test_a_stream_that_is_off_is_told(server: WiderowServer, widerow: Callable[..., Any]) -> None:
     make_table(server)
-    with pytest.raises(TransferFailed, match=r"the stream of orders is off.*--enable 24"):
+    with pytest.raises(CommandFailed, match=r"the stream of orders is off.*--enable 24"):
         widerow("tail", "orders", "--once")
-    with pytest.raises(TransferFailed, match="there is no table nothing in the instance shop"):
+    with pytest.raises(RequestFailed, match="there is no table nothing in the instance shop"):
         widerow("tail", "nothing", "--once")
 
 

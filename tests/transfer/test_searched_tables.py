@@ -12,9 +12,9 @@ from tests.support.buffers import cell, row_buffer
 from typer.testing import CliRunner
 
 from widerow.cli.main import app
+from widerow.client.connection import Client, Endpoint
 from widerow.server.system import SystemClock
 from widerow.testing import WiderowServer
-from widerow.transfer.client import Client, Endpoint
 from widerow.wire.tablestore import messages as m
 
 PUT, UPDATE, DELETE = 1, 2, 3  # OperationType (change §D1)

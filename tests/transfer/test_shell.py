@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from widerow.client.failures import Refused, Unreachable
 from widerow.errors import WiderowError
 from widerow.testing import WiderowServer
-from widerow.transfer.client import Refused, Unreachable
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "shell.md"
 TEXT = PAGE.read_text(encoding="utf-8")

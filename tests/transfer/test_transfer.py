@@ -11,26 +11,29 @@ from tablestore import PK_AUTO_INCR, CapacityUnit, ReservedThroughput, TableMeta
 from typer.testing import CliRunner, Result
 
 from widerow.cli.main import app
+from widerow.client.connection import Client, Endpoint
+from widerow.client.failures import Refused, Unreachable
+from widerow.client.rows import pieces
+from widerow.client.tables import known_table, make_target_table, read_rows, scan_table
+from widerow.client.writing import PUT, UPDATE, Change, send
+from widerow.errors import WiderowError
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.rows.reading import Row, VersionedValue
 from widerow.server.system import SystemClock
 from widerow.testing import WiderowServer
-from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed, Unreachable
-from widerow.transfer.export import known_table
+from widerow.transfer.failures import TransferFailed
 from widerow.transfer.importing import Import, import_file
 from widerow.transfer.journal import Journal
 from widerow.transfer.load import Loader
-from widerow.transfer.rows import pieces
-from widerow.transfer.sending import PUT, UPDATE, Change, send
-from widerow.transfer.table import TransferKeyColumn, make_target_table, read_rows, scan_table
 
 Widerow = Callable[..., Result]
 DAY_MS = 86_400_000
 FORMATS = ("csv", "jsonl", "parquet")
 KEY = (
-    TransferKeyColumn("name", KeyType.STRING),
-    TransferKeyColumn("number", KeyType.INTEGER),
-    TransferKeyColumn("raw", KeyType.BINARY),
+    KeyColumn("name", KeyType.STRING),
+    KeyColumn("number", KeyType.INTEGER),
+    KeyColumn("raw", KeyType.BINARY),
 )
 
 
@@ -260,7 +263,7 @@ def test_what_cannot_be_done_is_said(
 ) -> None:
     file = tmp_path / "r.csv"
     file.write_text("k,x\na,1.5\n")
-    with pytest.raises(TransferFailed, match=message):
+    with pytest.raises(WiderowError, match=message):
         widerow(*(word.format(file=file) for word in words))
 
 
@@ -276,7 +279,7 @@ def test_a_file_that_is_there_is_not_replaced(widerow: Widerow, tmp_path: Path) 
 def test_versions_older_than_the_table_takes_are_refused_at_once(
     widerow: Widerow, client: Client, tmp_path: Path
 ) -> None:
-    make_target_table(client, "young", [TransferKeyColumn("k", KeyType.INTEGER)], 1, 86_400)
+    make_target_table(client, "young", [KeyColumn("k", KeyType.INTEGER)], 1, 86_400)
     (tmp_path / "r.jsonl").write_text('{"k": 1, "@cells": {"a": [[1000, 1]]}}\n')
     with pytest.raises(TransferFailed, match="max_version_offset"):
         widerow("import", "young", "--input", tmp_path / "r.jsonl")
@@ -307,7 +310,7 @@ def test_of_rows_with_equal_keys_the_last_wins_in_file_order(
 def test_keys_that_are_written_differently_are_one_key(
     widerow: Widerow, client: Client, tmp_path: Path
 ) -> None:
-    make_target_table(client, "t", (TransferKeyColumn("k", KeyType.INTEGER),), 1, DAY_MS)
+    make_target_table(client, "t", (KeyColumn("k", KeyType.INTEGER),), 1, DAY_MS)
     (tmp_path / "r.csv").write_text("k,n\n7,1\n+07,2\n")
     result = widerow("import", "t", "--input", tmp_path / "r.csv")
     assert "1 row was replaced by a later row with the same key (first: line 2, by line 3)" in (
@@ -382,7 +385,7 @@ def test_an_empty_table_is_exported_and_imported(
     widerow: Widerow, client: Client, tmp_path: Path
 ) -> None:
     for name in ("empty", "other"):
-        make_target_table(client, name, [TransferKeyColumn("k", KeyType.INTEGER)], 1, 86_400)
+        make_target_table(client, name, [KeyColumn("k", KeyType.INTEGER)], 1, 86_400)
     for suffix in FORMATS:
         file = tmp_path / f"e.{suffix}"
         assert "0 rows" in widerow("export", "empty", "--output", file).stdout

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from google.protobuf.message import Message
 
 from widerow.advice.unit_rules import Units, error_units, row_bytes, unit_rules
+from widerow.client.http import OK
 from widerow.errors import WiderowError
 from widerow.limits import ADVICE_SECONDS_COUNTED_MAX, CAPACITY_UNIT_BYTES
 from widerow.proxy.claims import tables_of
@@ -26,7 +27,7 @@ from widerow.proxy.decoding import (
     request_tree,
     told_error,
 )
-from widerow.proxy.exchange import OK, Exchange
+from widerow.proxy.exchange import Exchange
 from widerow.rows.reading import Row
 
 __all__ = [

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from widerow.client.connection import Client
+from widerow.client.failures import Refused
+from widerow.client.reading import KeyRange, ReadOptions, scan_pages
+from widerow.client.rows import encode_plain_key
 from widerow.limits import ADVICE_PLACES_MAX
 from widerow.model.values import KeyMarker
 from widerow.rows.reading import Row
-from widerow.transfer.client import Client, Refused
-from widerow.transfer.reading import KeyRange, ReadOptions, scan_pages
-from widerow.transfer.rows import encode_plain_key
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 

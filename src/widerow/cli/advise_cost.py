@@ -1,18 +1,17 @@
 """`widerow advise cost`: capacity units of a recording, or of a running widerow."""
 
-import http.client
 import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from widerow.advice.cost import CostInvalid, UnitPrices, WorkloadCost
 from widerow.advice.counters import UnitCounters, read_counters
 from widerow.advice.unit_rules import Units
 from widerow.cli.progress import progress_bar
+from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url
 from widerow.proxy.recording import read_exchanges, recording_bytes
 from widerow.server.system import SystemClock
 
@@ -80,22 +79,14 @@ def _watch(url: str, seconds: int, cost: WorkloadCost) -> UnitCounters:
 
 
 def _fetch(url: str) -> UnitCounters:
-    """The counters of a server. Raises: `CostInvalid`."""
-    place = urlsplit(url)
-    if place.scheme not in {"http", "https"} or not place.hostname:
-        raise CostInvalid(f"--live {url}: write http://HOST:PORT")
-    kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
+    """The counters of a server. Raises: `CostInvalid`, `RequestFailed`."""
     try:
-        connection = kind(place.hostname, place.port, timeout=_TIMEOUT_SECONDS)
-        connection.request("GET", "/metrics")
-        answer = connection.getresponse()
-        page = answer.read(_PAGE_BYTES_MAX)
-        connection.close()
-    except (OSError, ValueError, http.client.HTTPException) as error:
+        answer = ask_url(url, HttpRequest("/metrics"), _TIMEOUT_SECONDS, limit=_PAGE_BYTES_MAX)
+    except NO_ANSWER as error:
         raise CostInvalid(f"{url} does not tell its counters: {error}") from error
-    if answer.status != http.client.OK or b"widerow_requests_total" not in page:
+    if answer.status != OK or b"widerow_requests_total" not in answer.body:
         raise CostInvalid(f"{url} is no widerow: it has no counters at /metrics")
-    return read_counters(page.decode("utf-8", "replace"))
+    return read_counters(answer.body.decode("utf-8", "replace"))
 
 
 def _print(cost: WorkloadCost, prices: UnitPrices, counters: UnitCounters | None) -> None:

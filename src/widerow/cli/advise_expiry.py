@@ -17,11 +17,13 @@ from widerow.advice.expiry import (
 from widerow.advice.sampling import SampleBounds, sample_table
 from widerow.advice.version_reads import count_version_reads
 from widerow.cli.connection import CONNECTION_FIELDS, endpoint_of
+from widerow.cli.ending import CommandFailed
 from widerow.cli.progress import progress_bar
+from widerow.client.connection import Client
+from widerow.client.failures import Refused, RequestFailed
 from widerow.keydesign.figures import decimal_size
 from widerow.proxy.recording import read_exchanges
 from widerow.server.system import SystemClock
-from widerow.transfer.client import Client, Refused, TransferFailed
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["advise_ttl"]
@@ -36,11 +38,14 @@ _Judged = tuple[str, TableOptionsSeen, ExpiryAdvice]
 
 
 def advise_ttl(table: str | None, given: _Given) -> None:
-    """Judge one table, or all of an instance. Raises: `TransferFailed`, `RecordingInvalid`."""
+    """Judge one table, or all of an instance.
+
+    Raises: `CommandFailed`, `RecordingInvalid`, `RequestFailed`.
+    """
     for flag, bounds in (("rows", _ROWS), ("seconds", _SECONDS), ("old_days", _DAYS)):
         if not bounds[0] <= given[flag] <= bounds[1]:
             name = flag.replace("_", "-")
-            raise TransferFailed(f"--{name} is {bounds[0]:g} to {bounds[1]:g}, not {given[flag]}")
+            raise CommandFailed(f"--{name} is {bounds[0]:g} to {bounds[1]:g}, not {given[flag]}")
     reads = None
     if given["recording"] is not None:
         recorded = (each.exchange for each in read_exchanges(Path(given["recording"])))
@@ -62,7 +67,7 @@ def _judge(client: Client, table: str, reads: Mapping[str, int] | None, given: _
         described = client.call("DescribeTable", request, m.DescribeTableResponse)
     except Refused as error:
         if error.code == "OTSObjectNotExist":
-            raise TransferFailed(client.no_table(table)) from error
+            raise RequestFailed(client.no_table(table)) from error
         raise
     options = TableOptionsSeen(
         described.table_options.time_to_live, described.table_options.max_versions

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from widerow.transfer.client import Endpoint
+    from widerow.client.connection import Endpoint
 
 __all__ = [
     "CONNECTION_FIELDS",
@@ -158,7 +158,7 @@ def _family(variable: str) -> str:
 
 def endpoint_of(given: Mapping[str, Any]) -> "Endpoint":
     """The endpoint that the flags of a command name (`server_flags`)."""
-    from widerow.transfer.client import Endpoint  # noqa: PLC0415  # only to ask a server
+    from widerow.client.connection import Endpoint  # noqa: PLC0415  # only to ask a server
 
     return Endpoint(
         given["endpoint"],

@@ -5,17 +5,14 @@ Each command is one request to `/_widerow/`, and prints the JSON that it is answ
 
 import json
 import sys
-import urllib.error
-import urllib.request
 from typing import Annotated, Any, Final
-from urllib.parse import urlsplit
 
 import typer
 
+from widerow.cli.ending import CommandFailed
 from widerow.cli.flags import Flag, server_flags, with_flags
-from widerow.errors import WiderowError
 
-__all__ = ["DevRefused", "dev_app"]
+__all__ = ["dev_app"]
 
 _TIMEOUT_SECONDS: Final = 30.0
 _MARKDOWN: Final = "markdown"
@@ -85,10 +82,6 @@ _RESET_EXAMPLES: Final = """Examples:
 
 `widerow dev keep ten --instance shop` and later `widerow dev reset ten --instance shop`
 """
-
-
-class DevRefused(WiderowError):
-    """The server refused a command, or there is none in dev mode; the message says why."""
 
 
 @_clock_app.command("show", epilog=_RUN_EXAMPLES)
@@ -203,27 +196,25 @@ def _rows(text: str) -> list[int] | float:
 
 
 def _ask(given: dict[str, Any], method: str, page: str, **fields: object) -> None:
-    """Send a command and print what the server answers. Raises: `DevRefused`."""
+    """Send a command and print what the server answers. Raises: `CommandFailed`."""
+    from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url  # noqa: PLC0415  # only to ask
+
     endpoint = str(given["endpoint"]).rstrip("/")
-    if urlsplit(endpoint).scheme not in ("http", "https"):
-        raise DevRefused(f"{endpoint} is no endpoint; give http://HOST:PORT")
     body = json.dumps(fields).encode() if fields else None
     headers = {"content-type": "application/json"}
-    request = urllib.request.Request(  # noqa: S310  # http or https, seen to above
-        f"{endpoint}/_widerow/{page}", body, headers, method=method
-    )
+    request = HttpRequest(f"/_widerow/{page}", method, headers, body)
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310  # same
-            sys.stdout.write(answer.read().decode())
-    except urllib.error.HTTPError as error:
-        raise DevRefused(_refusal(endpoint, error)) from error
-    except OSError as error:
-        raise DevRefused(f"no widerow answers at {endpoint} ({error})") from error
+        answer = ask_url(endpoint, request, _TIMEOUT_SECONDS)
+    except NO_ANSWER as error:
+        raise CommandFailed(f"no widerow answers at {endpoint} ({error})") from error
+    if answer.status // 100 != OK // 100:  # what is made is answered 201
+        raise CommandFailed(_refusal(endpoint, answer.body))
+    sys.stdout.write(answer.body.decode())
 
 
-def _refusal(endpoint: str, error: urllib.error.HTTPError) -> str:
+def _refusal(endpoint: str, body: bytes) -> str:
     try:
-        told = json.loads(error.read())["error"]
+        told = json.loads(body)["error"]
         return f"{told['field']}: {told['message']}"
     except (ValueError, LookupError, TypeError):
         return f"{endpoint} is no server in dev mode; start it with widerow serve --dev"

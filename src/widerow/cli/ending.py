@@ -5,9 +5,13 @@ from collections.abc import Callable
 
 from widerow.errors import WiderowError
 
-__all__ = ["run_to_end"]
+__all__ = ["CommandFailed", "run_to_end"]
 
 _INTERRUPTED = 130  # as a shell reports a process that Ctrl-C has ended
+
+
+class CommandFailed(WiderowError):
+    """A command cannot do what is asked; the message says why and what to do."""
 
 
 def run_to_end(run: Callable[[], object]) -> None:

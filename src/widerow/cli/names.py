@@ -23,8 +23,8 @@ def table_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """
     from widerow.cli.connection import CONNECTION_FIELDS, endpoint_of  # noqa: PLC0415  # only for Tab
     from widerow.cli.profiles import asked_connection  # noqa: PLC0415  # same
-    from widerow.transfer.client import Client  # noqa: PLC0415  # same
-    from widerow.transfer.table import list_tables  # noqa: PLC0415  # same
+    from widerow.client.connection import Client  # noqa: PLC0415  # same
+    from widerow.client.tables import list_tables  # noqa: PLC0415  # same
 
     given: dict[str, Any] = {field.name: ctx.params.get(field.name) for field in CONNECTION_FIELDS}
     try:

@@ -7,11 +7,13 @@ import sys
 import time
 from collections.abc import Mapping
 from threading import Event
-from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from widerow.cli.profiles import asked_connection
 from widerow.errors import WiderowError
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 __all__ = ["PING_SWITCHES", "PING_TEXTS", "PingInvalid", "ping_server"]
 
@@ -91,44 +93,25 @@ def _place(endpoint: str | None, profile: str | None) -> _Asked:
 
 def _answer(place: _Asked, page: str, timeout: float) -> tuple[int, str]:
     """Status and words of the page; status 0 and the reason if there is no answer."""
-    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # noqa: PLC0415  # to ask
+    from widerow.client.http import NO_ANSWER, HttpRequest, ask_url  # noqa: PLC0415  # only to ask
 
-    found = urlsplit(place.url)
     try:
-        port = found.port
-    except ValueError:
-        port = 0
-    if found.scheme not in ("http", "https") or not found.hostname or found.path or port == 0:
-        raise PingInvalid(f"{place.url} is no endpoint; give http://HOST:PORT")
-    try:
-        if found.scheme == "https":
-            context = _tls(place.certificate)
-            asked: HTTPConnection = HTTPSConnection(
-                found.hostname, port, timeout=timeout, context=context
-            )
-        else:
-            asked = HTTPConnection(found.hostname, port, timeout=timeout)
-        try:
-            asked.request("GET", page)
-            answer = asked.getresponse()
-            words = answer.read(_WORDS_MAX).decode("utf-8", "replace").strip()
-            return answer.status, words or f"status {answer.status}"
-        finally:
-            asked.close()
+        trusted = None if place.certificate is None else _trusted(place.certificate)
+        answer = ask_url(place.url, HttpRequest(page), timeout, limit=_WORDS_MAX, tls=trusted)
     except TimeoutError:
         return 0, f"no answer within {timeout:g} s"
     except ConnectionRefusedError:
         return 0, "nothing listens there; is the server started?"
-    except (OSError, HTTPException) as error:
+    except NO_ANSWER as error:
         return 0, str(error) or type(error).__name__
+    words = answer.body.decode("utf-8", "replace").strip()
+    return answer.status, words or f"status {answer.status}"
 
 
-def _tls(certificate: str | None) -> Any:  # noqa: ANN401  # of ssl, which is loaded where it is used
-    """Whom to trust: the file of the server here, whatever name is in it; else the system's."""
+def _trusted(certificate: str) -> "SSLContext":
+    """Trust in the file of the server here, whatever name is in it. Raises: `OSError`."""
     import ssl  # noqa: PLC0415  # only for a server that speaks TLS
 
-    if certificate is None:
-        return ssl.create_default_context()
     context = ssl.create_default_context(cafile=certificate)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.check_hostname = False  # it is asked by its address; the file itself is what is trusted

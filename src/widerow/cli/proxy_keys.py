@@ -11,9 +11,9 @@ from typing import Final
 
 from widerow.cli.connection import resolve_connection
 from widerow.cli.profiles import load_profiles
+from widerow.client.signing import Signer
 from widerow.errors import WiderowError
 from widerow.limits import CREDENTIALS_LOOK_SECONDS
-from widerow.proxy.resigning import Signer
 
 __all__ = ["ProfileKeys"]
 

@@ -15,16 +15,16 @@ from widerow.cli.profiles import profiles_path
 from widerow.cli.progress import progress_bar
 from widerow.cli.proxy_keys import ProfileKeys
 from widerow.cli.serve import loop_factory
+from widerow.client.signing import Signer
 from widerow.limits import REPLAY_CONCURRENCY_MAX
 from widerow.proxy.comparing import DifferenceClass
 from widerow.proxy.comparison import UNANSWERED
+from widerow.proxy.exchange import ProxyFailed
 from widerow.proxy.handling import ProxyCounts
 from widerow.proxy.recording import RecordingWriter, recording_bytes
 from widerow.proxy.replaying import replay_recording
 from widerow.proxy.report import DifferenceReport
-from widerow.proxy.resigning import Signer
 from widerow.proxy.service import EMBEDDED, ProxyService, ServerChoice, embedded_side
-from widerow.proxy.upstream import ProxyFailed
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import AccessRules
 from widerow.server.logging import configure_logging

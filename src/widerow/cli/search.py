@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from widerow.cli.search_why import SearchFinding
+    from widerow.client.connection import Client
     from widerow.model.search.schema import SearchSchema
-    from widerow.transfer.client import Client
     from widerow.wire.tablestore import search_messages as m
 
 __all__ = ["query_of", "search_app"]
@@ -187,16 +187,10 @@ def _line(found: "SearchFinding") -> str:
 
 @contextmanager
 def _connected(given: dict[str, Any]) -> "Iterator[Client]":
-    from widerow.transfer.client import (  # noqa: PLC0415  # the other commands need no client
-        FIRST_PATIENCE_SECONDS,
-        Client,
-        Endpoint,
-    )
+    from widerow.cli.connection import endpoint_of  # noqa: PLC0415  # only to ask a server
+    from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client  # noqa: PLC0415  # same
 
-    endpoint = Endpoint(
-        given["endpoint"], given["instance"], given["access_key_id"], given["access_key_secret"]
-    )
-    with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
+    with Client(endpoint_of(given), patience=FIRST_PATIENCE_SECONDS) as client:
         yield client
 
 
@@ -231,12 +225,9 @@ def _decoded(query: "m.Query") -> Any:  # noqa: ANN401  # a query of the model
 
 def _row(client: "Client", table: str, key: str) -> Any:  # noqa: ANN401  # a RowFound or None
     from widerow.cli.search_answer import key_of_text, row_found  # noqa: PLC0415  # only here
-    from widerow.transfer.client import TransferFailed  # noqa: PLC0415  # same
-    from widerow.transfer.table import read_rows, table_facts  # noqa: PLC0415  # same
+    from widerow.client.tables import known_table, read_rows  # noqa: PLC0415  # same
 
-    facts = table_facts(client, table)
-    if facts is None:
-        raise TransferFailed(client.no_table(table))
+    facts = known_table(client, table)
     (row,) = read_rows(client, facts, [key_of_text(key, facts.key)])
     return None if row is None else row_found(row)
 

@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 from widerow.cli.rows.output import text_width
 from widerow.cli.search_json import QueryUnreadable
 from widerow.cli.search_text import placed_fields
+from widerow.client.rows import decode_rows
 from widerow.model.search.requests import ColumnReturnType
 from widerow.model.search.schema import SearchFieldType, SearchSchema
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType, KeyValue, Value
 from widerow.rows.reading import Row
-from widerow.transfer.rows import decode_rows
-from widerow.transfer.table import TransferKeyColumn
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
@@ -81,9 +81,7 @@ def columns_of_index(schema: SearchSchema) -> list[str]:
     ]
 
 
-def key_of_text(
-    given: str, columns: Sequence[TransferKeyColumn]
-) -> tuple[tuple[str, KeyValue], ...]:
+def key_of_text(given: str, columns: Sequence[KeyColumn]) -> tuple[tuple[str, KeyValue], ...]:
     """A primary key as people write it: a JSON array, or the only value as it is.
 
     BINARY values are written in hexadecimal. Raises: `QueryUnreadable`.
@@ -103,7 +101,7 @@ def key_of_text(
     )
 
 
-def _key_value(column: TransferKeyColumn, value: object) -> KeyValue:
+def _key_value(column: KeyColumn, value: object) -> KeyValue:
     try:
         match column.type:
             case KeyType.INTEGER:

@@ -20,10 +20,10 @@ from widerow.cli.flags import Flag, server_flags, with_flags
 from widerow.cli.names import TableName
 
 if TYPE_CHECKING:
+    from widerow.client.connection import Client
     from widerow.model.values import Value
     from widerow.rows.reading import CellDeletion, VersionedValue
     from widerow.transfer.changes import FollowedChange, Follower, StreamFacts
-    from widerow.transfer.client import Client
 
 __all__ = ["TAIL_EXAMPLES", "change_document", "pause_seconds", "start_time", "tail"]
 
@@ -80,9 +80,9 @@ def tail(
 
     The table's stream must be on; --enable switches it on.
     """
+    from widerow.client.connection import Client  # noqa: PLC0415  # same
     from widerow.server.system import SystemClock  # noqa: PLC0415  # only this command
     from widerow.transfer.changes import Follower  # noqa: PLC0415  # same
-    from widerow.transfer.client import Client  # noqa: PLC0415  # same
 
     _check(given)
     now_us = SystemClock().now_us()
@@ -142,15 +142,15 @@ def pause_seconds(interval: float, quiet: int) -> float:
 
 
 def _stream(client: "Client", table: str, hours: int | None) -> "StreamFacts":
+    from widerow.cli.ending import CommandFailed  # noqa: PLC0415  # same
     from widerow.transfer.changes import enable_stream, find_stream  # noqa: PLC0415  # same
-    from widerow.transfer.client import TransferFailed  # noqa: PLC0415  # same
 
     found = find_stream(client, table)
     if found is None and hours is not None:
         enable_stream(client, table, hours)
         found = find_stream(client, table)
     if found is None:
-        raise TransferFailed(
+        raise CommandFailed(
             f"the stream of {table} is off, so no change of it is kept; switch it on with "
             f"`widerow tail {table} --enable 24` (hours that changes are kept, 1 to 168)"
         )

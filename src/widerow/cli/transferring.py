@@ -10,12 +10,14 @@ from typing import Any, Final
 import typer
 
 from widerow.cli.connection import endpoint_of
+from widerow.cli.ending import CommandFailed
 from widerow.cli.flags import listed
 from widerow.cli.progress import row_bar
+from widerow.client.connection import Client
+from widerow.client.tables import find_table
 from widerow.transfer import archive
-from widerow.transfer.client import Client, TransferFailed
 from widerow.transfer.columns import parse_kinds
-from widerow.transfer.export import export_table, find_table
+from widerow.transfer.export import export_table
 from widerow.transfer.importing import Import, import_file
 from widerow.transfer.load import ImportOptions, Loaded
 
@@ -146,7 +148,7 @@ def _moment(text: str) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise TransferFailed(f"--before {text}: write 2025-01-01 or 2025-01-01T12:00") from error
+        raise CommandFailed(f"--before {text}: write 2025-01-01 or 2025-01-01T12:00") from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 

@@ -19,7 +19,7 @@ from widerow.server.system import SystemClock
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from widerow.transfer.client import Client
+    from widerow.client.connection import Client
     from widerow.wire.tablestore.tunnel_messages import ChannelInfo, TunnelInfo
 
 __all__ = ["TUNNELS_EXAMPLES", "tunnel_documents", "tunnels"]
@@ -51,10 +51,7 @@ def tunnels(
     **given: Any,  # noqa: ANN401  # by name, as the table has them
 ) -> None:
     """Show tunnels: how far they are, who consumes them, how far behind the changes they are."""
-    from widerow.transfer.client import (  # noqa: PLC0415  # only this command
-        FIRST_PATIENCE_SECONDS,
-        Client,
-    )
+    from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client  # noqa: PLC0415  # only to ask
 
     with Client(endpoint_of(given), patience=FIRST_PATIENCE_SECONDS) as client:
         found = tunnel_documents(client, table)
@@ -65,7 +62,7 @@ def tunnels(
 
 
 def tunnel_documents(client: "Client", table: str | None) -> list[Json]:
-    """The tunnels of a table, or of all, as JSON shows them. Raises: `TransferFailed`."""
+    """The tunnels of a table, or of all, as JSON shows them. Raises: `CommandFailed`."""
     from widerow.wire.tablestore import tunnel_messages as t  # noqa: PLC0415  # only this command
     from widerow.wire.tablestore.operations.bodies import text  # noqa: PLC0415  # same
 

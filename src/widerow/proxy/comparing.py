@@ -15,8 +15,8 @@ from enum import Enum
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
+from widerow.client.http import OK, HttpAnswer
 from widerow.proxy.decoding import Computed, KeyTree, Tree, answer_tree, told_error
-from widerow.proxy.exchange import OK, ProxiedAnswer
 from widerow.rows.reading import CellDeletion, PlainRecord, Row
 
 __all__ = [
@@ -126,7 +126,7 @@ _Found = Iterator[AnswerDifference]
 
 
 def compare_answers(
-    action: str, upstream: ProxiedAnswer, other: ProxiedAnswer, allowed: Allowances
+    action: str, upstream: HttpAnswer, other: HttpAnswer, allowed: Allowances
 ) -> list[AnswerDifference]:
     """The differences of two answers to a request of this action; none where they agree.
 
@@ -138,7 +138,7 @@ def compare_answers(
     return list(_Walk(allowed).compare("", DifferenceClass.FIELD, ours, theirs))
 
 
-def _compare_errors(upstream: ProxiedAnswer, other: ProxiedAnswer) -> _Found:
+def _compare_errors(upstream: HttpAnswer, other: HttpAnswer) -> _Found:
     (code, message), (their_code, their_message) = told_error(upstream), told_error(other)
     if upstream.status != other.status:
         ours, theirs = f"{upstream.status} {code}".strip(), f"{other.status} {their_code}".strip()

@@ -8,6 +8,10 @@ from typing import Final, NamedTuple
 
 from google.protobuf.message import Message
 
+from widerow.client.failures import RequestFailed
+from widerow.client.http import OK, HttpAnswer
+from widerow.client.pool import ConnectionPool
+from widerow.client.signing import Signer
 from widerow.clock import Clock
 from widerow.limits import DATE_SKEW_SECONDS_MAX
 from widerow.proxy.claims import TrafficFacts, claims_of, tables_of
@@ -19,12 +23,10 @@ from widerow.proxy.decoding import (
     parse_message,
     request_tree,
 )
-from widerow.proxy.exchange import OK, Exchange, ProxiedAnswer, ProxiedRequest
+from widerow.proxy.exchange import Exchange, ProxiedRequest
 from widerow.proxy.identifiers import Identifiers
 from widerow.proxy.report import DifferenceReport
-from widerow.proxy.resigning import Signer
 from widerow.proxy.turns import Claim
-from widerow.proxy.upstream import Upstream, UpstreamFailed
 
 __all__ = [
     "UNANSWERED",
@@ -58,15 +60,15 @@ def repeatable(action: str) -> bool:
 class ProxySide(NamedTuple):
     """A server, and who asks it: None where requests are passed on as they were signed."""
 
-    upstream: Upstream
+    upstream: ConnectionPool
     signer: Signer | None
 
-    async def ask(self, request: ProxiedRequest, target: str, now_us: int) -> ProxiedAnswer:
-        """Ask as the signer, or as whoever signed. Raises: `UpstreamFailed`."""
+    async def ask(self, request: ProxiedRequest, target: str, now_us: int) -> HttpAnswer:
+        """Ask as the signer, or as whoever signed. Raises: `RequestFailed`."""
         headers = request.headers
         if self.signer is not None:
             target = f"/{request.action}"
-            headers = self.signer.sign(target, headers, request.body, now_us)
+            headers = self.signer.sign(target, request.body, now_us, headers)
         return await self.upstream.ask(
             target, headers.items(), request.body, repeatable=repeatable(request.action)
         )
@@ -116,7 +118,7 @@ class AnswerComparer:
         try:
             now_us = self._clock.now_us()
             answer = await self._other.ask(translated, f"/{request.action}", now_us)
-        except UpstreamFailed:
+        except RequestFailed:
             self.report.skip(UNANSWERED)
             return
         now_ms = self._clock.now_us() // 1000
@@ -151,8 +153,8 @@ class AnswerComparer:
     def _learn(
         self,
         read: ReadRequest,
-        ours: ProxiedAnswer,
-        theirs: ProxiedAnswer,
+        ours: HttpAnswer,
+        theirs: HttpAnswer,
         columns: frozenset[str],
     ) -> None:
         action = read.request.action
@@ -169,7 +171,7 @@ class AnswerComparer:
             self._identifiers.learn_keys(*trees, columns)
 
 
-def learn_traffic(read: ReadRequest, answer: ProxiedAnswer, facts: TrafficFacts) -> None:
+def learn_traffic(read: ReadRequest, answer: HttpAnswer, facts: TrafficFacts) -> None:
     """Take what a request that was granted says of tables and transactions."""
     request = read.request
     if answer.status != OK:

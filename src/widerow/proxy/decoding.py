@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
 
+from widerow.client.http import OK, HttpAnswer
 from widerow.errors import StoreDamaged, WiderowError
 from widerow.limits import PROXY_ANSWER_BYTES_MAX
 from widerow.model.tablestore.row import CellChange, CellOperation, Modification, SentCells
 from widerow.model.values import KeyMarker
-from widerow.proxy.exchange import OK, ProxiedAnswer
 from widerow.proxy.nested import NESTED_DEPTH_MAX, nested_message, result_kind
 from widerow.rows.cells import body_value, decode_variant
 from widerow.rows.reading import (
@@ -124,7 +124,7 @@ def inflated(headers: Mapping[str, str], body: bytes, kind: str) -> bytes:
     return found if stream.eof else body
 
 
-def told_error(answer: ProxiedAnswer) -> tuple[str, str]:
+def told_error(answer: HttpAnswer) -> tuple[str, str]:
     """Code and message of an answer that is an error; two empty texts where it is none."""
     if answer.status == OK:
         return "", ""
@@ -137,7 +137,7 @@ def told_error(answer: ProxiedAnswer) -> tuple[str, str]:
     return "", ""
 
 
-def answer_tree(action: str, answer: ProxiedAnswer) -> Tree:
+def answer_tree(action: str, answer: HttpAnswer) -> Tree:
     """What an answer says: the fields of its message, or bytes where that is not known."""
     if answer.status != OK:
         code, message = told_error(answer)

@@ -3,11 +3,17 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["AUTH_FAILED", "OK", "Exchange", "ProxiedAnswer", "ProxiedRequest"]
+from widerow.client.http import HttpAnswer
+from widerow.errors import WiderowError
 
-OK: Final = 200
+__all__ = ["AUTH_FAILED", "Exchange", "ProxiedRequest", "ProxyFailed"]
+
 AUTH_FAILED: Final = "OTSAuthFailed"
 """The code of an error that says: it is not known who sends this (wire §1.3)."""
+
+
+class ProxyFailed(WiderowError):
+    """The proxy or a replay cannot work as asked; the message says why and what to do."""
 
 
 class ProxiedRequest(NamedTuple):
@@ -19,14 +25,6 @@ class ProxiedRequest(NamedTuple):
     body: bytes
 
 
-class ProxiedAnswer(NamedTuple):
-    """What a server answers; `body` as it was sent, perhaps compressed (wire §1.8)."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 class Exchange(NamedTuple):
     """A request and its answer.
 
@@ -34,6 +32,6 @@ class Exchange(NamedTuple):
     """
 
     request: ProxiedRequest
-    answer: ProxiedAnswer
+    answer: HttpAnswer
     at_us: int
     took_us: int

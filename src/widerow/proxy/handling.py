@@ -14,17 +14,18 @@ from typing import Final, NamedTuple
 
 from widerow.auth.keyring import Permission
 from widerow.auth.policy import authorize
+from widerow.client.failures import RequestFailed
+from widerow.client.http import OK, HttpAnswer
 from widerow.clock import Clock, Entropy
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import PROXY_PENDING_MAX
 from widerow.proxy.claims import TrafficFacts
 from widerow.proxy.comparison import AnswerComparer, ProxySide, ReadRequest, learn_traffic
 from widerow.proxy.decoding import inflated, message_types, parse_message, told_error
-from widerow.proxy.exchange import AUTH_FAILED, OK, Exchange, ProxiedAnswer, ProxiedRequest
+from widerow.proxy.exchange import AUTH_FAILED, Exchange, ProxiedRequest
 from widerow.proxy.identifiers import makes_identifiers
 from widerow.proxy.recording import RecordingInvalid, RecordingWriter
 from widerow.proxy.turns import RequestTurns
-from widerow.proxy.upstream import UpstreamFailed
 from widerow.server.dispatch import AccessRules
 from widerow.server.message import Reply, Request, Response
 from widerow.server.unforeseen import log_unforeseen
@@ -130,7 +131,7 @@ class ProxyHandler:
             action = action_of(target.partition("?")[0])
             async with self._room:
                 await self._pass_on(request, target, action, told)
-        except UpstreamFailed as error:
+        except RequestFailed as error:
             self.counts.failed += 1
             if self._comparison is not None:
                 self._comparison.report.skip(_NO_ANSWER)
@@ -205,10 +206,10 @@ class ProxyHandler:
             and any(name in request.headers for name in _SIGNATURES)
         )
 
-    async def _ask(self, asked: _Asked) -> ProxiedAnswer:
+    async def _ask(self, asked: _Asked) -> HttpAnswer:
         answer = await self._upstream.ask(asked.request, asked.target, self._clock.now_us())
         if answer.status not in _STATUSES:
-            raise UpstreamFailed(f"{self._upstream.upstream.url} answered status {answer.status}")
+            raise RequestFailed(f"{self._upstream.upstream.url} answered status {answer.status}")
         return answer
 
     async def _exchange(self, asked: _Asked, read: ReadRequest, told: "_Once") -> None:
@@ -245,7 +246,7 @@ class ProxyHandler:
 
     # --- answers -----------------------------------------------------------------------------
 
-    def _response(self, asked: _Asked, answer: ProxiedAnswer) -> Response:
+    def _response(self, asked: _Asked, answer: HttpAnswer) -> Response:
         """The upstream's answer; signed anew for a sender whom the upstream does not know."""
         if asked.opened is None:
             return _passed(answer)
@@ -300,7 +301,7 @@ def _own_headers(request: Request) -> dict[str, str]:
     }
 
 
-def _passed(answer: ProxiedAnswer) -> Response:
+def _passed(answer: HttpAnswer) -> Response:
     """An answer as it came, without the headers that are of its connection."""
     lines = [
         f"{name}: {value}\r\n"

@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 from zlib import crc32
 
+from widerow.client.http import HttpAnswer
+from widerow.client.signing import PERSONAL_HEADERS
 from widerow.errors import WiderowError
 from widerow.limits import RECORDING_LINE_BYTES_MAX, RECORDING_PART_BYTES, RECORDING_PARTS
-from widerow.proxy.exchange import Exchange, ProxiedAnswer, ProxiedRequest
-from widerow.proxy.resigning import PERSONAL_HEADERS
+from widerow.proxy.exchange import Exchange, ProxiedRequest
 from widerow.storage.directory import sync_directory
 
 __all__ = [
@@ -221,7 +222,7 @@ def _exchange(document: Mapping[str, Any]) -> Exchange:
             {**headers, "x-ots-instancename": instance},
             b64decode(document["request"], validate=True),
         ),
-        ProxiedAnswer(times[2], answer_headers, b64decode(document["answer"], validate=True)),
+        HttpAnswer(times[2], answer_headers, b64decode(document["answer"], validate=True)),
         times[0],
         times[1],
     )

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
+from widerow.client.http import HttpAnswer
 from widerow.limits import REPORT_EXAMPLES, REPORT_TEXT_CHARACTERS_MAX
 from widerow.proxy.comparing import AnswerDifference, DifferenceClass
 from widerow.proxy.decoding import Tree, answer_tree, jsonable, request_tree
-from widerow.proxy.exchange import Exchange, ProxiedAnswer
+from widerow.proxy.exchange import Exchange
 from widerow.proxy.side_by_side import compact_lines, side_by_side
 from widerow.proxy.wording import difference_told
 
@@ -82,7 +83,7 @@ class DifferenceReport:
         self.skipped[reason] += 1
 
     def add(
-        self, exchange: Exchange, other: ProxiedAnswer, differences: Sequence[AnswerDifference]
+        self, exchange: Exchange, other: HttpAnswer, differences: Sequence[AnswerDifference]
     ) -> None:
         """One request was compared, with these differences."""
         action = exchange.request.action
@@ -98,7 +99,7 @@ class DifferenceReport:
                 self.examples.append(self._example(exchange, other, each))
 
     def _example(
-        self, exchange: Exchange, other: ProxiedAnswer, found: AnswerDifference
+        self, exchange: Exchange, other: HttpAnswer, found: AnswerDifference
     ) -> ReportExample:
         request = exchange.request
         return ReportExample(

@@ -5,6 +5,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from widerow.client.pool import ConnectionPool
+from widerow.client.signing import Signer
 from widerow.limits import (
     DRAIN_SECONDS_MAX,
     PROXY_ANSWER_SECONDS_MAX,
@@ -12,11 +14,10 @@ from widerow.limits import (
 )
 from widerow.proxy.claims import TrafficFacts
 from widerow.proxy.comparison import AnswerComparer, ProxySide
+from widerow.proxy.exchange import ProxyFailed
 from widerow.proxy.handling import ProxyCounts, ProxyHandler
 from widerow.proxy.recording import RecordingWriter
 from widerow.proxy.report import DifferenceReport
-from widerow.proxy.resigning import Signer
-from widerow.proxy.upstream import ProxyFailed, Upstream
 from widerow.server.admission import Admission
 from widerow.server.dispatch import AccessRules
 from widerow.server.headers import KeptHeaders
@@ -44,9 +45,9 @@ class ServerChoice(NamedTuple):
     authorities: Path | None = None
 
     def side(self, seconds: float = PROXY_ANSWER_SECONDS_MAX) -> ProxySide:
-        """The server, not connected; `seconds` for each answer. Raises: `ProxyFailed`."""
+        """The server, not connected; `seconds` for each answer. Raises: `RequestFailed`."""
         clock = SystemClock()
-        upstream = Upstream(self.url, clock, authorities=self.authorities, seconds=seconds)
+        upstream = ConnectionPool(self.url, clock, authorities=self.authorities, seconds=seconds)
         return ProxySide(upstream, self.signer)
 
 
@@ -90,7 +91,10 @@ class ProxyService:
         return self._handler.counts if self._handler is not None else ProxyCounts()
 
     async def start(self, host: str, port: int) -> str:
-        """Listen, and return the endpoint. Raises: `ProxyFailed`; nothing is left open then."""
+        """Listen, and return the endpoint.
+
+        Raises: `ProxyFailed`, `RequestFailed`; nothing is left open then.
+        """
         try:
             return await self._start(host, port)
         except BaseException:

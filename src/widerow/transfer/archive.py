@@ -17,17 +17,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from widerow.client.connection import Client
+from widerow.client.rows import encode_delete, encode_put
+from widerow.client.tables import TableFacts, read_rows, scan_table
+from widerow.client.writing import DELETE, Change, send
 from widerow.keydesign.sample import FileSource, seconds
 from widerow.limits import BATCH_GET_ROWS_MAX, FILTER_NODES_MAX
 from widerow.rows.cells import encode_variant
 from widerow.rows.reading import Row, VersionedValue
-from widerow.transfer.client import Client, TransferFailed
 from widerow.transfer.export import Digest, Exported, Seen, write_rows
+from widerow.transfer.failures import TransferFailed
 from widerow.transfer.files import parquet_facts
 from widerow.transfer.layout import Reading, row_of_record
-from widerow.transfer.rows import encode_delete, encode_put
-from widerow.transfer.sending import DELETE, Change, send
-from widerow.transfer.table import TableFacts, read_rows, scan_table
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["Cold", "Deleted", "archive_rows", "delete_archived", "verify_archive"]

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
+from widerow.client.connection import Client
+from widerow.client.failures import Refused, RequestFailed
+from widerow.client.rows import decode_change, decode_rows
 from widerow.limits import DATE_SKEW_SECONDS_MAX
 from widerow.model.values import KeyValue
 from widerow.rows.reading import CellDeletion, VersionedValue
-from widerow.transfer.client import Client, Refused, TransferFailed
-from widerow.transfer.rows import decode_change, decode_rows
+from widerow.transfer.failures import TransferFailed
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
@@ -71,7 +73,7 @@ class StreamFacts(NamedTuple):
 def find_stream(client: Client, table: str) -> StreamFacts | None:
     """The stream of a table; None where it is off.
 
-    Raises: `TransferFailed` where there is no such table, and as `Client.call`.
+    Raises: `RequestFailed` where there is no such table, and as `Client.call`.
     """
     try:
         found = client.call(
@@ -79,7 +81,7 @@ def find_stream(client: Client, table: str) -> StreamFacts | None:
         )
     except Refused as error:
         if error.code == _MISSING:
-            raise TransferFailed(client.no_table(table)) from error
+            raise RequestFailed(client.no_table(table)) from error
         raise
     details = found.stream_details
     if not details.enable_stream:

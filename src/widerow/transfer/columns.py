@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from widerow.client.tables import TableFacts
 from widerow.keydesign.sample import KIND_ROWS, FileSource, Progress, Record
 from widerow.limits import INT64_MAX, INT64_MIN
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
-from widerow.transfer.client import TransferFailed
+from widerow.transfer.failures import TransferFailed
 from widerow.transfer.layout import CELLS, KINDS, cells_of
-from widerow.transfer.table import TableFacts, TransferKeyColumn
 
 __all__ = ["Survey", "kind_named", "kind_of_text", "kinds_of", "parse_kinds", "survey"]
 
@@ -43,7 +44,7 @@ _VALUE_KINDS: Final = {int: "integer", str: "string", bytes: "binary"}
 class Survey(NamedTuple):
     """The facts of a file from which a new table is made."""
 
-    key: tuple[TransferKeyColumn, ...]
+    key: tuple[KeyColumn, ...]
     max_versions: int
     oldest: int | None
 
@@ -140,7 +141,7 @@ def survey(
     names = list(key) or [name for name in first[0].fields if exported and name != CELLS]
     if not names:
         raise TransferFailed("--create needs the key: name its columns in order, with --key A,B")
-    columns = tuple(TransferKeyColumn(name, _key_type(source, first, name, said)) for name in names)
+    columns = tuple(KeyColumn(name, _key_type(source, first, name, said)) for name in names)
     most, oldest = 1, None
     if exported:
         for record in source.records(

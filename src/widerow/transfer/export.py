@@ -10,18 +10,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from widerow.client.connection import Client
+from widerow.client.rows import encode_put
+from widerow.client.tables import TableFacts, scan_table
 from widerow.rows.reading import Row
-from widerow.transfer.client import (
-    FIRST_PATIENCE_SECONDS,
-    Client,
-    Endpoint,
-    TransferFailed,
-)
 from widerow.transfer.files import new_file
-from widerow.transfer.rows import encode_put
-from widerow.transfer.table import TableFacts, scan_table, table_facts
 
-__all__ = ["Digest", "Exported", "Seen", "export_table", "find_table", "known_table", "write_rows"]
+__all__ = ["Digest", "Exported", "Seen", "export_table", "write_rows"]
 
 Seen = Callable[[int], None]
 """Told now and then how many rows are behind."""
@@ -64,25 +59,6 @@ class Digest:
     def found(self) -> Exported:
         """The facts of the rows that were added."""
         return Exported(self.rows, self.cells, self.bytes, self._hash.hexdigest())
-
-
-def find_table(endpoint: Endpoint, name: str) -> TableFacts:
-    """The facts of a table, as the first request of a command: it does not wait long.
-
-    Raises: `TransferFailed`.
-    """
-    with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
-        return known_table(client, name)
-
-
-def known_table(client: Client, name: str) -> TableFacts:
-    """The facts of a table that must be there. Raises: `TransferFailed`."""
-    table = table_facts(client, name)
-    if table is None:
-        raise TransferFailed(
-            f"{client.no_table(name)}; check the name and --instance (case matters)"
-        )
-    return table
 
 
 def export_table(

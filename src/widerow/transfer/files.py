@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
+from widerow.client.tables import TableFacts
 from widerow.model.values import KeyType, Value
 from widerow.rows.reading import Row
 from widerow.storage.directory import sync_directory
-from widerow.transfer.client import TransferFailed
+from widerow.transfer.failures import TransferFailed
 from widerow.transfer.layout import CELLS, json_cells, json_value, parquet_cell
-from widerow.transfer.table import TableFacts
 
 __all__ = ["RowWriter", "new_file", "parquet_facts"]
 

@@ -6,15 +6,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
+from widerow.client.tables import TableFacts, make_target_table, table_facts
 from widerow.keydesign.sample import UTF_8, FileSource, Progress, Record
 from widerow.server.system import SystemClock
-from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Endpoint, TransferFailed
 from widerow.transfer.columns import kinds_of, survey
+from widerow.transfer.failures import TransferFailed
 from widerow.transfer.journal import Journal, Rejects
 from widerow.transfer.layout import CELLS, Reading, cells_of
 from widerow.transfer.load import ImportOptions, ImportProgress, Loaded, Loader
 from widerow.transfer.repeats import find_repeats
-from widerow.transfer.table import TableFacts, make_target_table, table_facts
 
 __all__ = ["Import", "import_file"]
 

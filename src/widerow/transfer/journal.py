@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from widerow.storage.directory import sync_directory
-from widerow.transfer.client import TransferFailed
+from widerow.transfer.failures import TransferFailed
 
 __all__ = ["Journal", "Rejects"]
 

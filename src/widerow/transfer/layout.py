@@ -16,9 +16,9 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from widerow.limits import INT64_MAX, INT64_MIN
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType, KeyValue, Value
 from widerow.rows.reading import Row, VersionedValue
-from widerow.transfer.table import TransferKeyColumn
 
 __all__ = [
     "CELLS",
@@ -54,7 +54,7 @@ class Reading(NamedTuple):
     texts (CSV), and an empty one is no cell.
     """
 
-    key: tuple[TransferKeyColumn, ...]
+    key: tuple[KeyColumn, ...]
     kinds: Mapping[str, str]
     version: int
     texts: bool = False
@@ -72,13 +72,13 @@ def row_of_record(fields: Mapping[str, Any], reading: Reading) -> Row:
 
 
 def read_key(
-    fields: Mapping[str, Any], columns: Iterable[TransferKeyColumn]
+    fields: Mapping[str, Any], columns: Iterable[KeyColumn]
 ) -> tuple[tuple[str, KeyValue], ...]:
     """The key of the row that a record is. Raises: `ValueError` for a value that does not do."""
     return tuple((column.name, _key_value(fields, column)) for column in columns)
 
 
-def _key_value(fields: Mapping[str, Any], column: TransferKeyColumn) -> KeyValue:
+def _key_value(fields: Mapping[str, Any], column: KeyColumn) -> KeyValue:
     if fields.get(column.name) is None:
         raise ValueError(f"no value of the key column {column.name}")
     value = _converted(column.name, fields[column.name], _KEY_KINDS[column.type])

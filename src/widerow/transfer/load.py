@@ -19,14 +19,16 @@ from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import Any, Final, NamedTuple
 
+from widerow.client.connection import Client, Endpoint
+from widerow.client.failures import Refused
+from widerow.client.rows import PIECE_BYTES, pieces
+from widerow.client.writing import PUT, UPDATE, Change, send
 from widerow.keydesign.sample import FileSource, Record
 from widerow.limits import BATCH_WRITE_ROWS_MAX
-from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed
+from widerow.transfer.failures import TransferFailed
 from widerow.transfer.journal import Journal, Rejects
 from widerow.transfer.layout import Reading, row_of_record
 from widerow.transfer.repeats import Repeats, last_rows
-from widerow.transfer.rows import PIECE_BYTES, pieces
-from widerow.transfer.sending import PUT, UPDATE, Change, send
 
 __all__ = ["ImportOptions", "ImportProgress", "Loaded", "Loader", "spread"]
 

@@ -22,9 +22,9 @@ from tempfile import TemporaryFile
 from typing import IO, Final, Self
 
 from widerow.keydesign.sample import FileSource, Progress, Record
-from widerow.transfer.client import TransferFailed
+from widerow.model.tablestore.schema import KeyColumn
+from widerow.transfer.failures import TransferFailed
 from widerow.transfer.layout import read_key
-from widerow.transfer.table import TransferKeyColumn
 
 __all__ = ["Repeats", "find_repeats", "last_rows"]
 
@@ -64,7 +64,7 @@ class Repeats:
 
 
 def find_repeats(
-    source: FileSource, key: Sequence[TransferKeyColumn], progress: Progress | None = None
+    source: FileSource, key: Sequence[KeyColumn], progress: Progress | None = None
 ) -> Repeats:
     """Read a file once and find the rows that a later row with the same key replaces.
 
@@ -87,9 +87,7 @@ def find_repeats(
     return found
 
 
-def last_rows(
-    source: FileSource, key: Sequence[TransferKeyColumn], aside: set[int]
-) -> list[Record]:
+def last_rows(source: FileSource, key: Sequence[KeyColumn], aside: set[int]) -> list[Record]:
     """The last row that was not put aside, of each key of which a row was put aside.
 
     `aside`: the places of those rows; there are no more results than places. Reads the file twice.
@@ -106,7 +104,7 @@ def last_rows(
 
 
 def _digests(
-    source: FileSource, key: Sequence[TransferKeyColumn], progress: Progress | None
+    source: FileSource, key: Sequence[KeyColumn], progress: Progress | None
 ) -> Iterator[tuple[int, bytes]]:
     """Place and digest of every row that has a key."""
     # Only Parquet reads less where fewer columns are wanted; elsewhere a line that lacks one would
@@ -118,7 +116,7 @@ def _digests(
             yield record.place, digest
 
 
-def _digest(record: Record, key: Sequence[TransferKeyColumn]) -> bytes | None:
+def _digest(record: Record, key: Sequence[KeyColumn]) -> bytes | None:
     with suppress(ValueError):
         values = tuple(value for _, value in read_key(record.fields, key))
         return blake2b(repr(values).encode(), digest_size=_DIGEST_BYTES).digest()

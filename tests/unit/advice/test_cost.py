@@ -18,9 +18,10 @@ from widerow.advice.cost import UnitPrices, WorkloadCost, consumed_units
 from widerow.advice.counters import read_counters
 from widerow.advice.unit_rules import Units, unit_rules
 from widerow.cli.main import app
+from widerow.client.http import HttpAnswer
 from widerow.errors import WiderowError
 from widerow.proxy.decoding import message_types, parse_message
-from widerow.proxy.exchange import Exchange, ProxiedAnswer, ProxiedRequest
+from widerow.proxy.exchange import Exchange, ProxiedRequest
 from widerow.proxy.recording import RecordingWriter, read_exchanges
 from widerow.proxy.service import ProxyService, ServerChoice
 from widerow.server.system import SystemClock
@@ -178,7 +179,7 @@ def test_errors_are_booked_as_the_service_does(
         "ListTable": m.ListTableRequest(),
     }
     request = ProxiedRequest(action, "test", {}, bodies[action].SerializeToString())
-    exchange = Exchange(request, ProxiedAnswer(status, {}, encode_error(code, "")), 0, 0)
+    exchange = Exchange(request, HttpAnswer(status, {}, encode_error(code, "")), 0, 0)
     assert consumed_units(exchange).get("t", Units(0, 0)) == expected
 
 

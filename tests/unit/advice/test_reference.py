@@ -22,9 +22,10 @@ from widerow.advice.expiry import ExpiryFinding, TableOptionsSeen, advise_expiry
 from widerow.advice.sampling import TableSample
 from widerow.advice.unit_rules import Units
 from widerow.advice.version_reads import count_version_reads
+from widerow.client.http import HttpAnswer
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
 from widerow.model.values import KeyType
-from widerow.proxy.exchange import Exchange, ProxiedAnswer, ProxiedRequest
+from widerow.proxy.exchange import Exchange, ProxiedRequest
 from widerow.rows.reading import Row, VersionedValue, decode_plain_rows
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -223,7 +224,7 @@ def exchange(asked: Request) -> Exchange:
         "GetRange": m.GetRangeResponse(consumed=units, rows=b""),
     }
     request = ProxiedRequest(action, "i", {}, sent[action].SerializeToString())
-    answer = ProxiedAnswer(200, {}, told[action].SerializeToString())
+    answer = HttpAnswer(200, {}, told[action].SerializeToString())
     return Exchange(request, answer, second * 1_000_000 + 5, 1)
 
 

@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 from widerow.advice.expiry import ExpiryAdvice, TableOptionsSeen, advise_expiry, time_unit
 from widerow.advice.sampling import SampleBounds, TableSample, sample_table
 from widerow.cli.main import app
+from widerow.client.connection import Client, Endpoint
 from widerow.proxy.recording import RecordingWriter
 from widerow.proxy.service import ProxyService, ServerChoice
 from widerow.rows.reading import Row, VersionedValue
 from widerow.server.system import SystemClock
 from widerow.testing.clock import FakeClock
 from widerow.testing.server import WiderowServer
-from widerow.transfer.client import Client, Endpoint
 
 NOW = 1_760_000_000_000
 DAY = 86_400_000

@@ -9,8 +9,9 @@ from tests.support.http import Sender, Wire
 from tests.support.requests import BODIES
 from typer.testing import CliRunner
 
-from widerow.cli.dev import DevRefused
+from widerow.cli.ending import CommandFailed
 from widerow.cli.main import app
+from widerow.client.failures import RequestFailed
 from widerow.testing import WiderowServer
 
 
@@ -77,19 +78,19 @@ def test_instances(server: WiderowServer) -> None:
 def test_what_is_refused_is_said(
     server: WiderowServer, arguments: tuple[str, ...], message: str
 ) -> None:
-    with pytest.raises(DevRefused, match=message):
+    with pytest.raises(CommandFailed, match=message):
         told(server, *arguments)
 
 
 def test_a_server_without_dev_mode_is_told_apart() -> None:
     with (
         WiderowServer(settings={"dev": False}) as server,
-        pytest.raises(DevRefused, match="start it with widerow serve --dev"),
+        pytest.raises(CommandFailed, match="start it with widerow serve --dev"),
     ):
         told(server, "clock", "show")
     server.endpoint = "http://127.0.0.1:1"
-    with pytest.raises(DevRefused, match="no widerow answers"):
+    with pytest.raises(CommandFailed, match="no widerow answers"):
         told(server, "clock", "show")
     server.endpoint = "ftp://127.0.0.1"
-    with pytest.raises(DevRefused, match="is no endpoint"):
+    with pytest.raises(RequestFailed, match="is no endpoint"):
         told(server, "clock", "show")

@@ -13,6 +13,9 @@ from widerow.cli.search_answer import RowFound
 from widerow.cli.search_json import QueryUnreadable, query_of_json
 from widerow.cli.search_text import placed_fields, query_of_text
 from widerow.cli.search_why import SearchFinding, explain
+from widerow.client import connection
+from widerow.client.connection import Endpoint
+from widerow.client.failures import Unreachable
 from widerow.model.search import query as q
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema, TextAnalyzer
 from widerow.model.values import Value
@@ -376,6 +379,19 @@ def test_indexes_are_listed_and_shown(server: WiderowServer) -> None:
     assert found["rows"] == 3
     assert [each["name"] for each in found["fields"]] == ["title", "price", "tag"]
     assert "items.find: 3 rows, ready" in run(server, "show", "items", "find")
+
+
+def test_a_temporary_key_goes_with_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with every command that asks a server (wire §1.2)."""
+    asked: list[Endpoint] = []
+
+    def connect(endpoint: Endpoint, **_: float) -> None:
+        asked.append(endpoint)
+        raise Unreachable("enough")
+
+    monkeypatch.setattr(connection, "Client", connect)
+    CliRunner().invoke(app, ["search", "list", "items", "--security-token", "of an hour"])
+    assert [each.security_token for each in asked] == ["of an hour"]
 
 
 def test_a_key_of_other_columns_is_refused(server: WiderowServer) -> None:

@@ -9,8 +9,9 @@ from tablestore import CapacityUnit, OTSClient, ReservedThroughput, Row, TableMe
 from typer.testing import CliRunner
 
 from widerow.cli.main import app
+from widerow.client.connection import Client, Endpoint
+from widerow.client.failures import Refused
 from widerow.testing import WiderowServer
-from widerow.transfer.client import Client, Endpoint, Refused
 from widerow.wire.tablestore import tunnel_messages as t
 
 CHANGES, BOTH = 2, 3

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from widerow.client.http import HttpAnswer
+from widerow.client.rows import CellEdit, encode_edits, encode_plain_key, encode_put
 from widerow.model.tablestore.row import Modification
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.proxy.claims import TrafficFacts, claims_of
 from widerow.proxy.comparing import Allowances, ServerTimes, compare_answers
 from widerow.proxy.decoding import answer_tree, jsonable, message_types, parse_message, request_tree
-from widerow.proxy.exchange import ProxiedAnswer
 from widerow.proxy.identifiers import Identifiers
 from widerow.proxy.side_by_side import compact_lines, side_by_side
 from widerow.rows.reading import VersionedValue
-from widerow.transfer.rows import CellEdit, encode_edits, encode_plain_key, encode_put
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
 from widerow.wire.tablestore import tunnel_messages as t
@@ -29,7 +29,7 @@ STRICT = Allowances(ServerTimes(0, 0), ServerTimes(0, 0))
 LATELY = Allowances(ServerTimes(NOW, NOW + 100), ServerTimes(NOW + 50, NOW + 150))
 
 
-def got(*rows: tuple[int, str, int], units: int = 1, next_key: int | None = None) -> ProxiedAnswer:
+def got(*rows: tuple[int, str, int], units: int = 1, next_key: int | None = None) -> HttpAnswer:
     """The answer to a GetRange: rows of a number, a value and a version."""
     encoded = [
         encode_put([("id", number)], [VersionedValue("c", version, value)])
@@ -39,15 +39,15 @@ def got(*rows: tuple[int, str, int], units: int = 1, next_key: int | None = None
     message.consumed.capacity_unit.read = units
     if next_key is not None:
         message.next_start_primary_key = encode_plain_key([("id", next_key)])
-    return ProxiedAnswer(200, {}, message.SerializeToString())
+    return HttpAnswer(200, {}, message.SerializeToString())
 
 
-def classes(ours: ProxiedAnswer, theirs: ProxiedAnswer, allowed: Allowances = STRICT) -> list[str]:
+def classes(ours: HttpAnswer, theirs: HttpAnswer, allowed: Allowances = STRICT) -> list[str]:
     return [each.kind.value for each in compare_answers("GetRange", ours, theirs, allowed)]
 
 
-def error(status: int, code: str, message: str = "") -> ProxiedAnswer:
-    return ProxiedAnswer(status, {}, encode_error(code, message))
+def error(status: int, code: str, message: str = "") -> HttpAnswer:
+    return HttpAnswer(status, {}, encode_error(code, message))
 
 
 ONE, TWO, THREE = (1, "a", 7), (2, "b", 7), (3, "c", 7)
@@ -70,11 +70,11 @@ ONE, TWO, THREE = (1, "a", 7), (2, "b", 7), (3, "c", 7)
         (error(400, "A"), error(400, "B"), ["error code"]),
         (error(400, "A", "x"), error(400, "A", "y"), ["message"]),
         (error(400, "A", "x"), error(403, "B", "x"), ["status", "error code"]),
-        (ProxiedAnswer(200, {}, b"\xff"), got(), ["other field"]),
+        (HttpAnswer(200, {}, b"\xff"), got(), ["other field"]),
     ],
 )
 def test_a_difference_has_its_class(
-    ours: ProxiedAnswer, theirs: ProxiedAnswer, expected: list[str]
+    ours: HttpAnswer, theirs: HttpAnswer, expected: list[str]
 ) -> None:
     assert sorted(classes(ours, theirs)) == sorted(expected)
     assert sorted(classes(theirs, ours)) == sorted(expected)
@@ -88,9 +88,9 @@ def test_versions_that_both_servers_chose_are_alike() -> None:
 
 
 def test_what_a_server_makes_up_is_there_on_both_sides_or_is_a_difference() -> None:
-    def began(name: str) -> ProxiedAnswer:
+    def began(name: str) -> HttpAnswer:
         told = m.StartLocalTransactionResponse(transaction_id=name)
-        return ProxiedAnswer(200, {}, told.SerializeToString())
+        return HttpAnswer(200, {}, told.SerializeToString())
 
     assert not compare_answers("StartLocalTransaction", began("x"), began("y"), STRICT)
 
@@ -98,7 +98,7 @@ def test_what_a_server_makes_up_is_there_on_both_sides_or_is_a_difference() -> N
 @given(st.binary(max_size=60), st.sampled_from(["GetRow", "GetRange", "Search", "BatchWriteRow"]))
 def test_no_bytes_are_too_strange(body: bytes, action: str) -> None:
     """Whatever a server or a client sends is compared, shown and claimed without an error."""
-    answer = ProxiedAnswer(200, {}, body)
+    answer = HttpAnswer(200, {}, body)
     assert compare_answers(action, answer, answer, STRICT) == []
     jsonable(answer_tree(action, answer))
     jsonable(request_tree(action, {"x-ots-request-compress-type": "deflate"}, body))
@@ -127,7 +127,7 @@ def test_a_row_gets_the_other_servers_value_and_stays_whole(
     """Values of auto-increment columns are replaced, and checksums stay right (wire §2.2)."""
     names = Identifiers()
     keys = [
-        ProxiedAnswer(
+        HttpAnswer(
             200,
             {},
             m.PutRowResponse(
@@ -212,7 +212,7 @@ def test_lists_of_other_lengths_name_nothing() -> None:
     assert names.translate("tunnel/getcheckpoint", asked, ()) is asked
 
 
-def searched(*results: tuple[str, float], backward: bool = False) -> ProxiedAnswer:
+def searched(*results: tuple[str, float], backward: bool = False) -> HttpAnswer:
     """The answer to a search with sums of these names."""
     found = [
         s.AggregationResult(
@@ -221,7 +221,7 @@ def searched(*results: tuple[str, float], backward: bool = False) -> ProxiedAnsw
         for name, value in (results[::-1] if backward else results)
     ]
     inner = s.AggregationsResult(agg_results=found).SerializeToString()
-    return ProxiedAnswer(200, {}, s.SearchResponse(aggs=inner).SerializeToString())
+    return HttpAnswer(200, {}, s.SearchResponse(aggs=inner).SerializeToString())
 
 
 FLOATS = st.floats(-1e300, 1e300) | st.sampled_from([math.nan, math.inf])
@@ -254,7 +254,7 @@ def test_results_in_results_are_read_to_any_depth(depth: int) -> None:
         result = s.GroupByResult(name="g", type=1, group_by_result=inner)
         below = s.GroupBysResult(group_by_results=[result])
     outer = b"" if below is None else below.SerializeToString()
-    answer = ProxiedAnswer(200, {}, s.SearchResponse(group_bys=outer).SerializeToString())
+    answer = HttpAnswer(200, {}, s.SearchResponse(group_bys=outer).SerializeToString())
     assert compare_answers("Search", answer, answer, STRICT) == []
     jsonable(answer_tree("Search", answer))
     names = Identifiers()

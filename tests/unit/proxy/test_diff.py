@@ -12,9 +12,9 @@ from tests.unit.proxy.sessions import TABLE, make_table, put, scan
 
 from widerow.auth.keyring import AccessKey, Keyring, Permission
 from widerow.auth.policy import InstancePolicy
+from widerow.client.signing import Signer
 from widerow.proxy.comparing import DifferenceClass
 from widerow.proxy.report import DifferenceReport
-from widerow.proxy.resigning import Signer
 from widerow.proxy.service import ProxyService, ServerChoice
 from widerow.server.dispatch import AccessRules
 from widerow.testing.server import WiderowServer

@@ -21,7 +21,8 @@ from tests.unit.proxy.conftest import RunningProxy
 from tests.unit.proxy.sessions import TABLE, Step, do, make_table, put, scan, steps
 
 from widerow.cli.proxying import run_replay
-from widerow.proxy.exchange import Exchange, ProxiedAnswer, ProxiedRequest
+from widerow.client.http import HttpAnswer
+from widerow.proxy.exchange import Exchange, ProxiedRequest
 from widerow.proxy.recording import (
     RecordingInvalid,
     RecordingWriter,
@@ -50,7 +51,7 @@ REPLAY: dict[str, Any] = {
 
 def exchange(body: bytes = b"body", headers: dict[str, str] | None = None) -> Exchange:
     request = ProxiedRequest("PutRow", "test", headers or {}, body)
-    return Exchange(request, ProxiedAnswer(200, {"x-ots-requestid": "1"}, body), 1, 2)
+    return Exchange(request, HttpAnswer(200, {"x-ots-requestid": "1"}, body), 1, 2)
 
 
 def texts() -> st.SearchStrategy[str]:
@@ -65,11 +66,11 @@ def texts() -> st.SearchStrategy[str]:
 def test_what_is_written_is_what_is_read(body: bytes, headers: dict[str, str], at: int) -> None:
     headers = {name: each for name, each in headers.items() if name != "x-ots-instancename"}
     request = ProxiedRequest("GetRow", "test", headers, body)
-    line = encode_exchange(Exchange(request, ProxiedAnswer(403, {}, body), at, 7))
+    line = encode_exchange(Exchange(request, HttpAnswer(403, {}, body), at, 7))
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
     found = decode_exchange(line[:-1])
-    assert (found.at_us, found.took_us, found.answer) == (at, 7, ProxiedAnswer(403, {}, body))
+    assert (found.at_us, found.took_us, found.answer) == (at, 7, HttpAnswer(403, {}, body))
     assert found.request.body == body
     assert {**headers, "x-ots-instancename": "test"}.items() >= found.request.headers.items()
 
@@ -140,10 +141,11 @@ def test_a_kill_costs_at_most_the_last_line(tmp_path: Path) -> None:
         "import sys; from pathlib import Path\n"
         "from widerow.proxy.recording import *\n"
         "from widerow.proxy.exchange import *\n"
+        "from widerow.client.http import HttpAnswer\n"
         "w = RecordingWriter(Path(sys.argv[1]), 'up')\n"
         "for n in range(10**9):\n"
         "    r = ProxiedRequest('PutRow', 'test', {}, str(n).encode() * 50)\n"
-        "    w.add(Exchange(r, ProxiedAnswer(200, {}, b''), n, 0))\n"
+        "    w.add(Exchange(r, HttpAnswer(200, {}, b''), n, 0))\n"
         "    print(n, flush=True)\n"
     )
     process = subprocess.Popen(  # noqa: S603  # our own

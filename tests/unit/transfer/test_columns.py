@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from widerow.client.tables import TableFacts
 from widerow.keydesign.sample import FileSource
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
-from widerow.transfer.client import TransferFailed
 from widerow.transfer.columns import kinds_of, parse_kinds, survey
-from widerow.transfer.table import TableFacts, TransferKeyColumn
+from widerow.transfer.failures import TransferFailed
 
-TABLE = TableFacts(
-    "t", (TransferKeyColumn("k", KeyType.STRING),), None, {"defined": "double"}, 1, 86_400, 1
-)
+TABLE = TableFacts("t", (KeyColumn("k", KeyType.STRING),), {"defined": "double"}, 1, 86_400, 1)
 
 
 def guessed(folder: Path, *values: str) -> str:
@@ -83,4 +82,4 @@ def test_a_new_table_keeps_as_many_versions_as_an_export_has(tmp_path: Path) -> 
         '{"k": 1, "@cells": {"a": [[9, 1]]}}\n{"k": 2, "@cells": {"a": [[7, 1], [6, 2], [5, 3]]}}\n'
     )
     found = survey(source, [], {}, lambda _: None)
-    assert found == ((TransferKeyColumn("k", KeyType.INTEGER),), 3, 5)
+    assert found == ((KeyColumn("k", KeyType.INTEGER),), 3, 5)

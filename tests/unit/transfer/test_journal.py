@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from widerow.transfer.client import TransferFailed
+from widerow.transfer.failures import TransferFailed
 from widerow.transfer.journal import Journal, Rejects
 
 RUN = {"size": 7, "versions_ms": 1}

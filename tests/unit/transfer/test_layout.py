@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.rows.reading import Row, VersionedValue
 from widerow.transfer.layout import Reading, row_of_record
-from widerow.transfer.table import TransferKeyColumn
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "formats" / "export.md"
 KEY = (
-    TransferKeyColumn("CardID", KeyType.STRING),
-    TransferKeyColumn("OrderNumber", KeyType.INTEGER),
+    KeyColumn("CardID", KeyType.STRING),
+    KeyColumn("OrderNumber", KeyType.INTEGER),
 )
 SHOWN = Row(
     (("CardID", "card 7"), ("OrderNumber", 1)),

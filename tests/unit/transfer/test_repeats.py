@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.keydesign.sample import FileSource
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.transfer import repeats
-from widerow.transfer.client import TransferFailed
+from widerow.transfer.failures import TransferFailed
 from widerow.transfer.repeats import Repeats, find_repeats, last_rows
-from widerow.transfer.table import TransferKeyColumn
 
-KEY = (TransferKeyColumn("k", KeyType.INTEGER),)
+KEY = (KeyColumn("k", KeyType.INTEGER),)
 FIRST_LINE = 2  # behind the header
 
 

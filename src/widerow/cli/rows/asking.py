@@ -11,13 +11,14 @@ from widerow.cli.rows.conditions import encode_filter, parse_condition
 from widerow.cli.rows.keys import column_kinds
 from widerow.cli.rows.times import parse_time_range
 from widerow.cli.rows.words import WordInvalid
+from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client
+from widerow.client.reading import ReadOptions
+from widerow.client.tables import TableFacts
+from widerow.client.writing import WriteIf
 from widerow.limits import INT32_MAX
+from widerow.model.tablestore.condition import RowExpectation
 from widerow.model.tablestore.filter import columns_of
 from widerow.rows.reading import Row
-from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client
-from widerow.transfer.reading import ReadOptions
-from widerow.transfer.table import TableFacts
-from widerow.transfer.writing import RowExpected, WriteIf
 
 __all__ = [
     "Given",
@@ -94,11 +95,11 @@ def write_condition(given: Given, table: TableFacts) -> WriteIf:
     """What `--if --if-exists --if-not-exists` ask for. Raises: `WordInvalid`."""
     if given["if_exists"] and given["if_not_exists"]:
         raise WordInvalid("give --if-exists or --if-not-exists, not both")
-    expected = RowExpected.IGNORE
+    expected = RowExpectation.IGNORE
     if given["if_exists"]:
-        expected = RowExpected.EXIST
+        expected = RowExpectation.EXPECT_EXIST
     elif given["if_not_exists"]:
-        expected = RowExpected.NOT_EXIST
+        expected = RowExpectation.EXPECT_NOT_EXIST
     encoded = (
         encode_filter(parse_condition(given["if_"], column_kinds(table))) if given["if_"] else b""
     )

@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
+from widerow.cli.ending import CommandFailed
 from widerow.cli.progress import row_bar
 from widerow.cli.rows.asking import open_client, write_condition
 from widerow.cli.rows.keys import KeyColumns, named_json_key
 from widerow.cli.rows.output import note
 from widerow.cli.rows.words import WordInvalid
+from widerow.client.connection import Client
+from widerow.client.failures import Refused
+from widerow.client.rows import PIECE_BYTES, CellEdit, encode_edits
+from widerow.client.tables import TableFacts, known_table
+from widerow.client.writing import PUT, Change, WriteIf, send, send_once
 from widerow.limits import BATCH_WRITE_ROWS_MAX
-from widerow.transfer.client import Client, Refused, TransferFailed
-from widerow.transfer.export import known_table
 from widerow.transfer.layout import CELLS, Reading, cells_of, plain_cells
-from widerow.transfer.rows import PIECE_BYTES, CellEdit, encode_edits
-from widerow.transfer.sending import PUT, Change, send, send_once
-from widerow.transfer.table import TableFacts
-from widerow.transfer.writing import WriteIf
 
 __all__ = ["BatchesDone", "json_row", "put_batches", "put_lines"]
 
@@ -156,7 +156,7 @@ def _texts(lines: Iterator[str]) -> Iterator[str]:
     try:
         yield from lines
     except UnicodeDecodeError as error:
-        raise TransferFailed(f"the input is not UTF-8: {error}") from error
+        raise CommandFailed(f"the input is not UTF-8: {error}") from error
 
 
 def _sent(

@@ -11,12 +11,13 @@ from itertools import pairwise
 from threading import Event, Lock
 from typing import Final, NamedTuple
 
+from widerow.client.connection import Client, Endpoint
+from widerow.client.failures import Refused
+from widerow.client.reading import KeyRange, ReadOptions, scan_pages
+from widerow.client.rows import decode_rows, encode_plain_key
+from widerow.client.tables import TableFacts
 from widerow.limits import SPLIT_UNIT_BYTES_MIN
 from widerow.model.values import KeyInput, KeyMarker
-from widerow.transfer.client import Client, Endpoint, Refused
-from widerow.transfer.reading import KeyRange, ReadOptions, scan_pages
-from widerow.transfer.rows import decode_rows, encode_plain_key
-from widerow.transfer.table import TableFacts
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
@@ -37,7 +38,7 @@ class CountProgress(NamedTuple):
 def split_ranges(client: Client, table: TableFacts, asked: KeyRange) -> list[KeyRange]:
     """Ranges that cover the one asked for, of about as many bytes each.
 
-    One where the server cannot cut the table. Raises: `TransferFailed`.
+    One where the server cannot cut the table. Raises: `CommandFailed`.
     """
     request = m.ComputeSplitPointsBySizeRequest(
         table_name=table.name,
@@ -102,7 +103,7 @@ class Counting:
     ) -> int:
         """The number of rows, read on `workers` connections; `told` is called after each page.
 
-        Raises: `TransferFailed`, `KeyboardInterrupt`; other connections end at their next page.
+        Raises: `CommandFailed`, `KeyboardInterrupt`; other connections end at their next page.
         """
         telling = Lock()
 

@@ -18,11 +18,12 @@ from widerow.cli.rows.words import (
     parse_assignment,
     parse_value,
 )
+from widerow.client.reading import KeyRange
+from widerow.client.rows import encode_plain_key
+from widerow.client.tables import TableFacts
 from widerow.limits import INT64_MAX, INT64_MIN, KEY_VALUE_BYTES_MAX
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
-from widerow.transfer.reading import KeyRange
-from widerow.transfer.rows import encode_plain_key
-from widerow.transfer.table import TableFacts, TransferKeyColumn
 
 __all__ = [
     "KeyBounds",
@@ -102,7 +103,7 @@ def split_row_words(
     return whole_key(given, table), others
 
 
-def _key_word(column: TransferKeyColumn, word: str, table: TableFacts, read: ReadBytes) -> KeyInput:
+def _key_word(column: KeyColumn, word: str, table: TableFacts, read: ReadBytes) -> KeyInput:
     if column.name == table.auto_increment and word == "auto":
         return KeyMarker.AUTO_INCREMENT
     value = parse_value(column.name, word, _KINDS[column.type], read)
@@ -157,7 +158,7 @@ def named_json_key(values: dict[str, Any], table: TableFacts) -> KeyColumns:
 
 
 def _json_value(
-    column: TransferKeyColumn,
+    column: KeyColumn,
     value: Any,  # noqa: ANN401  # whatever JSON holds
     table: TableFacts,
 ) -> KeyInput | None:
@@ -282,7 +283,7 @@ def _partial(text: str, table: TableFacts, read: ReadBytes) -> tuple[KeyInput, .
     )
 
 
-def _without_name(column: TransferKeyColumn, word: str) -> str:
+def _without_name(column: KeyColumn, word: str) -> str:
     """A value that may have the name of its column before it."""
     return word.removeprefix(f"{column.name}=")
 

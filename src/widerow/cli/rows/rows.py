@@ -47,20 +47,19 @@ from widerow.cli.rows.words import (
     parse_value,
     shown_value,
 )
-from widerow.limits import INT32_MAX
-from widerow.model.tablestore.row import CellOperation
-from widerow.rows.reading import Row
-from widerow.transfer.client import Refused
-from widerow.transfer.export import known_table
-from widerow.transfer.layout import json_value
-from widerow.transfer.reading import RowPage, fetch_row, scan_pages
-from widerow.transfer.rows import CellEdit, decode_rows
-from widerow.transfer.table import TableFacts
-from widerow.transfer.writing import (
+from widerow.client.failures import Refused
+from widerow.client.reading import RowPage, fetch_row, scan_pages
+from widerow.client.rows import CellEdit, decode_rows
+from widerow.client.tables import TableFacts, known_table
+from widerow.client.writing import (
     delete_one_row,
     put_one_row,
     update_one_row,
 )
+from widerow.limits import INT32_MAX
+from widerow.model.tablestore.row import CellOperation
+from widerow.rows.reading import Row
+from widerow.transfer.layout import json_value
 
 __all__ = [
     "CONDITION_FAILED",

@@ -1,6 +1,7 @@
 """The search indexes of a table over the protocol, for commands that drop them or their table."""
 
-from widerow.transfer.client import Client, Refused
+from widerow.client.connection import Client
+from widerow.client.failures import Refused
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.bodies import text
 

@@ -6,16 +6,18 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
+from widerow.cli.ending import CommandFailed
 from widerow.cli.flags import listed
 from widerow.cli.rows.asking import Given, open_client
 from widerow.cli.rows.documents import described_table, table_lines
 from widerow.cli.rows.output import confirmed, note, print_json
 from widerow.cli.rows.search_indexes import drop_search_index, search_indexes_of
 from widerow.cli.rows.words import WordInvalid
+from widerow.client.connection import Client
+from widerow.client.failures import Refused
+from widerow.client.tables import list_tables
 from widerow.limits import INT32_MAX
-from widerow.transfer.client import Client, Refused, TransferFailed
 from widerow.transfer.columns import kind_named
-from widerow.transfer.table import list_tables
 from widerow.wire.tablestore import messages as m
 
 __all__ = [
@@ -160,14 +162,14 @@ def run_list(given: Given) -> int:
 
 
 def describe_table(client: Client, name: str) -> dict[str, Any]:
-    """What is known of a table, as JSON has it. Raises: `TransferFailed`."""
+    """What is known of a table, as JSON has it. Raises: `CommandFailed`."""
     request = m.DescribeTableRequest(table_name=name)
     try:
         found = client.call("DescribeTable", request, m.DescribeTableResponse)
     except Refused as error:
         if error.code != _MISSING:
             raise
-        raise TransferFailed(
+        raise CommandFailed(
             f"{client.no_table(name)}; `widerow table list` shows those that are there"
         ) from error
     return described_table(found)
@@ -225,7 +227,7 @@ def run_drop(name: str, given: Given) -> int:
         indexes = search_indexes_of(client, name)
         listing = ", ".join(indexes)
         if indexes and given["yes"] and not given["with_indexes"]:
-            raise TransferFailed(
+            raise CommandFailed(
                 f"the table {name} has search indexes, which have to go first: {listing}; "
                 f"`widerow table drop {name} --with-indexes` drops them too"
             )

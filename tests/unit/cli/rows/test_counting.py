@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.cli.rows.counting import Counting, CountProgress, cut_range, split_ranges
+from widerow.client.connection import Client, Endpoint
+from widerow.client.failures import Refused
+from widerow.client.reading import KeyRange, ReadOptions
+from widerow.client.rows import encode_plain_key
+from widerow.client.tables import TableFacts, known_table
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.testing.server import WiderowServer
-from widerow.transfer.client import Client, Endpoint, Refused
-from widerow.transfer.export import known_table
-from widerow.transfer.reading import KeyRange, ReadOptions
-from widerow.transfer.rows import encode_plain_key
-from widerow.transfer.table import TableFacts
 
 CARDS = 12
 ORDERS = 40

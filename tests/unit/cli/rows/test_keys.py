@@ -13,9 +13,10 @@ from widerow.cli.rows.keys import (
     text_before,
 )
 from widerow.cli.rows.words import WordInvalid
+from widerow.client.tables import TableFacts
 from widerow.limits import KEY_VALUE_BYTES_MAX
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyInput, KeyMarker, KeyType
-from widerow.transfer.table import TableFacts, TransferKeyColumn
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
@@ -26,8 +27,8 @@ DIRECTIONS = st.sampled_from(["forward", "backward"])
 
 
 def table(*columns: tuple[str, KeyType], auto: str | None = None) -> TableFacts:
-    key = tuple(TransferKeyColumn(*column) for column in columns)
-    return TableFacts("cards", key, auto, {}, 1, 86_400, 0)
+    key = tuple(KeyColumn(name, kind, name == auto) for name, kind in columns)
+    return TableFacts("cards", key, {}, 1, 86_400, 0)
 
 
 CARDS = table(("card", KeyType.STRING), ("n", KeyType.INTEGER))

@@ -17,6 +17,7 @@ from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 
+from widerow.client.rows import decode_change
 from widerow.engine.check import check_store
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -29,7 +30,6 @@ from widerow.model.tablestore.requests import BatchWrite, StreamChange, TableWri
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyType
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.transfer.rows import decode_change
 
 pytestmark = pytest.mark.timeout(180)
 

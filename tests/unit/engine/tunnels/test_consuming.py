@@ -19,6 +19,7 @@ from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
 from tests.unit.engine.tunnels.log import Consumer, FakeLog
 
+from widerow.client.rows import decode_change
 from widerow.engine.plan import Plan, single
 from widerow.engine.tablestore.streams.reading import ShardInfo
 from widerow.engine.tablestore.tunnels.base import TunnelRecord
@@ -37,7 +38,6 @@ from widerow.rows.reading import PLAIN_HEADER, VersionedValue
 from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.transfer.rows import decode_change
 
 pytestmark = pytest.mark.timeout(180)
 keys = st.sampled_from("abcdefgh")

@@ -23,9 +23,9 @@ from tests.support.requests import (
 )
 from tests.unit.engine.reading_all import everything
 
+from widerow.client.rows import CellEdit, encode_edits, encode_plain_key
 from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.testing.server import WiderowServer
-from widerow.transfer.rows import CellEdit, encode_edits, encode_plain_key
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.operations.table import OPERATIONS

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
+from widerow.cli.ending import CommandFailed
 from widerow.cli.flags import listed
 from widerow.cli.progress import row_bar
 from widerow.cli.rows.asking import only_columns, read_file, read_options
@@ -22,19 +23,18 @@ from widerow.cli.rows.vendor.json_rows import (
 )
 from widerow.cli.rows.vendor.session import TsSession
 from widerow.cli.rows.words import WordInvalid
-from widerow.model.tablestore.row import CellOperation
-from widerow.rows.reading import Row
-from widerow.transfer.client import TransferFailed
-from widerow.transfer.reading import ReadOptions, fetch_row, scan_pages
-from widerow.transfer.rows import CellEdit
-from widerow.transfer.table import TableFacts
-from widerow.transfer.writing import (
-    RowExpected,
+from widerow.client.reading import ReadOptions, fetch_row, scan_pages
+from widerow.client.rows import CellEdit
+from widerow.client.tables import TableFacts
+from widerow.client.writing import (
     WriteIf,
     delete_one_row,
     put_one_row,
     update_one_row,
 )
+from widerow.model.tablestore.condition import RowExpectation
+from widerow.model.tablestore.row import CellOperation
+from widerow.rows.reading import Row
 
 __all__ = ["DELETE_ROW", "EXPORT_ROWS", "GET_ROW", "IMPORT_ROWS", "PUT_ROW", "SCAN", "UPDATE_ROW"]
 
@@ -54,9 +54,9 @@ _TIMES: Final = TsFlag(("--time_range",), "A..B", "versions from A on and before
 _FILTER: Final = TsFlag(("--where",), "CONDITION", "a filter: \"age >= 18 and city = 'x'\"")
 _OUTPUT: Final = TsFlag(("-o", "--output"), "FILE", "write to a file, as export does")
 _EXPECTED: Final = {
-    "ignore": RowExpected.IGNORE,
-    "exist": RowExpected.EXIST,
-    "not_exist": RowExpected.NOT_EXIST,
+    "ignore": RowExpectation.IGNORE,
+    "exist": RowExpectation.EXPECT_EXIST,
+    "not_exist": RowExpectation.EXPECT_NOT_EXIST,
 }
 _SCAN_ROWS: Final = 100
 
@@ -179,7 +179,7 @@ def _new_file(name: str) -> Iterator[IO[str]]:
         with Path(name).open("w", encoding="utf-8") as file:
             yield file
     except OSError as error:
-        raise TransferFailed(f"{name} cannot be written: {error.strerror or error}") from error
+        raise CommandFailed(f"{name} cannot be written: {error.strerror or error}") from error
 
 
 def _write_rows(session: TsSession, rows: Iterable[Row], given: TsArguments) -> None:
@@ -214,7 +214,7 @@ def _import(session: TsSession, given: TsArguments) -> None:
     )
     session.write(f"{done.stored:,} row{'' if done.stored == 1 else 's'} imported.")
     if done.refused:
-        raise TransferFailed(f"{done.refused:,} rows were refused")
+        raise CommandFailed(f"{done.refused:,} rows were refused")
 
 
 PUT_ROW: Final = TsCommand(

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Final
 
+from widerow.cli.ending import CommandFailed
 from widerow.cli.flags import listed
 from widerow.cli.rows.asking import read_file
 from widerow.cli.rows.grid import Grid
@@ -20,9 +21,8 @@ from widerow.cli.rows.vendor.json_rows import definition_json, definition_words,
 from widerow.cli.rows.vendor.session import TsSession
 from widerow.cli.rows.words import WordInvalid, shown_value
 from widerow.cli.tunnels import tunnel_documents
-from widerow.transfer.client import TransferFailed
-from widerow.transfer.rows import decode_rows
-from widerow.transfer.table import list_tables
+from widerow.client.rows import decode_rows
+from widerow.client.tables import list_tables
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
 
@@ -70,7 +70,7 @@ def _given(arguments: TsArguments) -> dict[str, object]:
 def _create(session: TsSession, given: TsArguments) -> None:
     mode = given.get("mode") or _WIDE_COLUMNS
     if mode != _WIDE_COLUMNS:
-        raise TransferFailed(f"-m {mode}: this version of widerow has no tables of time series")
+        raise CommandFailed(f"-m {mode}: this version of widerow has no tables of time series")
     options = _given(given)
     if given.has("input"):
         text = read_file(given.get("input") or "").decode(errors="replace")
@@ -90,7 +90,7 @@ def _create(session: TsSession, given: TsArguments) -> None:
 
 def _use(session: TsSession, given: TsArguments) -> None:
     if given.has("ts"):
-        raise TransferFailed("--ts: this version of widerow has no tables of time series")
+        raise CommandFailed("--ts: this version of widerow has no tables of time series")
     session.table = session.facts(given.get("table")).name
     session.write(f"Using {session.table}.")
 
@@ -116,7 +116,7 @@ def _describe(session: TsSession, given: TsArguments) -> None:
     try:
         Path(path).write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
-        raise TransferFailed(f"{path} cannot be written: {error.strerror or error}") from error
+        raise CommandFailed(f"{path} cannot be written: {error.strerror or error}") from error
     session.write(f"Written to {path}.")
 
 
@@ -140,7 +140,7 @@ def _drop(session: TsSession, given: TsArguments) -> None:
             return
     indexes = search_indexes_of(session.client, name)
     if indexes:
-        raise TransferFailed(
+        raise CommandFailed(
             f"{name} has search indexes, which have to go first: "
             + "; ".join(f"drop_search_index -t {name} -n {each}" for each in indexes)
         )
@@ -242,7 +242,7 @@ def _describe_tunnel(session: TsSession, given: TsArguments) -> None:
         if each["name"] == wanted:
             session.write(json.dumps(each, ensure_ascii=False, indent=4))
             return
-    raise TransferFailed(f"{table.name} has no tunnel {wanted}; `list_tunnel` shows those it has")
+    raise CommandFailed(f"{table.name} has no tunnel {wanted}; `list_tunnel` shows those it has")
 
 
 def _drop_tunnel(session: TsSession, given: TsArguments) -> None:

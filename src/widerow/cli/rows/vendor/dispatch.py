@@ -19,8 +19,8 @@ from widerow.cli.rows.vendor.command import (
 from widerow.cli.rows.vendor.commands import find_ts_command
 from widerow.cli.rows.vendor.faults import TsUsage
 from widerow.cli.rows.vendor.session import TsSession
+from widerow.client.failures import Refused
 from widerow.errors import WiderowError
-from widerow.transfer.client import Refused
 
 __all__ = ["help_command", "run_ts_line", "run_ts_lines", "run_ts_words"]
 

@@ -6,8 +6,8 @@ from widerow.cli.rows.vendor.command import LineReader, TsCommand
 from widerow.cli.rows.vendor.commands import find_ts_command
 from widerow.cli.rows.vendor.dispatch import run_ts_line
 from widerow.cli.rows.vendor.session import TsSession
+from widerow.client.tables import list_tables
 from widerow.errors import WiderowError
-from widerow.transfer.table import list_tables
 
 __all__ = ["talk", "ts_completions"]
 

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from widerow.cli.rows.keys import KeyColumns, json_key
 from widerow.cli.rows.words import WordInvalid
+from widerow.client.rows import CellEdit
+from widerow.client.tables import TableFacts
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import Value
 from widerow.rows.reading import Row
 from widerow.transfer.columns import kind_named
-from widerow.transfer.rows import CellEdit
-from widerow.transfer.table import TableFacts
 
 __all__ = [
     "attribute_edits",

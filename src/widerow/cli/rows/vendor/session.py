@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from widerow.cli.rows.grid import Grid, render_grid
 from widerow.cli.rows.output import terminal_width, text_width
 from widerow.cli.rows.vendor.faults import TsUsage
-from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Endpoint
-from widerow.transfer.export import known_table
-from widerow.transfer.table import TableFacts
+from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
+from widerow.client.tables import TableFacts, known_table
 
 __all__ = ["TsSession"]
 
@@ -57,7 +56,7 @@ class TsSession:
     def facts(self, named: str | None = None) -> TableFacts:
         """The table of this name, or the one in use.
 
-        Raises: `TsUsage` where none is in use; `TransferFailed` where there is no such table.
+        Raises: `TsUsage` where none is in use; `CommandFailed` where there is no such table.
         """
         name = named or self.table
         if not name:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from widerow.cli.connection import endpoint_of
+from widerow.cli.ending import CommandFailed
 from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag
 from widerow.cli.rows.vendor.faults import TsUsage
 from widerow.cli.rows.vendor.session import TsSession
-from widerow.transfer.client import TransferFailed
 
 __all__ = ["CLEAR", "CONFIG", "ELSEWHERE", "EXIT_TS", "config_command"]
 
@@ -99,7 +99,7 @@ _SEARCH_FLAGS: Final = (
 
 def _elsewhere(name: str, why: str) -> TsCommand:
     def refuse(_: TsSession, __: TsArguments) -> None:
-        raise TransferFailed(f"{name}: {why}")
+        raise CommandFailed(f"{name}: {why}")
 
     flags = _SEARCH_FLAGS if "search" in name else ()
     return TsCommand(name, f"Not here: {why}.", refuse, flags, takes=1 << 10)

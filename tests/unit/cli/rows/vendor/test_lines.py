@@ -25,12 +25,13 @@ from widerow.cli.rows.vendor.json_rows import (
     key_words,
 )
 from widerow.cli.rows.words import WordInvalid
+from widerow.client.rows import CellEdit
+from widerow.client.tables import TableFacts
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.tablestore.row import CellOperation
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.rows.reading import Row, VersionedValue
-from widerow.transfer.rows import CellEdit
-from widerow.transfer.table import TableFacts, TransferKeyColumn
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.one_of(
@@ -42,14 +43,13 @@ VALUES = st.one_of(
 )
 TABLE = TableFacts(
     "people",
-    (TransferKeyColumn("uid", KeyType.STRING), TransferKeyColumn("pid", KeyType.INTEGER)),
-    None,
+    (KeyColumn("uid", KeyType.STRING), KeyColumn("pid", KeyType.INTEGER)),
     {},
     1,
     86_400,
     0,
 )
-COUNTED = TABLE._replace(auto_increment="pid")
+COUNTED = TABLE._replace(key=(TABLE.key[0], KeyColumn("pid", KeyType.INTEGER, auto_increment=True)))
 
 
 def arguments(line: str) -> TsArguments | None:

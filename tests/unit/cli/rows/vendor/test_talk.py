@@ -8,7 +8,7 @@ from widerow.cli.rows.vendor.commands import TS_COMMANDS
 from widerow.cli.rows.vendor.dispatch import help_command
 from widerow.cli.rows.vendor.interactive import talk, ts_completions
 from widerow.cli.rows.vendor.session import TsSession
-from widerow.transfer.client import Endpoint
+from widerow.client.connection import Endpoint
 
 COMMANDS = (help_command(TS_COMMANDS), *TS_COMMANDS)
 

@@ -1,4 +1,4 @@
-"""Asking another server: HTTP/1.1 over connections that are kept, with TLS where the URL says so.
+"""Connections to one server, kept for the requests of an event loop: HTTP/1.1, TLS for https.
 
 One request is under way on a connection at a time. An answer is held whole, within bounds. A
 connection that breaks before a byte of the answer came is tried once more on a new one, if it was
@@ -9,38 +9,28 @@ because a request that was sent may have taken effect.
 import asyncio
 import ssl
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
 
 from httptools import HttpParserError, HttpResponseParser
 
+from widerow.client.failures import RequestFailed
+from widerow.client.http import HttpAnswer, server_address
 from widerow.clock import Clock
-from widerow.errors import WiderowError
 from widerow.limits import (
     PROXY_ANSWER_BYTES_MAX,
     PROXY_ANSWER_SECONDS_MAX,
     PROXY_HEADER_BYTES_MAX,
     PROXY_IDLE_SECONDS_MAX,
 )
-from widerow.proxy.exchange import ProxiedAnswer
 
-__all__ = ["ProxyFailed", "Upstream", "UpstreamFailed"]
+__all__ = ["ConnectionPool"]
 
 _INTERIM_MAX: Final = 199  # statuses up to here come before the answer
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
-class ProxyFailed(WiderowError):
-    """The proxy or a replay cannot work as asked; the message says why and what to do."""
-
-
-class UpstreamFailed(WiderowError):
-    """A server gave no answer that can be used; the message says why."""
-
-
-class Upstream:
+class ConnectionPool:
     """One server, by its URL. For the thread of one loop."""
 
     def __init__(
@@ -54,9 +44,10 @@ class Upstream:
         """Connect to nobody yet.
 
         `authorities`: certificates that a server of TLS may be signed with, the system's if not
-        given. `seconds`: for each answer. Raises: `ProxyFailed` for a URL or a file that is none.
+        given. `seconds`: for each answer. Raises: `RequestFailed` for a URL or a file that is
+        none.
         """
-        place = _place(url)
+        place = server_address(url)
         self.url = f"{place.scheme}://{place.netloc}"
         self._host = place.hostname or ""
         self._port = place.port or _DEFAULT_PORTS[place.scheme]
@@ -75,10 +66,10 @@ class Upstream:
         *,
         method: str = "POST",
         repeatable: bool = False,
-    ) -> ProxiedAnswer:
+    ) -> HttpAnswer:
         """Send a request and return its answer.
 
-        `repeatable`: it may be sent twice. Raises: `UpstreamFailed`.
+        `repeatable`: it may be sent twice. Raises: `RequestFailed`.
         """
         lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers)]
         head = "\r\n".join(lines).encode("utf-8", "surrogatepass")
@@ -92,7 +83,7 @@ class Upstream:
         if kept is not None:
             try:
                 return await self._ask_on(kept, message)
-            except UpstreamFailed:
+            except RequestFailed:
                 if not repeatable or kept.has_begun:
                     raise
         return await self._ask_on(await self._connect(), message)
@@ -123,24 +114,24 @@ class Upstream:
                     _Connection, self._host, self._port, ssl=self._tls, server_hostname=name
                 )
         except TimeoutError as error:
-            raise UpstreamFailed(f"{self.url} cannot be reached: nobody answers") from error
+            raise RequestFailed(f"{self.url} cannot be reached: nobody answers") from error
         except OSError as error:  # of which errors of TLS are
             reason = error.strerror or str(error)
-            raise UpstreamFailed(f"{self.url} cannot be reached: {reason}") from error
+            raise RequestFailed(f"{self.url} cannot be reached: {reason}") from error
         self._all.add(connection)
         return connection
 
-    async def _ask_on(self, connection: "_Connection", message: bytes) -> ProxiedAnswer:
+    async def _ask_on(self, connection: "_Connection", message: bytes) -> HttpAnswer:
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await connection.ask(message)
         except TimeoutError as error:
-            raise UpstreamFailed(
+            raise RequestFailed(
                 f"{self.url} did not answer within {self._seconds:g} s; whether the request took "
                 "effect is not known"
             ) from error
         except _Broken as error:
-            raise UpstreamFailed(f"{self.url} gave no answer: {error}") from error
+            raise RequestFailed(f"{self.url} gave no answer: {error}") from error
         finally:
             if connection.is_usable():
                 self._idle.append((self._clock.monotonic_ns(), connection))
@@ -150,21 +141,11 @@ class Upstream:
         return answer
 
 
-def _place(url: str) -> SplitResult:
-    with suppress(ValueError):  # of a port that is none
-        place = urlsplit(url)
-        port = place.port
-        whole = place.hostname and not place.path.strip("/") and not place.query
-        if place.scheme in _DEFAULT_PORTS and whole and not place.username and port != 0:
-            return place._replace(netloc=place.netloc.lower())
-    raise ProxyFailed(f"{url} is no endpoint; give http://HOST:PORT or https://HOST:PORT")
-
-
 def _tls(authorities: Path | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=authorities)
     except OSError as error:
-        raise ProxyFailed(f"{authorities} holds no certificates: {error}") from error
+        raise RequestFailed(f"{authorities} holds no certificates: {error}") from error
 
 
 class _Broken(Exception):
@@ -178,7 +159,7 @@ class _Connection(asyncio.Protocol):
         self.has_begun = False
         self._transport: asyncio.Transport | None = None
         self._parser = HttpResponseParser(self)
-        self._answer: asyncio.Future[ProxiedAnswer] | None = None
+        self._answer: asyncio.Future[HttpAnswer] | None = None
         self._headers: dict[str, str] = {}
         self._header_bytes = 0
         self._body: list[bytes] = []
@@ -197,11 +178,11 @@ class _Connection(asyncio.Protocol):
             and not transport.is_closing()
         )
 
-    async def ask(self, message: bytes) -> ProxiedAnswer:
+    async def ask(self, message: bytes) -> HttpAnswer:
         """Send a whole request; its answer. Raises: `_Broken`. Cancelled, it is of no use again."""
         assert self._transport is not None, "it is asked once it is connected"
         self.has_begun = False
-        future: asyncio.Future[ProxiedAnswer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[HttpAnswer] = asyncio.get_running_loop().create_future()
         self._answer = future
         try:
             self._transport.write(message)
@@ -277,7 +258,7 @@ class _Connection(asyncio.Protocol):
             return
         self._keep = self._keep and bool(self._parser.should_keep_alive())
         if self._answer is not None and not self._answer.done():
-            self._answer.set_result(ProxiedAnswer(status, self._headers, b"".join(self._body)))
+            self._answer.set_result(HttpAnswer(status, self._headers, b"".join(self._body)))
 
     def _fail(self, error: _Broken) -> None:
         self._keep = False

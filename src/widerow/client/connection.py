@@ -6,34 +6,35 @@ chose, deletes under a condition whose failure the caller looks into. Any other 
 `call_once`, which never sends it twice.
 """
 
-import hmac
-import http.client
-from collections.abc import Mapping
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from threading import Event
 from typing import Any, Final, Self, TypeVar
-from urllib.parse import SplitResult, urlsplit
 
 from google.protobuf.message import DecodeError
 
-from widerow.auth.outgoing import content_digest, sign_outgoing
-from widerow.auth.signing import Mac, canonical_response
-from widerow.errors import WiderowError
+from widerow.client.failures import (
+    OutcomeUnclear,
+    Refused,
+    RequestFailed,
+    Stopped,
+    Unreachable,
+)
+from widerow.client.http import (
+    NO_ANSWER,
+    OK,
+    HttpAnswer,
+    HttpRequest,
+    ask_over,
+    new_connection,
+    server_address,
+)
+from widerow.client.signing import Signer
 from widerow.server.system import SystemClock
 from widerow.wire.tablestore.messages import Error
 from widerow.wire.tablestore.operations.bodies import text
 
-__all__ = [
-    "FIRST_PATIENCE_SECONDS",
-    "PASSING",
-    "Client",
-    "Endpoint",
-    "OutcomeUnclear",
-    "Refused",
-    "Stopped",
-    "TransferFailed",
-    "Unreachable",
-]
+__all__ = ["FIRST_PATIENCE_SECONDS", "PASSING", "Client", "Endpoint", "refusal"]
 
 PASSING: Final = frozenset(
     (
@@ -51,40 +52,9 @@ FIRST_PATIENCE_SECONDS: Final = 5.0
 
 FIRST_PAUSE_SECONDS: Final = 0.05
 PAUSE_SECONDS_MAX: Final = 5.0
+_SERVER_ERROR: Final = 500  # statuses from here on are faults of the server
 
 _Message = TypeVar("_Message")
-
-
-class TransferFailed(WiderowError):
-    """Nothing more can be transferred; the message says why and what to do."""
-
-
-class Unreachable(TransferFailed):
-    """There was no answer, or only errors that pass, for `PATIENCE_SECONDS`."""
-
-
-class Stopped(TransferFailed):
-    """Another thread ended the work while this one waited."""
-
-
-class OutcomeUnclear(TransferFailed):
-    """A request was sent once and not answered: nobody here knows whether it took effect."""
-
-
-class Refused(TransferFailed):
-    """The server's answer is an error that repeating does not help.
-
-    `code` and `message` are the vendor's; `hint` is widerow's, and empty from other servers.
-    `request_id` names the request in the server's log; it is empty for the error of one row.
-    """
-
-    def __init__(self, code: str, message: str, hint: str = "", request_id: str = "") -> None:
-        """The error of an answer."""
-        super().__init__(f"{code}: {message}" + (f" ({hint})" if hint else ""))
-        self.code = code
-        self.message = message
-        self.hint = hint
-        self.request_id = request_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +71,11 @@ class Endpoint:
     security_token: str = ""
 
     @property
-    def place(self) -> SplitResult:
-        """Host and port of the address. Raises: `TransferFailed` for text that is no address."""
-        place = urlsplit(self.url)
-        if place.scheme not in {"http", "https"} or not place.hostname or place.path.strip("/"):
-            raise TransferFailed(f"{self.url} is no endpoint; give http://HOST:PORT")
-        return place
+    def signer(self) -> Signer:
+        """Who signs the requests."""
+        return Signer(
+            self.access_key_id, self.access_key_secret, self.security_token, self.instance
+        )
 
 
 class Client:
@@ -123,16 +92,16 @@ class Client:
         """A client that is not connected yet.
 
         `stop` ends waits early. `patience`: seconds for which a request is repeated; `timeout`:
-        for which one answer is waited for.
+        for which one answer is waited for. Raises: `RequestFailed` for a URL that is none.
         """
         self._endpoint = endpoint
-        self._place = endpoint.place
-        self._mac = Mac(endpoint.access_key_secret.encode(), "sha1")
+        self._place = server_address(endpoint.url)
+        self._signer = endpoint.signer
         self._stop = stop or Event()
         self._patience = patience
         self._timeout = timeout
         self._clock = SystemClock()
-        self._connection: http.client.HTTPConnection | None = None
+        self._connection: HTTPConnection | None = None
 
     def __enter__(self) -> Self:
         """This client."""
@@ -160,7 +129,7 @@ class Client:
     def call(self, action: str, message: Any, answer: type[_Message]) -> _Message:  # noqa: ANN401  # messages have no common type
         """Send `message` and return the answer, repeated with growing pauses while errors pass.
 
-        Raises: `Refused`; `Unreachable`; `Stopped`; `TransferFailed` for an answer that the
+        Raises: `Refused`; `Unreachable`; `Stopped`; `RequestFailed` for an answer that the
         endpoint did not sign.
         """
         body = message.SerializeToString()
@@ -171,7 +140,7 @@ class Client:
         """Send `message` one time, on a new connection, and return the answer.
 
         For requests that do more when they are repeated. Raises: `Refused`, also with errors that
-        pass; `Unreachable` where nothing could be sent; `OutcomeUnclear`; `TransferFailed`.
+        pass; `Unreachable` where nothing could be sent; `OutcomeUnclear`; `RequestFailed`.
         """
         body = message.SerializeToString()
         self.close()  # an old connection may be dead, and that shows only once it is used
@@ -184,7 +153,7 @@ class Client:
             ) from error
         try:
             data = self._ask(action, body)
-        except (OSError, http.client.HTTPException) as error:
+        except NO_ANSWER as error:
             self.close()
             raise OutcomeUnclear(
                 f"{self._endpoint.url} did not answer ({type(error).__name__} {error}); whether "
@@ -219,67 +188,42 @@ class Client:
                 if error.code not in PASSING:
                     raise
                 self.pause(attempt, began, error)
-            except (OSError, http.client.HTTPException) as error:
+            except NO_ANSWER as error:
                 self.close()
                 self.pause(attempt, began, error)
             attempt += 1
 
     def _ask(self, action: str, body: bytes) -> bytes:
         path = f"/{action}"
-        connection = self._connect()
-        connection.request("POST", path, body, self._headers(path, body))
-        answer = connection.getresponse()
-        headers = {name.lower(): value for name, value in answer.getheaders()}
-        data = answer.read()
-        if answer.status != http.client.OK:
-            raise _refusal(answer.status, headers, data)
-        self._verify(path, headers, data)
-        return data
-
-    def _connect(self) -> http.client.HTTPConnection:
-        if self._connection is None:
-            kind = (
-                http.client.HTTPSConnection
-                if self._place.scheme == "https"
-                else http.client.HTTPConnection
-            )
-            host = self._place.hostname
-            assert host is not None, "an endpoint has a host"
-            self._connection = kind(host, self._place.port, timeout=self._timeout)
-        return self._connection
-
-    def _headers(self, path: str, body: bytes) -> dict[str, str]:
-        """The headers of a request and their V2 signature (wire §1.2, §1.3)."""
-        who = {
-            "x-ots-accesskeyid": self._endpoint.access_key_id,
-            "x-ots-instancename": self._endpoint.instance,
-        }
-        if self._endpoint.security_token:
-            who["x-ots-ststoken"] = self._endpoint.security_token
-        return sign_outgoing(path, body, self._mac, self._clock.now_us(), who)
-
-    def _verify(self, path: str, headers: Mapping[str, str], data: bytes) -> None:
-        """Check the digest and the signature of an answer (wire §1.5)."""
-        shown = sorted(each for each in headers.items() if each[0].startswith("x-ots-"))
-        signature = self._mac.sign(canonical_response(path, shown)).decode()
-        expected = f"OTS {self._endpoint.access_key_id}:{signature}"
-        if not (
-            hmac.compare_digest(headers.get("authorization", ""), expected)
-            and hmac.compare_digest(headers.get("x-ots-contentmd5", ""), content_digest(data))
-        ):
-            raise TransferFailed(
+        headers = self._signer.sign(path, body, self._clock.now_us())
+        answer = ask_over(self._connect(), HttpRequest(path, "POST", headers, body))
+        if answer.status != OK:
+            raise refusal(answer)
+        if not self._signer.has_signed(path, answer.headers, answer.body):
+            raise RequestFailed(
                 f"the answer of {self._endpoint.url} is not signed with the secret of "
                 f"{self._endpoint.access_key_id}; is it the endpoint that you mean?"
             )
+        return answer.body
+
+    def _connect(self) -> HTTPConnection:
+        if self._connection is None:
+            self._connection = new_connection(self._place, self._timeout)
+        return self._connection
 
 
-def _refusal(status: int, headers: Mapping[str, str], data: bytes) -> Exception:
+def refusal(answer: HttpAnswer) -> RequestFailed | HTTPException:
+    """The exception for an answer whose status is not 200.
+
+    `Refused` where the server says why; an `HTTPException`, which may pass, where a proxy before
+    the server failed; else `RequestFailed`.
+    """
     try:
-        told = Error.FromString(data)
+        told = Error.FromString(answer.body)
     except DecodeError:
-        if status >= http.client.INTERNAL_SERVER_ERROR:
-            # A proxy answered; its error may pass.
-            return http.client.HTTPException(f"HTTP status {status}")
-        return TransferFailed(f"HTTP status {status}; does the endpoint speak Tablestore?")
-    hint, request_id = headers.get("x-widerow-hint", ""), headers.get("x-ots-requestid", "")
+        if answer.status >= _SERVER_ERROR:
+            return HTTPException(f"HTTP status {answer.status}")
+        return RequestFailed(f"HTTP status {answer.status}; does the endpoint speak Tablestore?")
+    hint = answer.headers.get("x-widerow-hint", "")
+    request_id = answer.headers.get("x-ots-requestid", "")
     return Refused(text(told.code), text(told.message), hint, request_id)

@@ -8,15 +8,9 @@ import pytest
 from tests.support.http import digest
 
 from widerow.auth.signing import Mac, canonical_response
-from widerow.transfer.client import (
-    Client,
-    Endpoint,
-    OutcomeUnclear,
-    Refused,
-    TransferFailed,
-    Unreachable,
-)
-from widerow.transfer.sending import PUT, Change, send, send_once
+from widerow.client.connection import Client, Endpoint
+from widerow.client.failures import OutcomeUnclear, Refused, RequestFailed, Unreachable
+from widerow.client.writing import PUT, Change, send, send_once
 from widerow.wire.tablestore import messages as m
 
 Answer = tuple[int, bytes]
@@ -116,13 +110,13 @@ def test_patience_ends(server: Scripted) -> None:
 
 def test_an_answer_that_another_signed_is_not_believed(server: Scripted) -> None:
     server.answers, server.secret = [(200, LISTED)], b"another"
-    with pytest.raises(TransferFailed, match="not signed"):
+    with pytest.raises(RequestFailed, match="not signed"):
         ask(server.client())
 
 
 def test_what_is_no_endpoint_is_said() -> None:
     for url in ("db:8087", "ftp://db", "http://", "http://db/path"):
-        with pytest.raises(TransferFailed, match="no endpoint"):
+        with pytest.raises(RequestFailed, match="no endpoint"):
             Client(Endpoint(url, "i", "a", "b"))
 
 

@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.buffers import decoded_row
 
+from widerow.client.failures import RequestFailed
+from widerow.client.rows import CellEdit, decode_rows, encode_edits, encode_put, pieces
 from widerow.model.tablestore.row import CellOperation, Modification
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.rows.cells import body_value
 from widerow.rows.reading import Row, VersionedValue
-from widerow.transfer.client import TransferFailed
 from widerow.transfer.layout import (
     CELLS,
     Reading,
@@ -19,8 +21,6 @@ from widerow.transfer.layout import (
     row_of_record,
 )
 from widerow.transfer.load import spread
-from widerow.transfer.rows import CellEdit, decode_rows, encode_edits, encode_put, pieces
-from widerow.transfer.table import TransferKeyColumn
 from widerow.wire.tablestore.plainbuffer import HEADER
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -40,9 +40,9 @@ KEYS = st.tuples(
 ROWS = st.builds(Row, KEYS, st.lists(CELL, max_size=5).map(tuple))
 READING = Reading(
     (
-        TransferKeyColumn("k", KeyType.STRING),
-        TransferKeyColumn("n", KeyType.INTEGER),
-        TransferKeyColumn("b", KeyType.BINARY),
+        KeyColumn("k", KeyType.STRING),
+        KeyColumn("n", KeyType.INTEGER),
+        KeyColumn("b", KeyType.BINARY),
     ),
     {},
     0,
@@ -73,7 +73,7 @@ def test_the_server_reads_what_is_encoded(row: Row) -> None:
 def test_a_damaged_row_is_not_taken_for_another(row: Row, data: st.DataObject) -> None:
     encoded = bytearray(encode_put(row.key, row.cells))
     encoded[data.draw(st.integers(0, len(encoded) - 1))] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(TransferFailed):
+    with pytest.raises(RequestFailed):
         decode_rows(bytes(encoded))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from widerow.client.failures import RequestFailed
 from widerow.errors import StoreDamaged
 from widerow.limits import CELLS_PER_CHANGE_MAX
 from widerow.model.tablestore.row import CellOperation
@@ -26,7 +27,6 @@ from widerow.rows.reading import (
     decode_plain_change,
     decode_plain_rows,
 )
-from widerow.transfer.client import TransferFailed
 from widerow.wire.tablestore.plainbuffer import HEADER, encode_primary_key
 
 __all__ = [
@@ -136,7 +136,7 @@ def _joined(key: Sequence[tuple[str, KeyInput]], cells: Sequence[bytes]) -> byte
 
 
 def decode_rows(data: bytes) -> list[Row]:
-    """The rows of an answer, every checksum verified. Raises: `TransferFailed`. Linear."""
+    """The rows of an answer, every checksum verified. Raises: `RequestFailed`. Linear."""
     try:
         return decode_plain_rows(data)
     except StoreDamaged as error:
@@ -144,12 +144,12 @@ def decode_rows(data: bytes) -> list[Row]:
 
 
 def decode_change(data: bytes) -> ChangedRow:
-    """The row of a change record (`decode_plain_change`). Raises: `TransferFailed`. Linear."""
+    """The row of a change record (`decode_plain_change`). Raises: `RequestFailed`. Linear."""
     try:
         return decode_plain_change(data)
     except StoreDamaged as error:
         raise _damaged(error) from error
 
 
-def _damaged(error: StoreDamaged) -> TransferFailed:
-    return TransferFailed(f"an answer is damaged: {error}; try again")
+def _damaged(error: StoreDamaged) -> RequestFailed:
+    return RequestFailed(f"an answer is damaged: {error}; try again")

@@ -3,18 +3,19 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
+from widerow.client.failures import Refused, RequestFailed
+from widerow.client.reading import KeyRange, ReadOptions, fetch_row, scan_pages
+from widerow.client.rows import decode_rows, encode_plain_key
 from widerow.limits import BATCH_GET_ROWS_MAX
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyMarker, KeyType, KeyValue
 from widerow.rows.reading import Row
-from widerow.transfer.client import Client, Refused
-from widerow.transfer.reading import KeyRange, ReadOptions, fetch_row, scan_pages
-from widerow.transfer.rows import decode_rows, encode_plain_key
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "TableFacts",
-    "TransferKeyColumn",
     "list_tables",
     "make_target_table",
     "read_rows",
@@ -24,35 +25,33 @@ __all__ = [
 
 _KEY_TYPES: Final = {1: KeyType.INTEGER, 2: KeyType.STRING, 3: KeyType.BINARY}
 _KEY_NUMBERS: Final = {kind: number for number, kind in _KEY_TYPES.items()}
+_AUTO_INCREMENT: Final = 1
 _DEFINED_TYPES: Final = {1: "integer", 2: "double", 3: "boolean", 4: "string", 7: "binary"}
 
 
-class TransferKeyColumn(NamedTuple):
-    """A primary key column."""
-
-    name: str
-    type: KeyType
-
-
 class TableFacts(NamedTuple):
-    """The facts of DescribeTable that transfers use.
+    """The facts of DescribeTable that a client uses.
 
-    `defined`: types of defined columns, by the names that `--types` has for them. `offset_seconds`:
-    how far a version may be from the server's time. `created`: distinguishes a table from
-    one of the same name that was created after it.
+    `defined`: types of defined columns by name (integer, double, boolean, string, binary).
+    `offset_seconds`: how far a version may be from the server's time. `created`: distinguishes a
+    table from one of the same name that was created after it.
     """
 
     name: str
-    key: tuple[TransferKeyColumn, ...]
-    auto_increment: str | None
+    key: tuple[KeyColumn, ...]
     defined: dict[str, str]
     max_versions: int
     offset_seconds: int
     created: int
 
+    @property
+    def auto_increment(self) -> str | None:
+        """The key column whose values the server chooses; None where there is none."""
+        return next((column.name for column in self.key if column.auto_increment), None)
+
 
 def list_tables(client: Client) -> list[str]:
-    """The names of all tables of the instance, in order. Raises: `TransferFailed`."""
+    """The names of all tables of the instance, in order. Raises: `RequestFailed`."""
     found = client.call("ListTable", m.ListTableRequest(), m.ListTableResponse)
     return sorted(text(name) for name in found.table_names)
 
@@ -68,13 +67,12 @@ def table_facts(client: Client, name: str) -> TableFacts | None:
             return None
         raise
     meta, options = found.table_meta, found.table_options
-    automatic = [text(each.name) for each in meta.primary_key if each.option == 1]
     return TableFacts(
         name,
         tuple(
-            TransferKeyColumn(text(each.name), _KEY_TYPES[each.type]) for each in meta.primary_key
+            KeyColumn(text(each.name), _KEY_TYPES[each.type], each.option == _AUTO_INCREMENT)
+            for each in meta.primary_key
         ),
-        automatic[0] if automatic else None,
         {text(each.name): _DEFINED_TYPES[each.type] for each in meta.defined_column},
         options.max_versions,
         options.deviation_cell_version_in_sec,
@@ -82,10 +80,29 @@ def table_facts(client: Client, name: str) -> TableFacts | None:
     )
 
 
+def find_table(endpoint: Endpoint, name: str) -> TableFacts:
+    """The facts of a table, as the first request of a command: it does not wait long.
+
+    Raises: `RequestFailed`.
+    """
+    with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
+        return known_table(client, name)
+
+
+def known_table(client: Client, name: str) -> TableFacts:
+    """The facts of a table that must be there. Raises: `RequestFailed`."""
+    table = table_facts(client, name)
+    if table is None:
+        raise RequestFailed(
+            f"{client.no_table(name)}; check the name and --instance (case matters)"
+        )
+    return table
+
+
 def make_target_table(
     client: Client,
     name: str,
-    key: Sequence[TransferKeyColumn],
+    key: Sequence[KeyColumn],
     max_versions: int,
     offset_seconds: int,
 ) -> None:

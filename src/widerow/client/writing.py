@@ -1,20 +1,39 @@
-"""Batches of row changes: sent until every row is stored or refused for good."""
+"""Writes over the protocol (semantics §4): one row, sent once; batches, once or until they end."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from widerow.transfer.client import PASSING, Client, Refused
+from widerow.client.connection import PASSING, Client
+from widerow.client.failures import Refused
+from widerow.client.rows import CellEdit, decode_rows, encode_delete, encode_edits
+from widerow.model.tablestore.condition import RowExpectation
+from widerow.model.tablestore.row import CellOperation
+from widerow.model.values import KeyInput, KeyMarker
+from widerow.rows.reading import Row
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
-__all__ = ["DELETE", "PUT", "UPDATE", "Change", "send", "send_once"]
+__all__ = [
+    "DELETE",
+    "PUT",
+    "UPDATE",
+    "Change",
+    "WriteIf",
+    "delete_one_row",
+    "put_one_row",
+    "send",
+    "send_once",
+    "update_one_row",
+]
 
 PUT: Final = 1
 UPDATE: Final = 2
 DELETE: Final = 3
-_ANY: Final = m.Condition(row_existence=0)
+_ANY: Final = m.Condition(row_existence=RowExpectation.IGNORE)
 """The condition that always holds."""
 
+_RETURN_KEY: Final = 1
+_RETURN_CHANGED: Final = 2
 _FATAL: Final = frozenset(
     (
         *("OTSAuthFailed", "OTSNoPermissionAccess", "OTSObjectNotExist"),
@@ -22,6 +41,68 @@ _FATAL: Final = frozenset(
     )
 )
 """Codes that every other row would be answered with as well."""
+
+
+class WriteIf(NamedTuple):
+    """The condition of a write; `filter`: encoded, on the columns of the row, or nothing."""
+
+    row: RowExpectation = RowExpectation.IGNORE
+    filter: bytes = b""
+
+    @property
+    def message(self) -> m.Condition:
+        """The condition as requests carry it."""
+        if not self.filter:
+            return m.Condition(row_existence=self.row)
+        return m.Condition(row_existence=self.row, column_condition=self.filter)
+
+
+Key = Sequence[tuple[str, KeyInput]]
+
+
+def put_one_row(
+    client: Client, table: str, key: Key, edits: Sequence[CellEdit], condition: WriteIf
+) -> Row | None:
+    """Put a row. Returns its key, without columns, if the server has chosen a part of it.
+
+    Raises: `Refused`, `OutcomeUnclear`, `RequestFailed`.
+    """
+    request = m.PutRowRequest(
+        table_name=table, row=encode_edits(key, edits), condition=condition.message
+    )
+    if KeyMarker.AUTO_INCREMENT in [value for _, value in key]:
+        request.return_content.return_type = _RETURN_KEY
+    answer = client.call_once("PutRow", request, m.PutRowResponse)
+    return next(iter(decode_rows(answer.row)), None)
+
+
+def update_one_row(
+    client: Client, table: str, key: Key, edits: Sequence[CellEdit], condition: WriteIf
+) -> Row | None:
+    """Update a row. Returns the columns that were incremented, with what they hold now, if any.
+
+    Raises: `Refused`, `OutcomeUnclear`, `RequestFailed`.
+    """
+    request = m.UpdateRowRequest(
+        table_name=table, row_change=encode_edits(key, edits), condition=condition.message
+    )
+    counted = [each.column for each in edits if each.operation is CellOperation.INCREMENT]
+    if counted:
+        request.return_content.return_type = _RETURN_CHANGED
+        request.return_content.return_column_names.extend(counted)
+    answer = client.call_once("UpdateRow", request, m.UpdateRowResponse)
+    return next(iter(decode_rows(answer.row)), None)
+
+
+def delete_one_row(client: Client, table: str, key: Key, condition: WriteIf) -> None:
+    """Delete a row; one that is not there is no error unless `condition` wants it.
+
+    Raises: `Refused`, `OutcomeUnclear`, `RequestFailed`.
+    """
+    request = m.DeleteRowRequest(
+        table_name=table, primary_key=encode_delete(key), condition=condition.message
+    )
+    client.call_once("DeleteRow", request, m.DeleteRowResponse)
 
 
 class Change(NamedTuple):

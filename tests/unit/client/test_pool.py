@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from widerow.proxy import upstream as module
-from widerow.proxy.exchange import ProxiedAnswer
-from widerow.proxy.upstream import ProxyFailed, Upstream, UpstreamFailed
+from widerow.client import pool as module
+from widerow.client.failures import RequestFailed
+from widerow.client.http import HttpAnswer
+from widerow.client.pool import ConnectionPool
 from widerow.server.system import SystemClock
 
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter, int], Awaitable[None]]
@@ -18,7 +19,7 @@ OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nX-Ots-RequestId: 7\r\n\r\nok"
 
 def asked(
     script: Script, times: int = 1, *, seconds: float = 5.0, repeatable: bool = False
-) -> tuple[list[ProxiedAnswer | str], int]:
+) -> tuple[list[HttpAnswer | str], int]:
     """What a server that does as `script` says answers, and how many connections that took."""
     connections = 0
 
@@ -30,15 +31,15 @@ def asked(
         finally:
             writer.close()
 
-    async def run() -> list[ProxiedAnswer | str]:
+    async def run() -> list[HttpAnswer | str]:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        upstream = Upstream(f"http://127.0.0.1:{port}", SystemClock(), seconds=seconds)
-        found: list[ProxiedAnswer | str] = []
+        upstream = ConnectionPool(f"http://127.0.0.1:{port}", SystemClock(), seconds=seconds)
+        found: list[HttpAnswer | str] = []
         for _ in range(times):
             try:
                 found.append(await upstream.ask("/x", [("a", "b")], b"body", repeatable=repeatable))
-            except UpstreamFailed as error:
+            except RequestFailed as error:
                 found.append(str(error))
         upstream.close()
         server.close()
@@ -63,9 +64,7 @@ def test_a_connection_is_kept() -> None:
             writer.write(OK)
 
     answers, connections = asked(script, 3)
-    assert (
-        answers == [ProxiedAnswer(200, {"content-length": "2", "x-ots-requestid": "7"}, b"ok")] * 3
-    )
+    assert answers == [HttpAnswer(200, {"content-length": "2", "x-ots-requestid": "7"}, b"ok")] * 3
     assert connections == 1
 
 
@@ -82,9 +81,9 @@ def test_a_kept_connection_that_ends_is_made_anew_for_what_may_be_repeated(
             await read_request(reader)  # and is not answered
 
     (first, second), connections = asked(script, 2, repeatable=repeatable)
-    assert isinstance(first, ProxiedAnswer)
+    assert isinstance(first, HttpAnswer)
     if repeatable:
-        assert isinstance(second, ProxiedAnswer)
+        assert isinstance(second, HttpAnswer)
         assert connections == 2
     else:
         assert "gave no answer" in str(second)
@@ -132,7 +131,7 @@ def test_a_chunked_answer_is_read_and_an_interim_one_is_not_it() -> None:
         await reader.read()
 
     (answer,), _ = asked(script)
-    assert isinstance(answer, ProxiedAnswer)
+    assert isinstance(answer, HttpAnswer)
     assert answer.body == b"ab"
 
 
@@ -148,11 +147,11 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
     "url", ["", "ftp://x", "http://", "http://u:p@h", "http://h/path", "http://h:x"]
 )
 def test_what_is_no_url_is_refused(url: str) -> None:
-    with pytest.raises(ProxyFailed, match="no endpoint"):
-        Upstream(url, SystemClock())
+    with pytest.raises(RequestFailed, match="no endpoint"):
+        ConnectionPool(url, SystemClock())
 
 
 def test_certificates_are_read_and_checked(tmp_path: Path) -> None:
-    with pytest.raises(ProxyFailed, match="holds no certificates"):
-        Upstream("https://h", SystemClock(), authorities=tmp_path / "none.pem")
+    with pytest.raises(RequestFailed, match="holds no certificates"):
+        ConnectionPool("https://h", SystemClock(), authorities=tmp_path / "none.pem")
     assert issubclass(ssl.SSLError, OSError)

@@ -6,10 +6,10 @@ A row that is so wide that it is answered in parts is put together here, and hel
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from widerow.client.connection import Client
+from widerow.client.rows import decode_rows, encode_plain_key
 from widerow.model.values import KeyInput
 from widerow.rows.reading import Row
-from widerow.transfer.client import Client
-from widerow.transfer.rows import decode_rows, encode_plain_key
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["KeyRange", "ReadOptions", "RowPage", "fetch_row", "scan_pages"]
@@ -62,7 +62,7 @@ def fetch_row(
 ) -> Row | None:
     """The row of this key; None where there is none or `options` leave nothing of it.
 
-    Raises: `TransferFailed`.
+    Raises: `RequestFailed`.
     """
     request = m.GetRowRequest(table_name=table, primary_key=encode_plain_key(key))
     options.put_into(request)
@@ -82,7 +82,7 @@ def scan_pages(
     """The rows of a range page by page, as the server cuts them, or fewer than all: `limit`.
 
     A page may be empty where a filter keeps nothing. Pages follow each other; a row that changes
-    while it is read may show its old or new cells. Raises: `TransferFailed`.
+    while it is read may show its old or new cells. Raises: `RequestFailed`.
     """
     request = m.GetRangeRequest(
         table_name=table,
