@@ -14,8 +14,8 @@ import pytest
 from widerow.keydesign import HashPrefix, KeyDesign, KeyPart, PartKind, compare_orders, prove
 from widerow.keydesign.advisor import GIGABYTE, KeyAssessment, Question, Verdict, advise
 from widerow.keydesign.dry_run import Rehearsal, rehearse
-from widerow.keydesign.sample import FileSource
 from widerow.keydesign.sketch import mixed
+from widerow.row_files.source import FileSource
 
 INTEGER: Final = PartKind.INTEGER
 PURCHASES: Final = (

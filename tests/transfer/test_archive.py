@@ -12,9 +12,9 @@ from widerow.client.connection import Client
 from widerow.client.rows import encode_put
 from widerow.client.tables import known_table, make_target_table, scan_table
 from widerow.client.writing import PUT, UPDATE, Change, send
-from widerow.keydesign.sample import FileSource
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
+from widerow.row_files.source import FileSource
 from widerow.rows.reading import VersionedValue
 from widerow.transfer.failures import TransferFailed
 

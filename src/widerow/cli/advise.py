@@ -20,10 +20,10 @@ from widerow.keydesign.advisor import Advice, KeyAssessment, Question, Verdict, 
 from widerow.keydesign.candidate import CandidateKind
 from widerow.keydesign.figures import decimal_size, percent
 from widerow.keydesign.live import LiveFinding, judge_live
-from widerow.keydesign.sample import UTF_8, FileSource, SampleInvalid, Source
 from widerow.keydesign.sketch import Estimate
 from widerow.keydesign.spread import RANGES
 from widerow.keydesign.table_source import WRITTEN, TableSource
+from widerow.row_files.source import UTF_8, FileInvalid, FileSource, Source
 from widerow.storage.opener import open_store
 
 __all__ = ["advise_keys"]
@@ -45,7 +45,7 @@ def advise_keys(given: Mapping[str, Any]) -> None:
     Raises: `WiderowError` for a source or a question that does not do.
     """
     if (given["input"] is None) == (given["table"] is None):
-        raise SampleInvalid("give a file with --input or a table with --table, one of them")
+        raise FileInvalid("give a file with --input or a table with --table, one of them")
     if given["input"] is not None:
         source = FileSource(Path(given["input"]), given["encoding"])
         _advise(source, listed(given["columns"]), given)
@@ -71,7 +71,7 @@ def _advise_stored(given: Mapping[str, Any]) -> None:
         for column in columns:
             if column not in source.columns:
                 has = ", ".join(source.columns)
-                raise SampleInvalid(f"{column} is not in the key of {table.name}; it has {has}")
+                raise FileInvalid(f"{column} is not in the key of {table.name}; it has {has}")
         _advise(source, columns, {**given, "time": given["time"] or WRITTEN})
 
 
@@ -96,10 +96,10 @@ def _show_live(found: LiveFinding, *, as_json: bool) -> None:
 
 def _advise(source: Source, columns: Sequence[str], given: Mapping[str, Any]) -> None:
     if not columns:
-        raise SampleInvalid("name the columns that may be the partition key with --columns")
+        raise FileInvalid("name the columns that may be the partition key with --columns")
     expected = given["expected_rows"]
     if expected is not None and expected < 1:
-        raise SampleInvalid(f"--expected-rows is a number of rows from 1 upwards, not {expected}")
+        raise FileInvalid(f"--expected-rows is a number of rows from 1 upwards, not {expected}")
     question = Question(
         tuple(columns),
         given["time"],
@@ -120,7 +120,7 @@ def _advise(source: Source, columns: Sequence[str], given: Mapping[str, Any]) ->
 def _size(words: str) -> int:
     found = _SIZE.fullmatch(words.strip())
     if found is None:
-        raise SampleInvalid(f"--largest {words}: write a size as 10GB, 1GB or 500MB")
+        raise FileInvalid(f"--largest {words}: write a size as 10GB, 1GB or 500MB")
     return int(float(found["number"]) * _UNITS[found["unit"].removesuffix("B")])
 
 

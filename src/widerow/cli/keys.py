@@ -21,7 +21,8 @@ from widerow.keydesign.key import (
     PartValue,
 )
 from widerow.keydesign.rewrite import disarmed, parse_column, splice_columns, write_records
-from widerow.keydesign.sample import FileSource, SampleInvalid, Source, accesses, key_values, kinds
+from widerow.keydesign.sample import accesses, key_values, kinds
+from widerow.row_files.source import FileInvalid, FileSource, Source
 
 __all__ = ["build_keys", "parse_keys"]
 
@@ -147,7 +148,7 @@ def _rehearse(source: Source, design: KeyDesign, given: Mapping[str, Any]) -> Dr
                 design.build(values)
             except (KeyRefused, ValueError) as error:
                 where = f"{source.name}, {source.place} {record.place}"
-                raise SampleInvalid(f"{where}: {error}") from error
+                raise FileInvalid(f"{where}: {error}") from error
             rows.append(Rehearsal(values, tuple(others[:_OTHERS_SHOWN])))
     return rehearse(design, rows, _alphabets(given["alphabet"], design.columns))
 

@@ -13,11 +13,11 @@ from widerow.engine.partitions.rules import Thresholds
 from widerow.keydesign.heat_map import Legend, heat_map
 from widerow.keydesign.picture import write_picture
 from widerow.keydesign.replay import Replay, ReplayScript, ReplayStep, replay
-from widerow.keydesign.sample import FileSource
 from widerow.keydesign.script import ScriptInvalid, Tempo, recorded_script, sampled_script
 from widerow.keydesign.server_rules import ServerRules
 from widerow.keys.decode import decode_key_value
 from widerow.model.values import KeyType
+from widerow.row_files.source import FileSource
 
 __all__ = ["simulate_load"]
 

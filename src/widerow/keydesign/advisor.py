@@ -13,9 +13,10 @@ from typing import Any, Final
 from widerow.keydesign.candidate import Candidate, CandidateKind, hashed, one_column, spliced
 from widerow.keydesign.figures import decimal_size, percent
 from widerow.keydesign.key import PartKind, PartValue
-from widerow.keydesign.sample import Access, Progress, Source, accesses, kinds
+from widerow.keydesign.sample import Access, accesses, kinds
 from widerow.keydesign.sketch import Estimate, KeyCounts, RowSample
 from widerow.keydesign.spread import RANGES, appended_share, hot_range_share
+from widerow.row_files.source import Progress, Source
 
 __all__ = [
     "APPENDED",
@@ -152,7 +153,7 @@ class Advice:
 def advise(source: Source, question: Question, progress: Progress | None = None) -> Advice:
     """Rank the columns of a source as partition keys, and cures for those that fail.
 
-    `progress` is told of up to two passes over the source. Raises: `SampleInvalid`.
+    `progress` is told of up to two passes over the source. Raises: `FileInvalid`.
     """
     types = kinds(source, question.columns, question.texts)
     columns = tuple(types)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from widerow.keydesign.key import KeyDesign, KeyDesignInvalid, KeyRefused
-from widerow.keydesign.sample import Progress, SampleInvalid, Source, key_values
+from widerow.keydesign.sample import key_values
+from widerow.row_files.source import FileInvalid, Progress, Source
 
 __all__ = ["OUTPUTS", "disarmed", "parse_column", "splice_columns", "write_records"]
 
@@ -26,7 +27,7 @@ def splice_columns(
 ) -> Iterator[Fields]:
     """Every row with its key first, in place of the columns that are in it.
 
-    Raises: `SampleInvalid`, naming the line, for a row that the design has no key for;
+    Raises: `FileInvalid`, naming the line, for a row that the design has no key for;
     `KeyDesignInvalid` if a column that stays is called `name`.
     """
     types = {part.column: part.kind for part in design.parts}
@@ -46,7 +47,7 @@ def parse_column(
 ) -> Iterator[Fields]:
     """Every row with the columns that its key was made of, in place of the key.
 
-    Raises: `SampleInvalid`, naming the line, for a key that this design did not make.
+    Raises: `FileInvalid`, naming the line, for a key that this design did not make.
     """
     for record in source.records(None, progress):
         if name not in record.fields:
@@ -79,21 +80,21 @@ def _text(name: str, key: object) -> str:
     raise KeyRefused(f"{name} is not a text: {key!r}")
 
 
-def _at(source: Source, place: int, what: object) -> SampleInvalid:
-    return SampleInvalid(f"{source.name}, {source.place} {place}: {what}")
+def _at(source: Source, place: int, what: object) -> FileInvalid:
+    return FileInvalid(f"{source.name}, {source.place} {place}: {what}")
 
 
 def write_records(records: Iterable[Fields], output: Path | None, stdout: IO[str]) -> int:
     """Write rows to a file in the format that its suffix names, or as CSV to `stdout`; how many.
 
     A file appears under its name when it is whole. CSV cells are written as they are; `disarmed`
-    is for spreadsheets. Raises: `SampleInvalid`.
+    is for spreadsheets. Raises: `FileInvalid`.
     """
     if output is None:
         return _write_csv(records, stdout, ",")
     suffix = output.suffix.lower()
     if suffix not in OUTPUTS:
-        raise SampleInvalid(f"{output}: name the file by its format, one of {', '.join(OUTPUTS)}")
+        raise FileInvalid(f"{output}: name the file by its format, one of {', '.join(OUTPUTS)}")
     with _whole(output) as unfinished:
         if suffix == ".parquet":
             return _write_parquet(records, unfinished)
@@ -111,7 +112,7 @@ def _whole(output: Path) -> Iterator[Path]:
         yield unfinished
         unfinished.replace(output)
     except OSError as error:
-        raise SampleInvalid(f"cannot write {output}: {error.strerror}") from error
+        raise FileInvalid(f"cannot write {output}: {error.strerror}") from error
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -125,7 +126,7 @@ def _write_csv(records: Iterable[Fields], file: IO[str], delimiter: str) -> int:
             header = [*fields]
             writer.writerow(header)
         if [*fields] != header:
-            raise SampleInvalid(
+            raise FileInvalid(
                 f"row {count} has other columns than the first; write JSON lines instead"
             )
         writer.writerow(fields.values())
@@ -145,7 +146,7 @@ def _write_parquet(records: Iterable[Fields], path: Path) -> int:
         import pyarrow as pa  # noqa: PLC0415  # an extra
         from pyarrow import parquet  # noqa: PLC0415  # same
     except ImportError as error:
-        raise SampleInvalid("Parquet needs an extra: pip install 'widerow[parquet]'") from error
+        raise FileInvalid("Parquet needs an extra: pip install 'widerow[parquet]'") from error
     rows, count = iter(records), 0
     first = list(islice(rows, _BATCH_ROWS))
     table = pa.Table.from_pylist(first)

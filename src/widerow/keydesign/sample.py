@@ -1,102 +1,13 @@
-"""Rows of a file, one by one: CSV, JSON lines or Parquet, of any size.
+"""Rows of a source as the advisor sees them: key columns, time, size."""
 
-A file is read from its start as often as it is needed and never kept in memory. What is wrong with
-it is said with its line (in Parquet: its row). Every column of a CSV file is text until `kinds`
-has looked at its first rows; the other formats know their types.
-"""
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-import codecs
-import csv
-import difflib
-import json
-import math
-import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
-
-from widerow.errors import WiderowError
 from widerow.keydesign.key import PartKind, PartValue
-from widerow.limits import INT64_MAX, INT64_MIN
+from widerow.row_files.source import KIND_ROWS, FileInvalid, Progress, Source
+from widerow.row_files.values import is_integer, seconds
 
-__all__ = [
-    "KIND_ROWS",
-    "UTF_8",
-    "Access",
-    "FileSource",
-    "Progress",
-    "Record",
-    "Rejected",
-    "SampleInvalid",
-    "Source",
-    "accesses",
-    "key_values",
-    "kinds",
-    "seconds",
-]
-
-Progress = Callable[[int], None]
-"""Told now and then how much of the source is behind."""
-
-Rejected = Callable[[int, str, object], None]
-"""Told of a row that cannot be read: its line, why, and what of it there is."""
-
-UTF_8: Final = "utf-8"
-"""The encoding of text files, unless another is named."""
-
-KIND_ROWS: Final = 10_000  # rows that decide whether a column of a CSV file holds integers
-_PROGRESS_ROWS: Final = 2_000
-_BATCH_ROWS: Final = 8_192  # of Parquet
-_FIELD_BYTES_MAX: Final = 256 * 1024 * 1024  # an exported row of 100,000 columns is one field
-_ASCII: Final = bytes((*b"\t\n\r", *range(32, 127)))
-_INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,18}|0")
-# Epoch times say their unit by their size: seconds, milliseconds, microseconds, nanoseconds.
-_EPOCH_UNITS: Final = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
-
-
-class SampleInvalid(WiderowError):
-    """A file that cannot be read as rows; the message says where and what to do."""
-
-
-class Record(NamedTuple):
-    """One row as it stands in its source: `place` is its line, `size` its bytes there."""
-
-    place: int
-    fields: Mapping[str, object]
-    size: int
-
-
-class Source(Protocol):
-    """Where rows come from. `total` is in the unit that progress is told in."""
-
-    @property
-    def name(self) -> str:
-        """What to call it."""
-        ...
-
-    @property
-    def total(self) -> int:
-        """The whole of what progress counts."""
-        ...
-
-    @property
-    def place(self) -> str:
-        """What `Record.place` counts: line or row."""
-        ...
-
-    @property
-    def typed(self) -> bool:
-        """Whether a text that looks like an integer is a text nevertheless."""
-        ...
-
-    def records(
-        self, columns: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[Record]:
-        """Every row, from the start; with `columns`, at least these are in its fields."""
-        ...
+__all__ = ["Access", "accesses", "key_values", "kinds"]
 
 
 class Access(NamedTuple):
@@ -107,73 +18,11 @@ class Access(NamedTuple):
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileSource:
-    """A file with rows; its suffix says how they are written.
-
-    `encoding`: of its texts, by its name in Python. Those in which bytes below 128 mean what they
-    mean in ASCII can be read (UTF-8, Latin-1, the Windows code pages, GB18030). Parquet has one.
-    """
-
-    path: Path
-    encoding: str = UTF_8
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.path.name
-
-    @property
-    def total(self) -> int:
-        """Bytes of the file. Raises: `SampleInvalid`."""
-        try:
-            return self.path.stat().st_size
-        except OSError as error:
-            raise SampleInvalid(f"cannot read {self.path}: {error.strerror}") from error
-
-    @property
-    def place(self) -> str:
-        """Rows in Parquet, lines in text."""
-        return "row" if self.columnar else "line"
-
-    @property
-    def columnar(self) -> bool:
-        """Whether some columns can be read without reading the others."""
-        return self.path.suffix.lower() == ".parquet"
-
-    @property
-    def typed(self) -> bool:
-        """Whether the format knows integers from texts."""
-        return self.path.suffix.lower() not in {".csv", ".tsv"}
-
-    def records(
-        self,
-        columns: Sequence[str] | None = None,
-        progress: Progress | None = None,
-        rejected: Rejected | None = None,
-    ) -> Iterator[Record]:
-        """Every row, from the start.
-
-        With `rejected`, rows that are broken by themselves are told to it and left out.
-        Raises: `SampleInvalid`.
-        """
-        _check_encoding(self)
-        reader = _READERS.get(self.path.suffix.lower())
-        if reader is None:
-            known = ", ".join(_READERS)
-            raise SampleInvalid(f"{self.path}: name the file by what is in it, one of {known}")
-        if not self.path.is_file():
-            raise SampleInvalid(f"there is no file {self.path}")
-        if not os.access(self.path, os.R_OK):
-            raise SampleInvalid(f"{self.path} may not be read")
-        return reader(self, columns, progress, rejected)
-
-
 def kinds(source: Source, columns: Sequence[str], texts: Sequence[str] = ()) -> dict[str, PartKind]:
     """What each column holds, by the first 10,000 rows; those of `texts` are texts in any case.
 
     A column of CSV holds integers if every value is written as one: 007 is a text.
-    Raises: `SampleInvalid` for a value that cannot be in a key, and for a source without rows.
+    Raises: `FileInvalid` for a value that cannot be in a key, and for a source without rows.
     """
     found = dict.fromkeys(columns, PartKind.INTEGER)
     found.update(dict.fromkeys(texts, PartKind.TEXT))
@@ -182,13 +31,13 @@ def kinds(source: Source, columns: Sequence[str], texts: Sequence[str] = ()) -> 
         seen += 1
         for column in columns:
             value = record.fields[column]
-            is_text = not _is_integer(value) or (source.typed and isinstance(value, str))
+            is_text = not is_integer(value) or (source.typed and isinstance(value, str))
             if is_text:
                 found[column] = PartKind.TEXT
         if seen == KIND_ROWS:
             break
     if not seen:
-        raise SampleInvalid(f"{source.name} has no rows")
+        raise FileInvalid(f"{source.name} has no rows")
     return {column: found[column] for column in columns}
 
 
@@ -200,7 +49,7 @@ def accesses(
 ) -> Iterator[Access]:
     """The rows of a source with their key columns as values of these kinds.
 
-    Without a time column, the number of the row is its time. Raises: `SampleInvalid`.
+    Without a time column, the number of the row is its time. Raises: `FileInvalid`.
     """
     wanted = [*columns, *([time] if time else [])]
     for number, record in enumerate(source.records(wanted, progress)):
@@ -209,7 +58,7 @@ def accesses(
             values = key_values(fields, columns)
             moment = seconds(time, fields[time]) if time else float(number)
         except ValueError as error:
-            raise SampleInvalid(f"{source.name}, {source.place} {record.place}: {error}") from error
+            raise FileInvalid(f"{source.name}, {source.place} {record.place}: {error}") from error
         yield Access(values, moment, record.size)
 
 
@@ -228,43 +77,8 @@ def key_values(
     )
 
 
-def seconds(column: str, value: object) -> float:
-    """A time as seconds since 1970: an epoch in any usual unit, or ISO 8601.
-
-    Raises: `ValueError` for anything else.
-    """
-    if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return seconds(column, _iso(column, value))
-    if isinstance(value, bool) or not (isinstance(value, int | float) and math.isfinite(value)):
-        raise ValueError(f"{column} is no time: {value!r}")
-    size = abs(value)
-    return float(value / next((unit for bound, unit in _EPOCH_UNITS if size >= bound), 1))
-
-
-def _iso(column: str, value: object) -> datetime:
-    try:
-        return datetime.fromisoformat(str(value).strip())
-    except ValueError as error:
-        raise ValueError(
-            f"{column} is no time: {value!r}; write 2017-08-01T12:00:00Z or seconds since 1970"
-        ) from error
-
-
-def _is_integer(value: object) -> bool:
-    if isinstance(value, str):
-        return bool(_INTEGER.fullmatch(value)) and INT64_MIN <= int(value) <= INT64_MAX
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _integer(column: str, value: object) -> int:
-    if isinstance(value, int | str) and _is_integer(value):
+    if isinstance(value, int | str) and is_integer(value):
         return int(value)
     raise ValueError(
         f"{column} holds {value!r}, and the rows before it hold integers; "
@@ -279,258 +93,3 @@ def _text(column: str, value: object) -> str:
         return str(value)
     what = "nothing" if value is None else repr(value)
     raise ValueError(f"{column} holds {what}; key columns hold integers and texts")
-
-
-# --- the formats ----------------------------------------------------------------------------------
-
-
-def _check_encoding(source: FileSource) -> None:
-    """Refuse an encoding that nobody knows, or whose lines cannot be told apart by their bytes."""
-    name = source.encoding
-    if source.columnar and name != UTF_8:
-        raise SampleInvalid(f"{source.name}: Parquet says how it is encoded; leave out --encoding")
-    try:
-        like_ascii = _ASCII.decode(name) == _ASCII.decode("ascii")
-    except LookupError as error:
-        raise SampleInvalid(
-            f"--encoding {name}: no encoding is known by this name; write utf-8, latin-1 or cp1252"
-        ) from error
-    except ValueError:
-        like_ascii = False
-    if not like_ascii:
-        raise SampleInvalid(
-            f"--encoding {name}: such a file cannot be read line by line; convert it to UTF-8, for "
-            f"example with iconv -f {name} -t UTF-8"
-        )
-
-
-def _undecodable(data: bytes, at: int, offset: int, encoding: str) -> str:
-    """What is wrong with a line that has byte `at`, at `offset` of the file, and what to do."""
-    utf_8 = codecs.lookup(encoding).name == UTF_8
-    shown = "UTF-8" if utf_8 else encoding
-    where = f"not {shown} at byte {at} of the line (0x{data[at]:02X}, offset {offset} of the file)"
-    if not utf_8:
-        return f"{where}; give --encoding the encoding of the file, or convert the file to UTF-8"
-    if offset == 0 and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return f"{where}; the file is UTF-16: convert it, for example with iconv -f UTF-16 -t UTF-8"
-    # Latin-1 has controls there, which no text has, where Windows-1252 has quotes and dashes.
-    guess, title = ("cp1252", "Windows-1252") if 0x80 <= data[at] < 0xA0 else ("latin-1", "Latin-1")
-    letter = data[at : at + 1].decode(guess, "replace")
-    return (
-        f"{where}; in {title} it is {letter!r}: if that is right, give --encoding {guess}, else "
-        "convert the file to UTF-8, for example with iconv"
-    )
-
-
-def _lines(
-    source: FileSource, progress: Progress | None, broken: Rejected | None
-) -> Iterator[tuple[int, int, str]]:
-    """Number, bytes and text of each line, without a byte order mark.
-
-    With `broken`, a line in another encoding is told to it first and comes as well as it can be
-    read.
-    """
-    encoding, behind = source.encoding, 0
-    with source.path.open("rb") as file:
-        for number, data in enumerate(file, 1):
-            if number == 1 and data.startswith(codecs.BOM_UTF8):
-                behind = len(codecs.BOM_UTF8)
-                data = data.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901  # of the first line only
-            behind += len(data)
-            if progress and number % _PROGRESS_ROWS == 0:
-                progress(behind)
-            try:
-                yield number, len(data), data.decode(encoding)
-            except UnicodeDecodeError as error:
-                at = error.start
-                words = _undecodable(data, at, behind - len(data) + at, encoding)
-                if broken is None:
-                    raise SampleInvalid(f"{source.name}, line {number}: {words}") from error
-                text = data.decode(encoding, errors="replace")
-                broken(number, words, text)
-                yield number, len(data), text
-    if progress:
-        progress(behind)
-
-
-class _Physical:
-    """The lines of a CSV file as the reader of rows takes them: their bytes, and what was wrong."""
-
-    def __init__(self, source: FileSource, progress: Progress | None, *, lenient: bool) -> None:
-        self.size = 0
-        self.wrong = ""
-        self._lines = _lines(source, progress, self._note if lenient else None)
-
-    def __iter__(self) -> Iterator[str]:
-        for _, size, text in self._lines:
-            self.size += size
-            yield text
-
-    def taken(self) -> tuple[int, str]:
-        """Bytes and faults since this was last asked."""
-        found = self.size, self.wrong
-        self.size, self.wrong = 0, ""
-        return found
-
-    def _note(self, _line: int, words: str, _text: object) -> None:
-        self.wrong = words
-
-
-def _read_csv(
-    source: FileSource,
-    columns: Sequence[str] | None,
-    progress: Progress | None,
-    rejected: Rejected | None,
-) -> Iterator[Record]:
-    csv.field_size_limit(_FIELD_BYTES_MAX)
-    path = source.path
-    lines = _Physical(source, progress, lenient=rejected is not None)
-    reader = csv.reader(lines, delimiter=_delimiter(path), strict=True)
-    header = _csv_header(path, reader, lines, columns)
-    if header is None:
-        raise SampleInvalid(f"{path.name} is empty; its first line names the columns")
-    while True:
-        line, fields, words = reader.line_num + 1, [], ""
-        try:
-            fields = next(reader, [])
-        except csv.Error as error:
-            words = f"{error}; a quote inside quotes is written twice"
-            if reader.line_num > line:
-                words += f"; it reaches to line {reader.line_num}"
-        size, wrong = lines.taken()
-        if not size:
-            return
-        if not words and fields and len(fields) != len(header):
-            words = f"{len(fields)} fields, and the header has {len(header)}"
-        if words := words or wrong:
-            if rejected is None:
-                raise SampleInvalid(f"{path.name}, line {line}: {words}")
-            rejected(line, words, fields)
-        elif fields:
-            yield Record(line, dict(zip(header, fields, strict=True)), size)
-
-
-def _csv_header(
-    path: Path, reader: Iterator[list[str]], lines: _Physical, columns: Sequence[str] | None
-) -> list[str] | None:
-    try:
-        header = next(reader, None)
-    except csv.Error as error:
-        raise SampleInvalid(f"{path.name}, line 1: {error}") from error
-    if wrong := lines.taken()[1]:  # no row can be read without the names of its columns
-        raise SampleInvalid(f"{path.name}, line 1: {wrong}")
-    if header is not None:
-        _check_columns(path.name, header, columns)
-    return header
-
-
-def _delimiter(path: Path) -> str:
-    return "\t" if path.suffix.lower() == ".tsv" else ","
-
-
-def _check_columns(name: str, header: Sequence[str], columns: Sequence[str] | None) -> None:
-    """The header has every column that is wanted, and each once."""
-    for column in columns or header:
-        if header.count(column) > 1:
-            raise SampleInvalid(f"{name} has {header.count(column)} columns named {column}")
-        if column in header:
-            continue
-        near = difflib.get_close_matches(column, header, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(header)}"
-        if len(header) == 1 and ";" in header[0]:
-            advice = "its fields are separated by semicolons; separate them by commas"
-        raise SampleInvalid(f"{name} has no column {column}; {advice}")
-
-
-def _read_json(
-    source: FileSource,
-    columns: Sequence[str] | None,
-    progress: Progress | None,
-    rejected: Rejected | None,
-) -> Iterator[Record]:
-    wrong = 0  # the line that was told already
-
-    def broken(number: int, words: str, text: object) -> None:
-        nonlocal wrong
-        wrong = number
-        assert rejected is not None
-        rejected(number, words, text)
-
-    path = source.path
-    for number, size, text in _lines(source, progress, broken if rejected else None):
-        if number == wrong or not text.strip():
-            continue
-        fields = _json_object(text)
-        if isinstance(fields, str):
-            if rejected is None:
-                raise SampleInvalid(f"{path.name}, line {number}: {fields}")
-            rejected(number, fields, text)
-            continue
-        for column in columns or ():
-            if column not in fields:
-                _missing(f"{path.name}, line {number}", fields, column)
-        yield Record(number, fields, size)
-
-
-def _json_object(text: str) -> dict[str, object] | str:
-    """The object in a line, or what is wrong with it."""
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return f"not JSON, {error}"
-    return fields if isinstance(fields, dict) else "an object is wanted on every line"
-
-
-def _missing(where: str, fields: Iterable[str], column: str) -> None:
-    raise SampleInvalid(f"{where}: no field {column}; it has {', '.join(fields)}")
-
-
-def _read_parquet(
-    source: FileSource,
-    columns: Sequence[str] | None,
-    progress: Progress | None,
-    _rejected: Rejected | None,
-) -> Iterator[Record]:
-    try:
-        from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415  # an extra
-    except ImportError as error:
-        raise SampleInvalid("Parquet needs an extra: pip install 'widerow[parquet]'") from error
-    path = source.path
-    try:
-        file = parquet.ParquetFile(path)
-    except ArrowInvalid as error:
-        raise SampleInvalid(f"{path.name} is not Parquet: {error}") from error
-    with file:
-        _check_columns(path.name, file.schema_arrow.names, columns)
-        size, rows = _bytes_of_a_row(file.metadata), file.metadata.num_rows
-        total, number = path.stat().st_size, 0
-        wanted = None if columns is None else list(columns)
-        for batch in file.iter_batches(_BATCH_ROWS, columns=wanted):
-            for fields in batch.to_pylist():
-                number += 1
-                yield Record(number, fields, size)
-            if progress:
-                progress(total * number // rows)
-
-
-def _bytes_of_a_row(metadata: Any) -> int:  # noqa: ANN401  # the library has no types
-    """The mean, before compression: rows have no size of their own in columns."""
-    groups = range(metadata.num_row_groups)
-    total = sum(metadata.row_group(number).total_byte_size for number in groups)
-    return int(total // max(1, metadata.num_rows))
-
-
-_READERS: Final[
-    Mapping[
-        str,
-        Callable[
-            [FileSource, Sequence[str] | None, Progress | None, Rejected | None], Iterator[Record]
-        ],
-    ]
-] = {
-    ".csv": _read_csv,
-    ".tsv": _read_csv,
-    ".jsonl": _read_json,
-    ".ndjson": _read_json,
-    ".parquet": _read_parquet,
-}

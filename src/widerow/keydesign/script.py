@@ -6,10 +6,11 @@ from typing import Any
 
 from widerow.errors import WiderowError
 from widerow.keydesign.replay import KeyLoad, ReplayScript
-from widerow.keydesign.sample import Access, Progress, Source, accesses, kinds
+from widerow.keydesign.sample import Access, accesses, kinds
 from widerow.keydesign.sketch import RowSample
 from widerow.keydesign.spread import range_starts
 from widerow.keys.encode import encode_key_value
+from widerow.row_files.source import Progress, Source
 
 __all__ = ["Rehearsed", "ScriptInvalid", "Tempo", "recorded_script", "sampled_script"]
 
@@ -50,7 +51,7 @@ def sampled_script(
 ) -> Rehearsed:
     """A script of a key column and a time column of a source; at least 65,536 rows of it, or all.
 
-    Raises: `SampleInvalid`, `ScriptInvalid`.
+    Raises: `FileInvalid`, `ScriptInvalid`.
     """
     key, time = columns
     if tempo.units_per_second <= 0 or tempo.seconds <= 0:

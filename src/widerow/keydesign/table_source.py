@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from widerow.keydesign.sample import Progress, Record
 from widerow.keys.decode import decode_key
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
 from widerow.limits import INT64_MAX
 from widerow.model.tablestore.schema import Table
+from widerow.row_files.source import Progress, Record
 from widerow.rows.record import Header, RecordKind, header_of
 from widerow.storage.interface import Store
 

@@ -21,8 +21,9 @@ from widerow.client.connection import Client
 from widerow.client.rows import encode_delete, encode_put
 from widerow.client.tables import TableFacts, read_rows, scan_table
 from widerow.client.writing import DELETE, Change, send
-from widerow.keydesign.sample import FileSource, seconds
 from widerow.limits import BATCH_GET_ROWS_MAX, FILTER_NODES_MAX
+from widerow.row_files.source import FileSource
+from widerow.row_files.values import seconds
 from widerow.rows.cells import encode_variant
 from widerow.rows.reading import Row, VersionedValue
 from widerow.transfer.export import Digest, Exported, Seen, write_rows

@@ -13,16 +13,15 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from widerow.client.tables import TableFacts
-from widerow.keydesign.sample import KIND_ROWS, FileSource, Progress, Record
-from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
+from widerow.row_files.source import KIND_ROWS, FileSource, Progress, Record
+from widerow.row_files.values import is_integer
 from widerow.transfer.failures import TransferFailed
 from widerow.transfer.layout import CELLS, KINDS, cells_of
 
 __all__ = ["Survey", "kind_named", "kind_of_text", "kinds_of", "parse_kinds", "survey"]
 
-_INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,18}|0")
 _DOUBLE: Final = re.compile(r"-?(?P<digits>(?:0|[1-9][0-9]*)(?:[.][0-9]+)?)(?:[eE][+-]?[0-9]+)?")
 _EXACT_DIGITS: Final = 15  # digits that a double keeps, whatever the number
 _BOOLEAN: Final = re.compile(r"true|false", re.IGNORECASE)
@@ -57,7 +56,7 @@ def kind_named(word: str) -> str | None:
 
 def kind_of_text(text: str) -> str:
     """The type of a value that stands alone and whose column has none, by the rules above."""
-    if _is_integer(text):
+    if is_integer(text):
         return "integer"
     if _is_double(text):
         return "double"
@@ -107,15 +106,11 @@ def _readable(source: FileSource) -> Iterator[Record]:
 
 def _guess(records: Sequence[Record], name: str) -> str:
     values = [str(record.fields[name]) for record in records if record.fields.get(name)]
-    if values and all(map(_is_integer, values)):
+    if values and all(map(is_integer, values)):
         return "integer"
     if values and all(map(_is_double, values)):
         return "double"
     return "boolean" if values and all(map(_BOOLEAN.fullmatch, values)) else "string"
-
-
-def _is_integer(text: str) -> bool:
-    return bool(_INTEGER.fullmatch(text)) and INT64_MIN <= int(text) <= INT64_MAX
 
 
 def _is_double(text: str) -> bool:

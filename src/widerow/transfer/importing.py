@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
 from widerow.client.tables import TableFacts, make_target_table, table_facts
-from widerow.keydesign.sample import UTF_8, FileSource, Progress, Record
+from widerow.row_files.source import UTF_8, FileSource, Progress, Record
 from widerow.server.system import SystemClock
 from widerow.transfer.columns import kinds_of, survey
 from widerow.transfer.failures import TransferFailed
@@ -60,7 +60,7 @@ def import_file(
     """Import a file, or go on where a run before was broken off.
 
     `looked` is told how much was read before the first row is sent. Raises: `TransferFailed`,
-    `SampleInvalid`.
+    `FileInvalid`.
     """
     source = wish.source
     _check(wish.load)

@@ -23,8 +23,8 @@ from widerow.client.connection import Client, Endpoint
 from widerow.client.failures import Refused
 from widerow.client.rows import PIECE_BYTES, pieces
 from widerow.client.writing import PUT, UPDATE, Change, send
-from widerow.keydesign.sample import FileSource, Record
 from widerow.limits import BATCH_WRITE_ROWS_MAX
+from widerow.row_files.source import FileSource, Record
 from widerow.transfer.failures import TransferFailed
 from widerow.transfer.journal import Journal, Rejects
 from widerow.transfer.layout import Reading, row_of_record

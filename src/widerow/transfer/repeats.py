@@ -21,8 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final, Self
 
-from widerow.keydesign.sample import FileSource, Progress, Record
 from widerow.model.tablestore.schema import KeyColumn
+from widerow.row_files.source import FileSource, Progress, Record
 from widerow.transfer.failures import TransferFailed
 from widerow.transfer.layout import read_key
 
@@ -71,7 +71,7 @@ def find_repeats(
     Rows whose key cannot be read count as none: an import puts them aside. `progress` is told how
     much of the file is behind. n log n.
 
-    Raises: `SampleInvalid`; `TransferFailed` where the temporary files cannot be written.
+    Raises: `FileInvalid`; `TransferFailed` where the temporary files cannot be written.
     """
     found = Repeats()
     try:
@@ -91,7 +91,7 @@ def last_rows(source: FileSource, key: Sequence[KeyColumn], aside: set[int]) -> 
     """The last row that was not put aside, of each key of which a row was put aside.
 
     `aside`: the places of those rows; there are no more results than places. Reads the file twice.
-    Raises: `SampleInvalid`.
+    Raises: `FileInvalid`.
     """
     wanted = {digest for place, digest in _digests(source, key, None) if place in aside}
     rows: dict[bytes, Record] = {}

@@ -21,8 +21,8 @@ from widerow.keydesign.advisor import (
 )
 from widerow.keydesign.candidate import CandidateKind
 from widerow.keydesign.figures import decimal_size, percent
-from widerow.keydesign.sample import FileSource, SampleInvalid
 from widerow.keydesign.sketch import mixed
+from widerow.row_files.source import FileInvalid, FileSource
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 ROWS: Final = 12_000
@@ -211,7 +211,7 @@ def test_progress_counts_two_passes(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_missing_is_said(cards: FileSource) -> None:
-    with pytest.raises(SampleInvalid, match=r"no column Card; did you mean CardID\?"):
+    with pytest.raises(FileInvalid, match=r"no column Card; did you mean CardID\?"):
         advise(cards, Question(("Card",)))
 
 

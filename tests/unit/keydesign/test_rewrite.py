@@ -10,7 +10,7 @@ import pytest
 
 from widerow.keydesign import HashPrefix, KeyDesign, KeyDesignInvalid, KeyPart, PartKind
 from widerow.keydesign.rewrite import OUTPUTS, parse_column, splice_columns, write_records
-from widerow.keydesign.sample import FileSource, SampleInvalid
+from widerow.row_files.source import FileInvalid, FileSource
 
 DESIGN: Final = KeyDesign(
     (KeyPart("d", PartKind.INTEGER, 6), KeyPart("s")), ",", HashPrefix(columns=1)
@@ -52,19 +52,19 @@ def test_a_large_file_is_written_in_batches(tmp_path: Path) -> None:
 
 def test_a_row_that_has_no_key_is_said_with_its_line_and_leaves_no_file(tmp_path: Path) -> None:
     source = write(tmp_path / "a.csv", [{"d": 1, "s": "x"}, {"d": 1_000_000, "s": "x"}])
-    with pytest.raises(SampleInvalid, match=r"a\.csv, line 3: d: 1000000 has more than 6 digits"):
+    with pytest.raises(FileInvalid, match=r"a\.csv, line 3: d: 1000000 has more than 6 digits"):
         write_records(splice_columns(source, DESIGN, "key"), tmp_path / "b.csv", io.StringIO())
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_a_key_of_another_design_is_said_with_its_line(tmp_path: Path) -> None:
     source = write(tmp_path / "a.csv", [{"key": "000016,a100"}])
-    with pytest.raises(SampleInvalid, match=r"line 2: "):
+    with pytest.raises(FileInvalid, match=r"line 2: "):
         list(parse_column(source, DESIGN, "key"))
-    with pytest.raises(SampleInvalid, match="line 2: no column other; it has key"):
+    with pytest.raises(FileInvalid, match="line 2: no column other; it has key"):
         list(parse_column(source, DESIGN, "other"))
     (tmp_path / "a.jsonl").write_text(json.dumps({"key": 5}))
-    with pytest.raises(SampleInvalid, match="line 1: key is not a text: 5"):
+    with pytest.raises(FileInvalid, match="line 1: key is not a text: 5"):
         list(parse_column(FileSource(tmp_path / "a.jsonl"), DESIGN, "key"))
 
 
@@ -76,12 +76,12 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
 
 
 def test_rows_that_do_not_fit_csv_are_refused() -> None:
-    with pytest.raises(SampleInvalid, match="row 2 has other columns"):
+    with pytest.raises(FileInvalid, match="row 2 has other columns"):
         write_records([{"a": 1}, {"b": 1}], None, io.StringIO())
 
 
 def test_a_format_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SampleInvalid, match="name the file by its format"):
+    with pytest.raises(FileInvalid, match="name the file by its format"):
         write_records(ROWS, tmp_path / "a.xlsx", io.StringIO())
-    with pytest.raises(SampleInvalid, match="cannot write"):
+    with pytest.raises(FileInvalid, match="cannot write"):
         write_records(ROWS, tmp_path / "absent" / "a.csv", io.StringIO())

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.keydesign.sample import FileSource
 from widerow.keydesign.script import ScriptInvalid, Tempo, recorded_script, sampled_script
 from widerow.keys.encode import encode_key_value
+from widerow.row_files.source import FileSource
 
 
 def source(folder: Path, rows: list[tuple[int, int]]) -> FileSource:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.client.tables import TableFacts
-from widerow.keydesign.sample import FileSource
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
+from widerow.row_files.source import FileSource
 from widerow.transfer.columns import kinds_of, parse_kinds, survey
 from widerow.transfer.failures import TransferFailed
 

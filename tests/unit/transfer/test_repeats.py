@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.keydesign.sample import FileSource
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
+from widerow.row_files.source import FileSource
 from widerow.transfer import repeats
 from widerow.transfer.failures import TransferFailed
 from widerow.transfer.repeats import Repeats, find_repeats, last_rows
