@@ -49,14 +49,14 @@ TOP_COMMANDS: Final = {
     "tail": CommandPlace("widerow.cli.tail", "tail", "TAIL_EXAMPLES"),
     "tunnels": CommandPlace("widerow.cli.tunnels", "tunnels", "TUNNELS_EXAMPLES"),
     "simulate": CommandPlace("widerow.cli.design", "simulate_command", "SIMULATE_EXAMPLES"),
-    "env": CommandPlace("widerow.cli.rows.settings_commands", "env", "ENV_EXAMPLES"),
+    "env": CommandPlace("widerow.cli.settings_commands", "env", "ENV_EXAMPLES"),
     "completion": CommandPlace(
-        "widerow.cli.rows.settings_commands", "completion", "COMPLETION_EXAMPLES"
+        "widerow.cli.settings_commands", "completion", "COMPLETION_EXAMPLES"
     ),
-    "ts": CommandPlace("widerow.cli.rows.ts_command", "ts", "TS_EXAMPLES", own_words=True),
-    "table": CommandPlace("widerow.cli.rows.table_commands", "table_app"),
-    "row": CommandPlace("widerow.cli.rows.row_commands", "row_app"),
-    "profile": CommandPlace("widerow.cli.rows.settings_commands", "profile_app"),
+    "ts": CommandPlace("widerow.cli.ts_command", "ts", "TS_EXAMPLES", own_words=True),
+    "table": CommandPlace("widerow.cli.tablestore.table_commands", "table_app"),
+    "row": CommandPlace("widerow.cli.tablestore.row_commands", "row_app"),
+    "profile": CommandPlace("widerow.cli.settings_commands", "profile_app"),
     "search": CommandPlace("widerow.cli.search", "search_app"),
     "proxy": CommandPlace("widerow.cli.proxy", "proxy_app"),
     "keys": CommandPlace("widerow.cli.design", "keys_app"),

@@ -24,7 +24,7 @@ def open_console(parts: ServerParts) -> PagesHandler:
 
 def _condition(text: str, kinds: "Mapping[str, str]") -> "Filter":
     """A condition as `widerow row scan --where` reads it. Raises: `WordInvalid`."""
-    from widerow.cli.rows.conditions import parse_condition  # noqa: PLC0415  # only where typed
+    from widerow.cli.tablestore.conditions import parse_condition  # noqa: PLC0415  # only where typed
 
     return parse_condition(text, kinds)
 

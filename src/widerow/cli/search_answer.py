@@ -7,9 +7,9 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from widerow.cli.rows.output import text_width
 from widerow.cli.search_json import QueryUnreadable
 from widerow.cli.search_text import placed_fields
+from widerow.cli.tablestore.output import text_width
 from widerow.client.rows import decode_rows
 from widerow.model.search.requests import ColumnReturnType
 from widerow.model.search.schema import SearchFieldType, SearchSchema

@@ -1,0 +1,56 @@
+"""The table of commands of `widerow ts` (ts-cli)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from widerow.cli.ts.command import TsCommand
+from widerow.cli.ts.data import (
+    DELETE_ROW,
+    EXPORT_ROWS,
+    GET_ROW,
+    IMPORT_ROWS,
+    PUT_ROW,
+    SCAN,
+    UPDATE_ROW,
+)
+from widerow.cli.ts.definitions import (
+    ALTER,
+    CREATE,
+    CREATE_INDEX,
+    CREATE_TUNNEL,
+    DESCRIBE,
+    DESCRIBE_TUNNEL,
+    DROP,
+    DROP_INDEX,
+    DROP_TUNNEL,
+    GET_SPLITS,
+    LIST,
+    LIST_TUNNEL,
+    USE,
+)
+from widerow.cli.ts.searched import (
+    DESCRIBE_SEARCH_INDEX,
+    DROP_SEARCH_INDEX,
+    LIST_SEARCH_INDEX,
+)
+from widerow.cli.ts.shell import CLEAR, CONFIG, ELSEWHERE, EXIT_TS
+
+__all__ = ["TS_COMMANDS", "find_ts_command"]
+
+TS_COMMANDS: Final = (
+    CONFIG,
+    *(LIST, USE, CREATE, DESCRIBE, ALTER, DROP, GET_SPLITS),
+    *(PUT_ROW, GET_ROW, UPDATE_ROW, DELETE_ROW, SCAN, EXPORT_ROWS, IMPORT_ROWS),
+    *(CREATE_INDEX, DROP_INDEX),
+    *(LIST_SEARCH_INDEX, DESCRIBE_SEARCH_INDEX, DROP_SEARCH_INDEX),
+    *(CREATE_TUNNEL, LIST_TUNNEL, DESCRIBE_TUNNEL, DROP_TUNNEL),
+    *(CLEAR, EXIT_TS),
+    *ELSEWHERE,
+)
+"""Every command, in the order in which `help` lists them; those that are refused last."""
+
+
+def find_ts_command(name: str, commands: Sequence[TsCommand]) -> TsCommand | None:
+    """The command of this name, or of this older name, in any case of letters."""
+    wanted = name.lower()
+    return next((each for each in commands if wanted in (each.name, *each.aliases)), None)

@@ -1,0 +1,80 @@
+"""The state of a vendor's shell: where it is connected, and which table is in use."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from widerow.cli.tablestore.grid import Grid, render_grid
+from widerow.cli.tablestore.output import terminal_width, text_width
+from widerow.cli.ts.faults import TsUsage
+from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
+from widerow.client.tables import TableFacts, known_table
+
+__all__ = ["TsSession"]
+
+
+@dataclass(slots=True)
+class TsSession:
+    """What the commands share.
+
+    `ask`: answers a question of the person at the terminal, None where there is nobody. `kept`: the
+    parts of the connection, by their names. `columns`: names that were seen of each table, for
+    completion.
+    """
+
+    endpoint: Endpoint
+    kept: Mapping[str, str]
+    write: Callable[[str], None]
+    ask: Callable[[str], str] | None = None
+    table: str = ""
+    finished: bool = False
+    columns: dict[str, set[str]] = field(default_factory=dict)
+    _client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        """The connection, opened when it is needed; it does not wait long for an answer."""
+        if self._client is None:
+            self._client = Client(self.endpoint, patience=FIRST_PATIENCE_SECONDS)
+        return self._client
+
+    @property
+    def prompt(self) -> str:
+        """The text before a line that is typed: the instance, and the table in use."""
+        return f"{self.endpoint.instance}{':' if self.table else ''}{self.table}> "
+
+    def connect(self, endpoint: Endpoint, kept: Mapping[str, str]) -> None:
+        """Use another server or instance from now on; no table is in use then."""
+        self.close()
+        self.endpoint, self.kept, self.table = endpoint, kept, ""
+
+    def close(self) -> None:
+        """Close the connection. Idempotent."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def facts(self, named: str | None = None) -> TableFacts:
+        """The table of this name, or the one in use.
+
+        Raises: `TsUsage` where none is in use; `CommandFailed` where there is no such table.
+        """
+        name = named or self.table
+        if not name:
+            raise TsUsage("no table is in use; `use -t TABLE` first, or give -t TABLE")
+        table = known_table(self.client, name)
+        self.saw(name, [column.name for column in table.key])
+        self.saw(name, table.defined)
+        return table
+
+    def show(self, grid: Grid) -> None:
+        """Write a table, as wide as the terminal at most where there is one."""
+        rendered = render_grid(grid, terminal_width(), text_width, ruled=True)
+        self.write("\n".join(rendered.lines))
+        if rendered.cut:
+            values = "1 value is" if rendered.cut == 1 else f"{rendered.cut:,} values are"
+            self.write(f"{values} cut (…); -o FILE has them whole.")
+
+    def saw(self, table: str, columns: object) -> None:
+        """Remember names of columns for completion."""
+        assert isinstance(columns, (list, set, dict, tuple))
+        self.columns.setdefault(table, set()).update(columns)

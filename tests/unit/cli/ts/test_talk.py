@@ -1,0 +1,93 @@
+"""`widerow ts` as a person types: prompt, completion, lines that go on, interrupts (ts-cli)."""
+
+import pytest
+
+from widerow.cli.ts import interactive
+from widerow.cli.ts.command import TsCommand
+from widerow.cli.ts.commands import TS_COMMANDS
+from widerow.cli.ts.dispatch import help_command
+from widerow.cli.ts.interactive import talk, ts_completions
+from widerow.cli.ts.session import TsSession
+from widerow.client.connection import Endpoint
+
+COMMANDS = (help_command(TS_COMMANDS), *TS_COMMANDS)
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def session(said: list[str]) -> TsSession:
+    endpoint = Endpoint("http://127.0.0.1:1", "shop", "a", "b")
+    return TsSession(endpoint, {}, said.append, ask=lambda _: "")
+
+
+def test_the_prompt_has_the_instance_and_the_table(session: TsSession) -> None:
+    assert session.prompt == "shop> "
+    session.table = "cards"
+    assert session.prompt == "shop:cards> "
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("de", ["del ", "delete ", "desc ", "describe_instance ", "describe_search_index "]),
+        ("use -", ["--table ", "--ts ", "--wc ", "-t "]),
+        ("use -t ", ["cards ", "copies "]),
+        ("use -t ca", ["cards "]),
+        ("get --pk x -c ", ["age ", "city "]),
+        ("get --pk x -c age,c", ["age,city "]),
+        ("help im", ["import ", "import_timeseries "]),
+        ("nosuch -", []),
+        ("drop -t cards -", ["--yes ", "-y "]),
+    ],
+)
+def test_tab_offers_commands_flags_tables_and_columns(
+    session: TsSession, monkeypatch: pytest.MonkeyPatch, line: str, words: list[str]
+) -> None:
+    monkeypatch.setattr(interactive, "list_tables", lambda _: ["cards", "copies"])
+    session.table = "cards"
+    session.saw("cards", {"age", "city"})
+    found = ts_completions(session, COMMANDS, line)
+    assert found[: len(words)] == words if line == "de" else found == words
+
+
+def test_nothing_is_offered_where_nobody_answers(
+    session: TsSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session.client, "_patience", 0.0)
+    assert ts_completions(session, COMMANDS, "use -t ") == []
+
+
+def conversation(session: TsSession, *typed: object, commands: tuple[TsCommand, ...]) -> list[str]:
+    """The prompts that were shown while these lines, and errors, were typed."""
+    lines = iter(typed)
+    prompts: list[str] = []
+
+    def read(prompt: str) -> str:
+        prompts.append(prompt)
+        line = next(lines, EOFError())
+        if isinstance(line, BaseException):
+            raise line
+        return str(line)
+
+    talk(session, commands, read)
+    return prompts
+
+
+def test_a_line_goes_on_until_its_quote_is_closed(session: TsSession) -> None:
+    prompts = conversation(session, "help 'li", "st'", "", "exit", commands=COMMANDS)
+    assert prompts == ["shop> ", "    > ", "shop> ", "shop> "]
+    assert session.finished
+
+
+def test_an_interrupt_drops_the_line_and_the_end_of_input_ends_the_shell(
+    session: TsSession, said: list[str]
+) -> None:
+    prompts = conversation(session, "help 'x", KeyboardInterrupt(), "clear", commands=COMMANDS)
+    assert prompts == ["shop> ", "    > ", "shop> ", "shop> "]
+    assert said == ["^C", "\x1b[2J\x1b[H", ""]
+    prompts = conversation(session, "help 'x", EOFError(), commands=COMMANDS)
+    assert prompts == ["shop> ", "    > ", "shop> "]
