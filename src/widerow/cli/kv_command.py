@@ -49,6 +49,6 @@ def kv(
     ] = None,
 ) -> None:
     """Work on typed tables (Oracle NoSQL's model) with the commands of its admin shell."""
-    from widerow.cli.kv.start import run_shell  # noqa: PLC0415  # only this command
+    from widerow.cli.kv.start import run_kv  # noqa: PLC0415  # only this command
 
-    raise typer.Exit(run_shell(path, endpoint, words or (), create=create))
+    raise typer.Exit(run_kv(path, endpoint, words or (), create=create))

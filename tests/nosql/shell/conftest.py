@@ -7,7 +7,7 @@ import pytest
 
 from widerow import nosql
 from widerow.cli.kv.commands import COMMANDS
-from widerow.cli.kv.script import run_lines
+from widerow.cli.kv.script import run_script
 from widerow.cli.kv.session import Mode, Session, open_target
 from widerow.testing.clock import FakeClock, FakeEntropy
 
@@ -29,7 +29,7 @@ class Shell:
 
     def run(self, script: str, *, stop: bool = False) -> tuple[str, int]:
         self.said.clear()
-        code = run_lines(self.session, script.splitlines(), stop=stop)
+        code = run_script(self.session, script.splitlines(), stop=stop)
         return "".join(f"{line}\n" for line in self.said), code
 
     def products(self) -> None:

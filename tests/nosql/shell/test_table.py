@@ -37,7 +37,6 @@ def test_create_begins_build_mode_without_a_word(shell: "Shell") -> None:
     shell.session.store.create_namespace("ns")
     assert execute(shell.session, "table create -name ns:users") == 0
     assert shell.session.prompt == "ns:users-> "
-    assert shell.session.continuation == "        -> "
     assert execute(shell.session, "add-map-field -name m") == 0
     assert shell.session.prompt == "ns:users.m-> "
     assert shell.said == []

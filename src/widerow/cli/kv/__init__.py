@@ -2,7 +2,7 @@
 
 `commands` is the table of all commands. The modules by subject:
 
-- running: `start` (`widerow kv`), `script`, `interactive`, `session` (the shell's state);
+- running: `start` (`widerow kv`), `script`, `shell` (prompts, completion), `session` (state);
 - the language: `scanner` (lines to commands to words), `command` (words to arguments), `dispatch`
   (find and run one), `faults` (what is printed when one fails, exit codes), `help`;
 - definitions: `tables`, `build_mode`, `build_levels`, `add_field`; `plans`, `plan_run`;

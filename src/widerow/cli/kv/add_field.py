@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from widerow.cli.kv.build_levels import field_level
-from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
+from widerow.cli.kv.command import Command, missing_argument, number_of
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.session import Session
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.coerce import check_default
 from widerow.model.typed.texts import binary_from_text
 from widerow.model.typed.types import (
@@ -44,9 +45,9 @@ _TYPES: Final[Mapping[Kind, Callable[[Arguments], FieldType]]] = {
     Kind.STRING: lambda _: STRING,
     Kind.BOOLEAN: lambda _: BOOLEAN,
     Kind.BINARY: lambda _: BINARY,
-    Kind.FIXED_BINARY: lambda given: fixed_binary(given.number("-size") or 0),
+    Kind.FIXED_BINARY: lambda given: fixed_binary(number_of(given, "-size") or 0),
     Kind.ENUM: lambda given: enum_of(given.need("-enum-values").split(",")),
-    Kind.TIMESTAMP: lambda given: timestamp(given.number("-precision") or 0),
+    Kind.TIMESTAMP: lambda given: timestamp(number_of(given, "-precision") or 0),
 }
 
 

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
+from widerow.cli.kv.command import Command, missing_argument
 from widerow.cli.kv.faults import CommandFault
 from widerow.cli.kv.selection import FIELD_FLAGS, INDEX_FLAGS, check_fields, select_by_flags
 from widerow.cli.kv.session import Session, counting
 from widerow.cli.kv.values import NUMERIC_KINDS, counted, table_of
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.typed.json_rows import dumps
 from widerow.model.typed.rules import TypedRule

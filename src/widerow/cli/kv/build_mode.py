@@ -8,10 +8,11 @@ from typing import Final
 
 from widerow.cli.kv.add_field import ADD_FIELD
 from widerow.cli.kv.build_levels import CollectionLevel, RecordLevel, create_level, field_level
-from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
+from widerow.cli.kv.command import Command, missing_argument
 from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.help import HELP
 from widerow.cli.kv.session import Mode, Session
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.types import Kind
 
 __all__ = ["CREATE_COMMANDS", "EVOLVE_COMMANDS"]

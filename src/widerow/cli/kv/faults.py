@@ -20,7 +20,6 @@ from widerow.model.typed.rules import TypedRule
 __all__ = [
     "EXIT_ARGUMENT",
     "EXIT_FAILED",
-    "EXIT_INTERRUPTED",
     "EXIT_OK",
     "EXIT_USAGE",
     "ArgumentFault",
@@ -40,7 +39,6 @@ EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 64
 EXIT_ARGUMENT: Final = 65
-EXIT_INTERRUPTED: Final = 130  # the code of a process that an interrupt (signal 2) ended: 128 + 2
 
 
 class Call(NamedTuple):

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, CommandEntry, Group, matching, understood
+from widerow.cli.kv.command import Command, CommandEntry, Group, matching, understood
 from widerow.cli.kv.faults import UsageFault, usage
 from widerow.cli.kv.session import Session
+from widerow.cli.shell.command import Arguments
 
 __all__ = ["HELP", "HELP_WORDS", "command_list", "group_usage"]
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from widerow.cli.kv.command import Arguments
+from widerow.cli.kv.command import number_of
 from widerow.cli.kv.faults import Call, CommandFault, Fault, PlainFault, PlanFault
 from widerow.cli.kv.session import Session, counting
+from widerow.cli.shell.command import Arguments
 from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound, Unsupported, WiderowError
 from widerow.model.typed.index_paths import checked_index
 from widerow.model.typed.names import folded, same_name
@@ -87,7 +88,7 @@ def ended(plan: TablePlan) -> str:
 def chosen(session: Session, given: Arguments) -> TablePlan:
     """The plan that -id names, or the last one. Raises `CommandFault` if there is none."""
     plans = held_plans(session)
-    number = given.number("-id")
+    number = number_of(given, "-id")
     if number is None:
         if not plans:
             raise CommandFault("There are no plans")

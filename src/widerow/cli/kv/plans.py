@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
+from widerow.cli.kv.command import Command, missing_argument, number_of, refuse_both
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.plan_run import ENDED_STATES, begin, chosen, ended, resume
 from widerow.cli.kv.session import Session
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.plans import PlanKind, PlanState, TablePlan
 from widerow.model.typed.table import Index, IndexField
 
@@ -57,7 +58,9 @@ def _command(
     check: Callable[[Session, Arguments], None] | None = None,
 ) -> Command:
     """A command of this group, where the vendor calls an unknown argument invalid."""
-    return Command(name, shortest, description, run, flags, check=check, unknown="Invalid argument")
+    return Command(
+        name, description, run, flags, shortest=shortest, check=check, unknown="Invalid argument"
+    )
 
 
 def _requires_choice(command: str) -> Callable[[Session, Arguments], None]:
@@ -66,7 +69,7 @@ def _requires_choice(command: str) -> Callable[[Session, Arguments], None]:
     def check(_: Session, given: Arguments) -> None:
         if not given.has("-id") and not given.has("-last"):
             raise missing_argument("-id|-last", command)
-        given.refuse_both("-id", "-last")
+        refuse_both(given, "-id", "-last")
 
     return check
 
@@ -146,7 +149,7 @@ def _cancel(session: Session, given: Arguments) -> str:
 
 
 def _wait(session: Session, given: Arguments) -> str:
-    given.number("-seconds")  # raises for a value that is no number; no plan is running to wait for
+    number_of(given, "-seconds")  # refuses what is no number; no plan is running to wait for
     return ended(chosen(session, given))
 
 

@@ -6,11 +6,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.cli.kv.command import Arguments, Command, ShellFlag
+from widerow.cli.kv.command import Command, refuse_both
 from widerow.cli.kv.faults import ArgumentFault, CommandFault, PlainFault, UnreadableFault
 from widerow.cli.kv.put_mode import PUT_COMMANDS, NamedLevel, named_field
 from widerow.cli.kv.session import Mode, Session, counting
 from widerow.cli.kv.values import key_json, table_of
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.errors import InvalidRequest
 from widerow.model.typed.names import folded
 from widerow.nosql import Operation, ReturnRow, TableHandle, WriteResult
@@ -37,7 +38,7 @@ class _Condition:
 
 def _check(_: Session, given: Arguments) -> None:
     for first, second in _EXCLUSIVE:
-        given.refuse_both(first, second)
+        refuse_both(given, first, second)
     if given.has("-exact") and not given.has("-json") and not given.has("-file"):
         raise ArgumentFault("-exact can only be used with -json or -file")
 

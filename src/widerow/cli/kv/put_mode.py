@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
+from widerow.cli.kv.command import Command, missing_argument
 from widerow.cli.kv.faults import ArgumentFault, CommandFault, UnreadableFault
 from widerow.cli.kv.help import HELP
 from widerow.cli.kv.session import Level, Mode, Session
 from widerow.cli.kv.values import read_value
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.errors import InvalidRequest
 from widerow.model.typed.coerce import coerce
 from widerow.model.typed.json_rows import dumps, value_to_json
@@ -235,8 +236,8 @@ PUT_COMMANDS: Final = (
     _add_nested_value(Kind.MAP),
     _add_nested_value(Kind.RECORD),
     _ADD_VALUE,
-    Command("cancel", 4, "Leaves this level and forgets its values.", _cancel),
-    Command("exit", 2, "Leaves this level; at the row's own it is written.", _exit),
+    Command("cancel", "Leaves this level and forgets its values.", _cancel, shortest=4),
+    Command("exit", "Leaves this level; at the row's own it is written.", _exit, shortest=2),
     HELP,
-    Command("show", 2, "Shows the values so far.", _show),
+    Command("show", "Shows the values so far.", _show, shortest=2),
 )

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
+from widerow.cli.kv.command import Command, missing_argument, refuse_both
 from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.selection import (
     INDEX_FLAGS,
@@ -16,6 +16,7 @@ from widerow.cli.kv.selection import (
 )
 from widerow.cli.kv.session import Session, counting
 from widerow.cli.kv.values import counted, key_json, table_of
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.nosql import Operation, Row
 
 __all__ = ["DELETE_TABLE", "GET_TABLE"]
@@ -25,7 +26,7 @@ _BATCH: Final = 1000  # the rows that are deleted at a time; those of one shard 
 
 def _check_get(_: Session, given: Arguments) -> None:
     check_fields("table", given)
-    given.refuse_both("-report-size", "-file")
+    refuse_both(given, "-report-size", "-file")
 
 
 def _get(session: Session, given: Arguments) -> str:

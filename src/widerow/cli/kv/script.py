@@ -1,46 +1,30 @@
 """Scripts: commands that are read from a file by `load -file`, or from standard input (cli §1)."""
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, ShellFlag
-from widerow.cli.kv.dispatch import execute, incomplete
+from widerow.cli.kv.command import Command
 from widerow.cli.kv.faults import EXIT_OK, CommandFault, ScriptFault, UnreadableFault
-from widerow.cli.kv.scanner import Lines
 from widerow.cli.kv.session import Session
+from widerow.cli.kv.shell import KvShell
+from widerow.cli.shell.command import Arguments, ShellFlag
+from widerow.cli.shell.running import run_lines
 from widerow.limits import SCRIPT_DEPTH_MAX
 
-__all__ = ["LOAD", "run_lines"]
+__all__ = ["LOAD", "run_script"]
 
 
-def run_lines(session: Session, lines: Iterable[str], *, stop: bool) -> int:
-    """Run the commands of `lines`; with `stop`, end the script at the first that fails.
+def run_script(session: Session, lines: Iterable[str], *, stop: bool) -> int:
+    """Run the commands of `lines`, and leave the modes that they enter without their result.
 
-    Returns the exit code of the first command that failed, or 0. At the end of the lines a command
-    that was begun is run as it is, and modes that were entered are left without their result
-    (cli §7).
+    Returns the first exit code that is not 0; with `stop` it ends the script (cli §7).
     """
     depth = len(session.modes)
-    first = EXIT_OK
-    for command in _commands(session, lines):
-        code = execute(session, command)
-        first = first or code
-        if session.finished:
-            return first
-        if code != EXIT_OK and stop:
-            session.write(f'Script error in line "{command}", ending execution')
-            break
-    del session.modes[depth:]
-    return first
-
-
-def _commands(session: Session, lines: Iterable[str]) -> Iterator[str]:
-    reader = Lines(partial(incomplete, session), blank_ends=True)
-    for line in lines:
-        yield from reader.take(line.rstrip("\r\n"))
-    yield from reader.end()
+    code = run_lines(KvShell(session), lines, stop=stop)
+    if not session.finished:
+        del session.modes[depth:]
+    return code
 
 
 def _load(session: Session, given: Arguments) -> None:
@@ -53,7 +37,7 @@ def _load(session: Session, given: Arguments) -> None:
         raise UnreadableFault(f"Failed to load file: {name}") from error
     session.depth += 1
     try:
-        code = run_lines(session, text.splitlines(), stop=True)
+        code = run_script(session, text.splitlines(), stop=True)
     finally:
         session.depth -= 1
     if code != EXIT_OK:

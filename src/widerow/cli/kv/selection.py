@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from widerow.cli.kv.command import Arguments, ShellFlag, missing_argument
+from widerow.cli.kv.command import missing_argument, refuse_both
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.session import Session
 from widerow.cli.kv.values import read_value
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.index_paths import index_paths
 from widerow.model.typed.names import folded
 from widerow.model.typed.table import TypedTable
@@ -117,11 +118,11 @@ class _KeyField:
 
 def check_fields(command: str, given: Arguments) -> None:
     """Refuse flags of the selection that cannot be used together, and a -field without value."""
-    given.refuse_both("-json", "-field")
+    refuse_both(given, "-json", "-field")
     if given.has("-null-value") and not given.has("-index"):
         raise ArgumentFault("-null-value can only be used with -index: keys have no NULL")
-    given.refuse_both("-json", "-index")
-    given.refuse_both("-ancestor", "-index")
+    refuse_both(given, "-json", "-index")
+    refuse_both(given, "-ancestor", "-index")
     for each in _fields(command, given):
         given_values = (each.value is not None) + each.null + each.ranged
         if given_values == 0:

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 
 from widerow import nosql
 from widerow.cli.places import require_parent, require_store
+from widerow.cli.progress import row_bar
 from widerow.clock import Clock
 from widerow.errors import StoreLocked
 from widerow.model.typed.table import TypedTable
@@ -137,14 +138,9 @@ class Session:
 
     @property
     def prompt(self) -> str:
-        """The text before a line that is typed."""
+        """The text before a line that is typed: the names of the modes that were entered."""
         inner = [mode.prompt for mode in self.modes[1:]]
         return f"{'.'.join(inner) if inner else self.modes[0].prompt}-> "
-
-    @property
-    def continuation(self) -> str:
-        """The text before a line that continues a command, as wide as the prompt."""
-        return "-> ".rjust(len(self.prompt))
 
     @property
     def page_height(self) -> int:
@@ -205,11 +201,5 @@ def counting(session: Session, what: str) -> Iterator[Callable[[int], None]]:
     if session.screen is None or not sys.stderr.isatty():
         yield lambda _: None
         return
-    # rich is slow to import, and only a terminal needs it.
-    from rich.console import Console  # noqa: PLC0415  # see above
-    from rich.progress import Progress, SpinnerColumn, TextColumn  # noqa: PLC0415  # see above
-
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} " + what))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda count: bar.update(task, completed=count)
+    with row_bar(what) as tell:
+        yield lambda count: tell(0, count)

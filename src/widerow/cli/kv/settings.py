@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
+from widerow.cli.kv.command import Command, missing_argument, number_of
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.session import NO_SERVER, Session
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.names import DEFAULT_NAMESPACE, same_name
 
 __all__ = ["CONNECT", "EXIT", "HISTORY", "NAMESPACE", "PAGE", "QUIT", "TIMER", "VERBOSE"]
@@ -100,7 +101,7 @@ PAGE: Final = Command(
 def _switch(
     name: str, shortest: int, description: str, run: Callable[[Session, Arguments], str]
 ) -> Command:
-    return Command(name, shortest, description, run, takes=(0, 1), words="[on | off]")
+    return Command(name, description, run, takes=(0, 1), shortest=shortest, words="[on | off]")
 
 
 def _switched(given: Arguments, *, current: bool) -> bool:
@@ -130,8 +131,8 @@ VERBOSE: Final = _switch(
 
 
 def _history(session: Session, given: Arguments) -> str | None:
-    first, last = given.number("-from"), given.number("-to")
-    count = given.number("-last")
+    first, last = number_of(given, "-from"), number_of(given, "-to")
+    count = number_of(given, "-last")
     shown = list(enumerate(session.history, 1))
     if count is not None:
         shown = shown[max(0, len(shown) - count) :]

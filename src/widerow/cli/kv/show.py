@@ -3,11 +3,12 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
+from widerow.cli.kv.command import Command, missing_argument, number_of, refuse_both
 from widerow.cli.kv.plan_run import chosen, held_plans
 from widerow.cli.kv.plans import PLAN_CHOICE
 from widerow.cli.kv.session import Session
 from widerow.cli.kv.values import table_of
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.names import DEFAULT_NAMESPACE, folded, same_name
 from widerow.model.typed.plans import PlanKind, PlanState, TablePlan
 from widerow.model.typed.schema_json import schema_json
@@ -37,7 +38,8 @@ def _tables(session: Session, given: Arguments) -> str:
 
 def _selected(session: Session, given: Arguments) -> list[TypedTable]:
     """The tables that -namespace, -parent and -level select."""
-    namespace, parent, level = given.get("-namespace"), given.get("-parent"), given.number("-level")
+    namespace, parent = given.get("-namespace"), given.get("-parent")
+    level = number_of(given, "-level")
     tables = [table.definition for table in session.store.tables()]
     if namespace is not None:
         tables = [table for table in tables if same_name(table.shown_namespace, namespace)]
@@ -129,7 +131,7 @@ SHOW_INDEXES: Final = Command(
 
 
 def _check_plans(_: Session, given: Arguments) -> None:
-    given.refuse_both("-id", "-last")
+    refuse_both(given, "-id", "-last")
 
 
 def _plans(session: Session, given: Arguments) -> str:

@@ -8,10 +8,11 @@ from typing import Final
 
 from widerow.cli.kv.build_levels import CreateLevel, EvolveLevel
 from widerow.cli.kv.build_mode import CREATE_COMMANDS, EVOLVE_COMMANDS
-from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
+from widerow.cli.kv.command import Command, missing_argument, refuse_both
 from widerow.cli.kv.faults import CommandFault
 from widerow.cli.kv.session import Mode, Session, Staged, counting
 from widerow.cli.kv.values import counted
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.names import split_name
 from widerow.model.typed.schema_json import schema_json
@@ -23,7 +24,7 @@ __all__ = ["EXECUTE", "TABLE_CLEAR", "TABLE_CREATE", "TABLE_EVOLVE", "TABLE_LIST
 def _check_clear(_: Session, given: Arguments) -> None:
     if not given.pairs:
         raise missing_argument("-name|-all", "clear")
-    given.refuse_both("-name", "-all")
+    refuse_both(given, "-name", "-all")
 
 
 def _clear(session: Session, given: Arguments) -> str:
@@ -124,7 +125,7 @@ def _list(session: Session, given: Arguments) -> str:
 
 def _wanted(session: Session, given: Arguments) -> Mapping[str, Staged]:
     """The definitions that -create and -evolve select, in the order of their names."""
-    given.refuse_both("-create", "-evolve")
+    refuse_both(given, "-create", "-evolve")
     return {
         name: staged
         for name, staged in sorted(session.staged.items())

@@ -1,9 +1,7 @@
 """The table of commands of `widerow ts` (ts-cli)."""
 
-from collections.abc import Sequence
 from typing import Final
 
-from widerow.cli.ts.command import TsCommand
 from widerow.cli.ts.data import (
     DELETE_ROW,
     EXPORT_ROWS,
@@ -33,11 +31,12 @@ from widerow.cli.ts.searched import (
     DROP_SEARCH_INDEX,
     LIST_SEARCH_INDEX,
 )
-from widerow.cli.ts.shell import CLEAR, CONFIG, ELSEWHERE, EXIT_TS
+from widerow.cli.ts.settings import CLEAR, CONFIG, ELSEWHERE, EXIT_TS, TS_HELP
 
-__all__ = ["TS_COMMANDS", "find_ts_command"]
+__all__ = ["TS_COMMANDS"]
 
 TS_COMMANDS: Final = (
+    TS_HELP,
     CONFIG,
     *(LIST, USE, CREATE, DESCRIBE, ALTER, DROP, GET_SPLITS),
     *(PUT_ROW, GET_ROW, UPDATE_ROW, DELETE_ROW, SCAN, EXPORT_ROWS, IMPORT_ROWS),
@@ -48,9 +47,3 @@ TS_COMMANDS: Final = (
     *ELSEWHERE,
 )
 """Every command, in the order in which `help` lists them; those that are refused last."""
-
-
-def find_ts_command(name: str, commands: Sequence[TsCommand]) -> TsCommand | None:
-    """The command of this name, or of this older name, in any case of letters."""
-    wanted = name.lower()
-    return next((each for each in commands if wanted in (each.name, *each.aliases)), None)

@@ -6,6 +6,7 @@ from typing import Final
 
 from widerow.cli.ending import CommandFailed
 from widerow.cli.flags import listed
+from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.cli.tablestore.asking import read_file
 from widerow.cli.tablestore.grid import Grid
 from widerow.cli.tablestore.search_indexes import search_indexes_of
@@ -16,8 +17,7 @@ from widerow.cli.tablestore.tables import (
     table_request,
 )
 from widerow.cli.tablestore.words import WordInvalid, shown_value
-from widerow.cli.ts.command import TsArguments, TsCommand, TsFlag
-from widerow.cli.ts.faults import TsUsage
+from widerow.cli.ts.command import TsCommand, TsUsage, int32_of
 from widerow.cli.ts.json_rows import definition_json, definition_words, key_words
 from widerow.cli.ts.session import TsSession
 from widerow.cli.tunnels import tunnel_documents
@@ -42,45 +42,43 @@ __all__ = [
     "USE",
 ]
 
-_TABLE: Final = TsFlag(("-t", "--table"), "TABLE", "the table", required=True, tables=True)
-_TABLE_IN_USE: Final = TsFlag(
-    ("-t", "--table"), "TABLE", "the table, if not the one in use", tables=True
-)
-_NAME: Final = TsFlag(("-n", "--name"), "NAME", "its name", required=True)
+_TABLE: Final = ShellFlag("--table", "TABLE", "the table", required=True, short="-t")
+_TABLE_IN_USE: Final = ShellFlag("--table", "TABLE", "the table, if not the one in use", short="-t")
+_NAME: Final = ShellFlag("--name", "NAME", "its name", required=True, short="-n")
 _OPTIONS: Final = (
-    TsFlag(("--ttl",), "SECONDS", "how long values live; -1 for ever"),
-    TsFlag(("--version",), "N", "versions of each column that are kept"),
-    TsFlag(("--read_cu",), "N", "reserved read units"),
-    TsFlag(("--write_cu",), "N", "reserved write units"),
+    ShellFlag("--ttl", "SECONDS", "how long values live; -1 for ever"),
+    ShellFlag("--version", "N", "versions of each column that are kept"),
+    ShellFlag("--read_cu", "N", "reserved read units"),
+    ShellFlag("--write_cu", "N", "reserved write units"),
 )
 _INDEX_NUMBERS: Final = {"global": 0, "local": 1}
 _TUNNEL_TYPES: Final = {"base_data_only": 1, "stream_data_only": 2, "base_and_stream": 3}
 _WIDE_COLUMNS: Final = "widecolumn"
 
 
-def _given(arguments: TsArguments) -> dict[str, object]:
+def _given(arguments: Arguments) -> dict[str, object]:
     return {
-        "ttl": arguments.get("ttl"),
-        "max_versions": arguments.number("version"),
-        "reserved_read": arguments.number("read_cu"),
-        "reserved_write": arguments.number("write_cu"),
+        "ttl": arguments.get("--ttl"),
+        "max_versions": int32_of(arguments, "--version"),
+        "reserved_read": int32_of(arguments, "--read_cu"),
+        "reserved_write": int32_of(arguments, "--write_cu"),
     }
 
 
-def _create(session: TsSession, given: TsArguments) -> None:
-    mode = given.get("mode") or _WIDE_COLUMNS
+def _create(session: TsSession, given: Arguments) -> None:
+    mode = given.get("--mode") or _WIDE_COLUMNS
     if mode != _WIDE_COLUMNS:
         raise CommandFailed(f"-m {mode}: this version of widerow has no tables of time series")
     options = _given(given)
-    if given.has("input"):
-        text = read_file(given.get("input") or "").decode(errors="replace")
+    if given.has("--input"):
+        text = read_file(given.get("--input") or "").decode(errors="replace")
         name, key, told = definition_words(text)
-        name = given.get("table") or name
+        name = given.get("--table") or name
         options = {
             each: options[each] if options[each] is not None else told[each] for each in told
         }
     else:
-        name, key = given.get("table") or "", key_words(given.get("pk") or "")
+        name, key = given.get("--table") or "", key_words(given.get("--pk") or "")
     if not name:
         raise TsUsage("create needs --table")
     request = table_request(name, key, options)
@@ -88,14 +86,14 @@ def _create(session: TsSession, given: TsArguments) -> None:
     session.write(f"Created the table {name}.")
 
 
-def _use(session: TsSession, given: TsArguments) -> None:
-    if given.has("ts"):
+def _use(session: TsSession, given: Arguments) -> None:
+    if given.has("--ts"):
         raise CommandFailed("--ts: this version of widerow has no tables of time series")
-    session.table = session.facts(given.get("table")).name
+    session.table = session.facts(given.get("--table")).name
     session.write(f"Using {session.table}.")
 
 
-def _list(session: TsSession, _: TsArguments) -> None:
+def _list(session: TsSession, _: Arguments) -> None:
     names = list_tables(session.client)
     if not names:
         session.write(f"No table in the instance {session.endpoint.instance}.")
@@ -104,15 +102,15 @@ def _list(session: TsSession, _: TsArguments) -> None:
     session.show(grid)
 
 
-def _describe(session: TsSession, given: TsArguments) -> None:
-    name = session.facts(given.get("table")).name
+def _describe(session: TsSession, given: Arguments) -> None:
+    name = session.facts(given.get("--table")).name
     text = json.dumps(
         definition_json(describe_table(session.client, name)), ensure_ascii=False, indent=4
     )
-    if not given.has("output"):
+    if not given.has("--output"):
         session.write(text)
         return
-    path = given.get("output") or ""
+    path = given.get("--output") or ""
     try:
         Path(path).write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
@@ -120,16 +118,16 @@ def _describe(session: TsSession, given: TsArguments) -> None:
     session.write(f"Written to {path}.")
 
 
-def _alter(session: TsSession, given: TsArguments) -> None:
-    name = given.get("table") or session.facts().name
+def _alter(session: TsSession, given: Arguments) -> None:
+    name = given.get("--table") or session.facts().name
     if not change_table(session.client, name, _given(given)):
         raise TsUsage("nothing to change: give --ttl, --version, --read_cu or --write_cu")
     session.write(f"Changed the table {name}.")
 
 
-def _drop(session: TsSession, given: TsArguments) -> None:
-    name = given.get("table") or ""
-    if not given.has("yes"):
+def _drop(session: TsSession, given: Arguments) -> None:
+    name = given.get("--table") or ""
+    if not given.has("--yes"):
         if session.ask is None:
             raise TsUsage(f"drop {name} deletes all its rows; nobody can be asked here: give -y")
         if session.ask(f"Drop the table {name} with all its rows? [y/N] ").lower() not in (
@@ -150,10 +148,10 @@ def _drop(session: TsSession, given: TsArguments) -> None:
     session.write(f"Dropped the table {name}.")
 
 
-def _splits(session: TsSession, given: TsArguments) -> None:
-    table = session.facts(given.get("table"))
+def _splits(session: TsSession, given: Arguments) -> None:
+    table = session.facts(given.get("--table"))
     request = m.ComputeSplitPointsBySizeRequest(
-        table_name=table.name, split_size=given.number("size") or 1
+        table_name=table.name, split_size=int32_of(given, "--size") or 1
     )
     answer = session.client.call(
         "ComputeSplitPointsBySize", request, m.ComputeSplitPointsBySizeResponse
@@ -180,16 +178,16 @@ def _names(text: str | None) -> list[str]:
     return [str(name) for name in names]
 
 
-def _create_index(session: TsSession, given: TsArguments) -> None:
-    table = session.facts(given.get("table"))
-    kind = (given.get("index_type") or "global").lower()
+def _create_index(session: TsSession, given: Arguments) -> None:
+    table = session.facts(given.get("--table"))
+    kind = (given.get("--index_type") or "global").lower()
     if kind not in _INDEX_NUMBERS:
         raise TsUsage(f"--index_type {kind}: it is global or local")
     number = _INDEX_NUMBERS[kind]
     index = m.IndexMeta(
-        name=given.get("name"),
-        primary_key=_names(given.get("pk")),
-        defined_column=_names(given.get("attr")),
+        name=given.get("--name"),
+        primary_key=_names(given.get("--pk")),
+        defined_column=_names(given.get("--attr")),
         index_update_mode=number,
         index_type=number,
     )
@@ -200,9 +198,9 @@ def _create_index(session: TsSession, given: TsArguments) -> None:
     session.write(f"Created the index {given.get('name')} of {table.name}.")
 
 
-def _drop_index(session: TsSession, given: TsArguments) -> None:
-    table = session.facts(given.get("table"))
-    request = m.DropIndexRequest(main_table_name=table.name, index_name=given.get("name"))
+def _drop_index(session: TsSession, given: Arguments) -> None:
+    table = session.facts(given.get("--table"))
+    request = m.DropIndexRequest(main_table_name=table.name, index_name=given.get("--name"))
     session.client.call_once("DropIndex", request, m.DropIndexResponse)
     session.write(f"Dropped the index {given.get('name')} of {table.name}.")
 
@@ -210,13 +208,13 @@ def _drop_index(session: TsSession, given: TsArguments) -> None:
 # --- tunnels -------------------------------------------------------------------------------------
 
 
-def _create_tunnel(session: TsSession, given: TsArguments) -> None:
-    table = session.facts(given.get("table"))
-    mode = (given.get("mode") or "").lower()
+def _create_tunnel(session: TsSession, given: Arguments) -> None:
+    table = session.facts(given.get("--table"))
+    mode = (given.get("--mode") or "").lower()
     if mode not in _TUNNEL_TYPES:
         raise TsUsage(f"--mode {mode}: it is one of {', '.join(_TUNNEL_TYPES)}")
     tunnel = t.Tunnel(
-        table_name=table.name, tunnel_name=given.get("name"), tunnel_type=_TUNNEL_TYPES[mode]
+        table_name=table.name, tunnel_name=given.get("--name"), tunnel_type=_TUNNEL_TYPES[mode]
     )
     answer = session.client.call_once(
         "tunnel/create", t.CreateTunnelRequest(tunnel=tunnel), t.CreateTunnelResponse
@@ -224,8 +222,8 @@ def _create_tunnel(session: TsSession, given: TsArguments) -> None:
     session.write(f"Created the tunnel {given.get('name')}: {answer.tunnel_id!s}")
 
 
-def _list_tunnels(session: TsSession, given: TsArguments) -> None:
-    table = session.facts(given.get("table"))
+def _list_tunnels(session: TsSession, given: Arguments) -> None:
+    table = session.facts(given.get("--table"))
     found = tunnel_documents(session.client, table.name)
     if not found:
         session.write(f"No tunnel of {table.name}.")
@@ -235,9 +233,9 @@ def _list_tunnels(session: TsSession, given: TsArguments) -> None:
     session.show(grid)
 
 
-def _describe_tunnel(session: TsSession, given: TsArguments) -> None:
-    table = session.facts(given.get("table"))
-    wanted = given.get("name")
+def _describe_tunnel(session: TsSession, given: Arguments) -> None:
+    table = session.facts(given.get("--table"))
+    wanted = given.get("--name")
     for each in tunnel_documents(session.client, table.name):
         if each["name"] == wanted:
             session.write(json.dumps(each, ensure_ascii=False, indent=4))
@@ -245,121 +243,125 @@ def _describe_tunnel(session: TsSession, given: TsArguments) -> None:
     raise CommandFailed(f"{table.name} has no tunnel {wanted}; `list_tunnel` shows those it has")
 
 
-def _drop_tunnel(session: TsSession, given: TsArguments) -> None:
-    table = session.facts(given.get("table"))
-    request = t.DeleteTunnelRequest(table_name=table.name, tunnel_name=given.get("name"))
+def _drop_tunnel(session: TsSession, given: Arguments) -> None:
+    table = session.facts(given.get("--table"))
+    request = t.DeleteTunnelRequest(table_name=table.name, tunnel_name=given.get("--name"))
     session.client.call_once("tunnel/delete", request, t.DeleteTunnelResponse)
     session.write(f"Dropped the tunnel {given.get('name')}.")
 
 
 CREATE: Final = TsCommand(
     name="create",
-    help="Makes a table.",
+    description="Makes a table.",
     run=_create,
     flags=(
-        TsFlag(("-t", "--table"), "TABLE", "its name"),
-        TsFlag(
-            ("-k", "--pk"),
+        ShellFlag("--table", "NAME", "its name", short="-t"),
+        ShellFlag(
+            "--pk",
             "JSON",
             '[{"c":"uid","t":"string"},{"c":"n","t":"integer","opt":"auto"}]',
+            short="-k",
         ),
         *_OPTIONS,
-        TsFlag(("-i", "--input"), "FILE", "a file with the definition, as desc writes it"),
-        TsFlag(("-m", "--mode"), "widecolumn", "timeseries is refused"),
+        ShellFlag("--input", "FILE", "a file with the definition, as desc writes it", short="-i"),
+        ShellFlag("--mode", "widecolumn", "timeseries is refused", short="-m"),
     ),
     example="""create -t people -k '[{"c":"uid","t":"string"},{"c":"pid","t":"integer"}]'""",
 )
 USE: Final = TsCommand(
     name="use",
-    help="Uses a table: commands on rows are about it.",
+    description="Uses a table: commands on rows are about it.",
     run=_use,
     flags=(
         _TABLE,
-        TsFlag(("--wc",), "", "a table of wide columns, as all are"),
-        TsFlag(("--ts",), "", "a table of time series: refused"),
+        ShellFlag("--wc", "", "a table of wide columns, as all are"),
+        ShellFlag("--ts", "", "a table of time series: refused"),
     ),
     example="use -t mytable",
 )
 LIST: Final = TsCommand(
     name="list",
-    help="Shows the names of all tables.",
+    description="Shows the names of all tables.",
     run=_list,
     flags=(
-        TsFlag(("-a", "--all"), "", "all tables, as without it"),
-        TsFlag(("-w", "--wc"), "", "tables of wide columns, as all are"),
+        ShellFlag("--all", "", "all tables, as without it", short="-a"),
+        ShellFlag("--wc", "", "tables of wide columns, as all are", short="-w"),
     ),
     aliases=("lt",),
 )
 DESCRIBE: Final = TsCommand(
     name="desc",
-    help="Shows the definition of a table as JSON, which create -i reads.",
+    description="Shows the definition of a table as JSON, which create -i reads.",
     run=_describe,
-    flags=(_TABLE_IN_USE, TsFlag(("-o", "--output"), "FILE", "write it to a file")),
+    flags=(_TABLE_IN_USE, ShellFlag("--output", "FILE", "write it to a file", short="-o")),
     example="desc -t mytable -o mytable.json",
 )
 ALTER: Final = TsCommand(
     name="alter",
-    help="Changes the options of a table.",
+    description="Changes the options of a table.",
     run=_alter,
     flags=(_TABLE_IN_USE, *_OPTIONS),
     example="alter -t mytable --ttl 86400 --version 3",
 )
 DROP: Final = TsCommand(
     name="drop",
-    help="Drops a table with all its rows.",
+    description="Drops a table with all its rows.",
     run=_drop,
-    flags=(_TABLE, TsFlag(("-y", "--yes"), "", "do not ask")),
+    flags=(_TABLE, ShellFlag("--yes", "", "do not ask", short="-y")),
     example="drop -t mytable -y",
 )
 GET_SPLITS: Final = TsCommand(
     name="get_splits",
-    help="Shows between which values of the partition key so many bytes lie.",
+    description="Shows between which values of the partition key so many bytes lie.",
     run=_splits,
-    flags=(TsFlag(("-s", "--size"), "N", "hundreds of MB; 1 if not given"), _TABLE_IN_USE),
+    flags=(ShellFlag("--size", "N", "hundreds of MB; 1 if not given", short="-s"), _TABLE_IN_USE),
     aliases=("points",),
 )
 CREATE_INDEX: Final = TsCommand(
     name="create_index",
-    help="Makes a secondary index, built from the rows that are there.",
+    description="Makes a secondary index, built from the rows that are there.",
     run=_create_index,
     flags=(
         _TABLE_IN_USE,
         _NAME,
-        TsFlag(("-i", "--index_type"), "global|local", "global if not given"),
-        TsFlag(("-k", "--pk"), "A,B", "its columns, in order", required=True, columns=True),
-        TsFlag(("-a", "--attr"), "A,B", "columns that it has besides", columns=True),
+        ShellFlag("--index_type", "global|local", "global if not given", short="-i"),
+        ShellFlag("--pk", "A,B", "its columns, in order", required=True, short="-k"),
+        ShellFlag("--attr", "A,B", "columns that it has besides", short="-a"),
     ),
     example="create_index -n by_city -k city -a name",
 )
 DROP_INDEX: Final = TsCommand(
     name="drop_index",
-    help="Drops a secondary index.",
+    description="Drops a secondary index.",
     run=_drop_index,
     flags=(_TABLE_IN_USE, _NAME),
 )
 CREATE_TUNNEL: Final = TsCommand(
     name="create_tunnel",
-    help="Makes a tunnel.",
+    description="Makes a tunnel.",
     run=_create_tunnel,
     flags=(
         _TABLE_IN_USE,
         _NAME,
-        TsFlag(("-m", "--mode"), "|".join(_TUNNEL_TYPES), "what it delivers", required=True),
+        ShellFlag("--mode", "|".join(_TUNNEL_TYPES), "what it delivers", required=True, short="-m"),
     ),
     example="create_tunnel -t mytable -n audit -m base_and_stream",
 )
 LIST_TUNNEL: Final = TsCommand(
     name="list_tunnel",
-    help="Shows the tunnels of a table.",
+    description="Shows the tunnels of a table.",
     run=_list_tunnels,
     flags=(_TABLE_IN_USE,),
 )
 DESCRIBE_TUNNEL: Final = TsCommand(
     name="describe_tunnel",
-    help="Shows a tunnel and its channels as JSON.",
+    description="Shows a tunnel and its channels as JSON.",
     run=_describe_tunnel,
     flags=(_TABLE_IN_USE, _NAME),
 )
 DROP_TUNNEL: Final = TsCommand(
-    name="drop_tunnel", help="Drops a tunnel.", run=_drop_tunnel, flags=(_TABLE_IN_USE, _NAME)
+    name="drop_tunnel",
+    description="Drops a tunnel.",
+    run=_drop_tunnel,
+    flags=(_TABLE_IN_USE, _NAME),
 )

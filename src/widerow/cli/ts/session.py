@@ -1,11 +1,11 @@
 """The state of a vendor's shell: where it is connected, and which table is in use."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from widerow.cli.tablestore.grid import Grid, render_grid
 from widerow.cli.tablestore.output import terminal_width, text_width
-from widerow.cli.ts.faults import TsUsage
+from widerow.cli.ts.command import TsCommand, TsUsage
 from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
 from widerow.client.tables import TableFacts, known_table
 
@@ -16,14 +16,16 @@ __all__ = ["TsSession"]
 class TsSession:
     """What the commands share.
 
-    `ask`: answers a question of the person at the terminal, None where there is nobody. `kept`: the
-    parts of the connection, by their names. `columns`: names that were seen of each table, for
-    completion.
+    `kept`: the parts of the connection, by their names; `keep` keeps them as a profile, and returns
+    its name. `ask`: answers a question of the person at the terminal, None where there is nobody.
+    `columns`: names that were seen of each table, for completion.
     """
 
     endpoint: Endpoint
     kept: Mapping[str, str]
+    commands: Sequence[TsCommand]
     write: Callable[[str], None]
+    keep: Callable[[Mapping[str, str]], str]
     ask: Callable[[str], str] | None = None
     table: str = ""
     finished: bool = False
@@ -36,11 +38,6 @@ class TsSession:
         if self._client is None:
             self._client = Client(self.endpoint, patience=FIRST_PATIENCE_SECONDS)
         return self._client
-
-    @property
-    def prompt(self) -> str:
-        """The text before a line that is typed: the instance, and the table in use."""
-        return f"{self.endpoint.instance}{':' if self.table else ''}{self.table}> "
 
     def connect(self, endpoint: Endpoint, kept: Mapping[str, str]) -> None:
         """Use another server or instance from now on; no table is in use then."""
@@ -56,7 +53,7 @@ class TsSession:
     def facts(self, named: str | None = None) -> TableFacts:
         """The table of this name, or the one in use.
 
-        Raises: `TsUsage` where none is in use; `CommandFailed` where there is no such table.
+        Raises: `TsUsage` where none is in use; `RequestFailed` where there is no such table.
         """
         name = named or self.table
         if not name:

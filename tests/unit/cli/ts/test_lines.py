@@ -6,16 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from widerow.cli.shell.command import Arguments
 from widerow.cli.tablestore.batches import json_row
 from widerow.cli.tablestore.words import WordInvalid
 from widerow.cli.ts.command import (
-    LineReader,
-    TsArguments,
+    TsLines,
+    TsUsage,
+    find_ts_command,
+    int32_of,
     line_words,
     parse_arguments,
 )
-from widerow.cli.ts.commands import TS_COMMANDS, find_ts_command
-from widerow.cli.ts.faults import TsUsage
+from widerow.cli.ts.commands import TS_COMMANDS
 from widerow.cli.ts.json_rows import (
     attribute_edits,
     definition_json,
@@ -52,7 +54,7 @@ TABLE = TableFacts(
 COUNTED = TABLE._replace(key=(TABLE.key[0], KeyColumn("pid", KeyType.INTEGER, auto_increment=True)))
 
 
-def arguments(line: str) -> TsArguments | None:
+def arguments(line: str) -> Arguments | None:
     name, *words = line_words(line)
     command = find_ts_command(name, TS_COMMANDS)
     assert command is not None
@@ -62,36 +64,42 @@ def arguments(line: str) -> TsArguments | None:
 @pytest.mark.parametrize(
     ("line", "values"),
     [
-        ("use -t mytable", {"table": "mytable"}),
-        ("use --table=mytable", {"table": "mytable"}),
-        ("drop -t mytable -y", {"table": "mytable", "yes": ""}),
+        ("use -t mytable", {"--table": "mytable"}),
+        ("use --table=mytable", {"--table": "mytable"}),
+        ("drop -t mytable -y", {"--table": "mytable", "--yes": ""}),
         ("lt", {}),
-        ("points -s 2", {"size": "2"}),
+        ("points -s 2", {"--size": "2"}),
         (
             """put --pk '["86",6771]' -a '[{"c":"n","v":1}]' --condition exist""",
-            {"pk": '["86",6771]', "attr": '[{"c":"n","v":1}]', "condition": "exist"},
+            {"--pk": '["86",6771]', "--attr": '[{"c":"n","v":1}]', "--condition": "exist"},
         ),
         (
             "config --endpoint http://x --instance i --id ak --key sk --token t",
-            {"endpoint": "http://x", "instance": "i", "id": "ak", "key": "sk", "token": "t"},
+            {
+                "--endpoint": "http://x",
+                "--instance": "i",
+                "--id": "ak",
+                "--key": "sk",
+                "--token": "t",
+            },
         ),
-        ("export -o f.json -c name,age", {"output": "f.json", "columns": "name,age"}),
-        ("import -i f.json --ignore_ts", {"input": "f.json", "ignore_ts": ""}),
+        ("export -o f.json -c name,age", {"--output": "f.json", "--columns": "name,age"}),
+        ("import -i f.json --ignore_ts", {"--input": "f.json", "--ignore_ts": ""}),
         (
             "create_index -t t -n i -i local -k a,b -a c",
-            {"table": "t", "name": "i", "index_type": "local", "pk": "a,b", "attr": "c"},
+            {"--table": "t", "--name": "i", "--index_type": "local", "--pk": "a,b", "--attr": "c"},
         ),
         (
             "create_tunnel -t t -n x -m base_and_stream",
-            {"table": "t", "name": "x", "mode": "base_and_stream"},
+            {"--table": "t", "--name": "x", "--mode": "base_and_stream"},
         ),
-        ("alter --ttl -1 --version 3", {"ttl": "-1", "version": "3"}),
+        ("alter --ttl -1 --version 3", {"--ttl": "-1", "--version": "3"}),
     ],
 )
 def test_the_vendors_lines_are_understood(line: str, values: dict[str, str]) -> None:
     found = arguments(line)
     assert found is not None
-    assert found.values == values
+    assert dict(found.pairs) == values
 
 
 @pytest.mark.parametrize(
@@ -102,6 +110,7 @@ def test_the_vendors_lines_are_understood(line: str, values: dict[str, str]) -> 
         ("use -t", "--table needs a value"),
         ("scan --begin", "--begin needs a value: KEY"),
         ("get -k x --colour y", "does not take --colour"),
+        ("drop -t x --yes=no", "drop does not take --yes=no"),
     ],
 )
 def test_a_line_that_is_none_says_what_is_missing(line: str, told: str) -> None:
@@ -110,11 +119,11 @@ def test_a_line_that_is_none_says_what_is_missing(line: str, told: str) -> None:
 
 
 def test_a_number_is_one() -> None:
-    assert TsArguments({"limit": "5"}).number("limit") == 5
-    assert TsArguments({"ttl": "-1"}).number("ttl") == -1
+    assert int32_of(Arguments((("--limit", "5"),)), "--limit") == 5
+    assert int32_of(Arguments((("--ttl", "-1"),)), "--ttl") == -1
     for text in ("x", "", "1.5", "99999999999", "--1"):
         with pytest.raises(TsUsage, match="no number"):
-            TsArguments({"limit": text}).number("limit")
+            int32_of(Arguments((("--limit", text),)), "--limit")
 
 
 @pytest.mark.parametrize("command", TS_COMMANDS, ids=lambda each: each.name)
@@ -122,9 +131,9 @@ def test_every_command_has_its_own_names_and_tells_what_it_does(command: object)
     names = [name for each in TS_COMMANDS for name in (each.name, *each.aliases)]
     assert len(names) == len(set(names))
     (found,) = [each for each in TS_COMMANDS if each is command]
-    assert found.help in found.usage
+    assert found.description in found.usage
     assert parse_arguments(found, ["help"]) is None
-    keys = [flag.key for flag in found.flags]
+    keys = [name for flag in found.flags for name in flag.names]
     assert len(keys) == len(set(keys))
 
 
@@ -140,7 +149,9 @@ def test_examples_of_usages_can_be_typed(command: object) -> None:
 
 def test_a_quote_that_is_open_goes_on_in_the_next_line() -> None:
     lines = ["# a comment", "", "list", "put -a '[1,", "2]'", "get 'x"]
-    assert list(LineReader().commands(lines)) == ["list", "put -a '[1,\n2]'", "get 'x"]
+    reader = TsLines()
+    found = [command for line in lines for command in reader.take(line)]
+    assert [*found, *reader.end()] == ["list", "put -a '[1,\n2]'", "get 'x"]
 
 
 # --- rows ----------------------------------------------------------------------------------------

@@ -2,15 +2,12 @@
 
 import pytest
 
-from widerow.cli.ts import interactive
-from widerow.cli.ts.command import TsCommand
+from widerow.cli.shell.running import converse
+from widerow.cli.ts import shell
 from widerow.cli.ts.commands import TS_COMMANDS
-from widerow.cli.ts.dispatch import help_command
-from widerow.cli.ts.interactive import talk, ts_completions
 from widerow.cli.ts.session import TsSession
+from widerow.cli.ts.shell import TsShell
 from widerow.client.connection import Endpoint
-
-COMMANDS = (help_command(TS_COMMANDS), *TS_COMMANDS)
 
 
 @pytest.fixture
@@ -21,13 +18,13 @@ def said() -> list[str]:
 @pytest.fixture
 def session(said: list[str]) -> TsSession:
     endpoint = Endpoint("http://127.0.0.1:1", "shop", "a", "b")
-    return TsSession(endpoint, {}, said.append, ask=lambda _: "")
+    return TsSession(endpoint, {}, TS_COMMANDS, said.append, lambda _: "", ask=lambda _: "")
 
 
 def test_the_prompt_has_the_instance_and_the_table(session: TsSession) -> None:
-    assert session.prompt == "shop> "
+    assert TsShell(session).prompt == "shop> "
     session.table = "cards"
-    assert session.prompt == "shop:cards> "
+    assert TsShell(session).prompt == "shop:cards> "
 
 
 @pytest.mark.parametrize(
@@ -47,10 +44,10 @@ def test_the_prompt_has_the_instance_and_the_table(session: TsSession) -> None:
 def test_tab_offers_commands_flags_tables_and_columns(
     session: TsSession, monkeypatch: pytest.MonkeyPatch, line: str, words: list[str]
 ) -> None:
-    monkeypatch.setattr(interactive, "list_tables", lambda _: ["cards", "copies"])
+    monkeypatch.setattr(shell, "list_tables", lambda _: ["cards", "copies"])
     session.table = "cards"
     session.saw("cards", {"age", "city"})
-    found = ts_completions(session, COMMANDS, line)
+    found = TsShell(session).completions(line)
     assert found[: len(words)] == words if line == "de" else found == words
 
 
@@ -58,10 +55,10 @@ def test_nothing_is_offered_where_nobody_answers(
     session: TsSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session.client, "_patience", 0.0)
-    assert ts_completions(session, COMMANDS, "use -t ") == []
+    assert TsShell(session).completions("use -t ") == []
 
 
-def conversation(session: TsSession, *typed: object, commands: tuple[TsCommand, ...]) -> list[str]:
+def conversation(session: TsSession, *typed: object) -> list[str]:
     """The prompts that were shown while these lines, and errors, were typed."""
     lines = iter(typed)
     prompts: list[str] = []
@@ -73,12 +70,12 @@ def conversation(session: TsSession, *typed: object, commands: tuple[TsCommand, 
             raise line
         return str(line)
 
-    talk(session, commands, read)
+    converse(TsShell(session), read)
     return prompts
 
 
 def test_a_line_goes_on_until_its_quote_is_closed(session: TsSession) -> None:
-    prompts = conversation(session, "help 'li", "st'", "", "exit", commands=COMMANDS)
+    prompts = conversation(session, "help 'li", "st'", "", "exit")
     assert prompts == ["shop> ", "    > ", "shop> ", "shop> "]
     assert session.finished
 
@@ -86,8 +83,8 @@ def test_a_line_goes_on_until_its_quote_is_closed(session: TsSession) -> None:
 def test_an_interrupt_drops_the_line_and_the_end_of_input_ends_the_shell(
     session: TsSession, said: list[str]
 ) -> None:
-    prompts = conversation(session, "help 'x", KeyboardInterrupt(), "clear", commands=COMMANDS)
+    prompts = conversation(session, "help 'x", KeyboardInterrupt(), "clear")
     assert prompts == ["shop> ", "    > ", "shop> ", "shop> "]
     assert said == ["^C", "\x1b[2J\x1b[H", ""]
-    prompts = conversation(session, "help 'x", EOFError(), commands=COMMANDS)
+    prompts = conversation(session, "help 'x", EOFError())
     assert prompts == ["shop> ", "    > ", "shop> "]

@@ -1,0 +1,110 @@
+"""The shell as it is run: lines to commands, pages of a terminal, completion (cli §1)."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Final
+
+from widerow.cli.kv.command import Command, Group, matching, understood
+from widerow.cli.kv.dispatch import execute, execute_words, incomplete
+from widerow.cli.kv.scanner import Lines, split_words
+from widerow.cli.kv.session import Session
+from widerow.cli.shell.command import ShellFlag, offered_words
+from widerow.cli.shell.running import Shell, run_lines
+
+__all__ = ["KvShell"]
+
+# The flags that take the name of a table in the store, or of a table that was built.
+_TABLE_FLAGS: Final = frozenset(("-name", "-table", "-ancestor", "-child", "-parent"))
+
+
+class Terminal:
+    """The terminal on standard input and output."""
+
+    @property
+    def height(self) -> int:
+        """The number of lines on the screen without the line of the prompt; at least 2."""
+        return max(2, shutil.get_terminal_size().lines - 1)
+
+    def more(self, prompt: str) -> bool:
+        """Show `prompt` and wait for Enter; False if the line begins with q, or the input ends."""
+        sys.stdout.write(prompt)
+        sys.stdout.flush()
+        line = sys.stdin.readline()
+        return line != "" and not line.lower().startswith("q")
+
+
+class KvShell(Shell):
+    """The shell on one session."""
+
+    history = "kv-history"
+    mark = "-> "
+
+    def __init__(self, session: Session) -> None:
+        """Work in this session."""
+        self._session = session
+
+    @property
+    def finished(self) -> bool:
+        """Whether `exit` was called."""
+        return self._session.finished
+
+    @property
+    def prompt(self) -> str:
+        """The names of the modes that were entered."""
+        return self._session.prompt
+
+    def reader(self, *, scripted: bool) -> Lines:
+        """A reader to which a blank line is an end in scripts only."""
+        return Lines(partial(incomplete, self._session), blank_ends=scripted)
+
+    def run(self, command: str) -> int:
+        """Run a command and print its answer."""
+        return execute(self._session, command)
+
+    def run_words(self, words: Sequence[str]) -> int:
+        """Run one command; a word alone may be a whole line, or several commands."""
+        if len(words) == 1:
+            return run_lines(self, words)
+        return execute_words(self._session, " ".join(words), words)
+
+    def write(self, line: str) -> None:
+        """Print a line."""
+        self._session.write(line)
+
+    def meet(self) -> None:
+        """Show long results page by page."""
+        self._session.screen = Terminal()
+
+    def completions(self, line: str) -> list[str]:
+        """Names of commands, flags and tables."""
+        words = split_words(line.rpartition(";")[2])
+        typed = "" if not words or line[-1:].isspace() else words.pop()
+        candidates = _candidates(self._session, words)
+        return [f"{each} " for each in sorted(candidates) if each.lower().startswith(typed.lower())]
+
+
+def _candidates(session: Session, words: list[str]) -> Iterable[str]:
+    entries = understood(session)
+    if not words:
+        return [entry.name for entry in entries]
+    entry = matching(words[0], entries)
+    rest = words[1:]
+    if isinstance(entry, Group):
+        if not rest:
+            return [command.name for command in entry.commands]
+        entry = matching(rest[0], entry.commands)
+        rest = rest[1:]
+    if not isinstance(entry, Command):
+        return []
+
+    def values(flag: ShellFlag) -> Iterable[str]:
+        return _tables(session) if flag.name in _TABLE_FLAGS else ()
+
+    return offered_words(entry, rest, values)
+
+
+def _tables(session: Session) -> set[str]:
+    held = {table.definition.qualified for table in session.store.tables()}
+    return held | set(session.staged)
