@@ -2,43 +2,43 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
-import pytest
-from tools import tidy
+from tools.tidy import Source
 
-ROOT = Path(__file__).resolve().parents[2]
-TREE = tidy.read_tree(ROOT)
-LIMITS = TREE["src/widerow/limits.py"]
-NAMES = {
-    node.target.id: node.lineno
+SRC = Path(__file__).resolve().parents[2] / "src" / "widerow"
+LIMITS = Source("src/widerow/limits.py", (SRC / "limits.py").read_text(encoding="utf-8"))
+BOUNDS = {
+    node.target.id: node
     for node in LIMITS.tree.body
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
 }
-OTHERS = [
-    each for each in TREE.values() if each.is_product and each.path != "src/widerow/limits.py"
-]
 
 
 def test_the_module_holds_bounds_only() -> None:
-    assert len(NAMES) > 40
+    assert len(BOUNDS) > 40
     kinds = {type(node) for node in LIMITS.tree.body}
     assert kinds == {ast.Expr, ast.ImportFrom, ast.AnnAssign}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_bound_is_used(name: str) -> None:
-    pattern = re.compile(rf"\b{name}\b")
-    inside = sum(len(pattern.findall(line)) for line in LIMITS.lines)
-    assert inside > 1 or any(pattern.search(each.text) for each in OTHERS)
+def test_every_bound_is_used() -> None:
+    """By another module, or by another bound."""
+    words = Counter[str]()
+    for path in SRC.rglob("*.py"):
+        words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    assert [name for name in BOUNDS if words[name] < 2] == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("INT64_")])
-def test_a_bound_gives_its_reason(name: str) -> None:
-    # On its own lines (the formatter may break them), or in a comment above.
-    line = NAMES[name] - 1
-    above = line
+def has_reason(node: ast.AnnAssign) -> bool:
+    """On its own lines (the formatter may break them), or in a comment above."""
+    line = above = node.lineno - 1
     while LIMITS.lines[above - 1].strip() and not LIMITS.lines[above - 1].startswith("# ---"):
         above -= 1
-    end = next(node.end_lineno for node in LIMITS.tree.body if node.lineno == line + 1)
-    assert "#" in "".join(LIMITS.lines[line:end]) or LIMITS.lines[above].startswith("#")
+    own = "".join(LIMITS.lines[line : node.end_lineno])
+    return "#" in own or LIMITS.lines[above].startswith("#")
+
+
+def test_every_bound_gives_its_reason() -> None:
+    given = {name: node for name, node in BOUNDS.items() if not name.startswith("INT64_")}
+    assert [name for name, node in given.items() if not has_reason(node)] == []
