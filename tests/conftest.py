@@ -3,10 +3,12 @@
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
+from tests.support.volume import PROFILES
 
 # How long one example takes says more of the machine's other work than of ours; `bench/` measures.
-settings.register_profile("widerow", deadline=None)
-settings.load_profile("widerow")
+for name, examples in PROFILES.items():
+    settings.register_profile(name, deadline=None, max_examples=examples)
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session", autouse=True)

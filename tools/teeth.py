@@ -38,6 +38,7 @@ __all__ = [
     "defects",
     "main",
     "misfits",
+    "prepare",
     "verdict",
 ]
 
@@ -46,6 +47,7 @@ PATCHES: Final = ROOT / "tests" / "teeth"
 _CAUGHT_BY: Final = "# caught by: "
 _APPLYING: Final = ("-C1", "--whitespace=nowarn")
 _SECONDS_MAX: Final = 300  # four seconds on an idle machine
+_WHOLE: Final = ("-m", "night or not night", "--hypothesis-profile=night")
 _LEFT_OUT: Final = (
     *(".git", ".venv", "build", "dist", "node_modules", "widerow-data", "__pycache__"),
     *("*.egg-info", ".*_cache", ".hypothesis", "target"),
@@ -82,21 +84,26 @@ class PatchMisfit(Exception):
 
 
 @cache
-def _compiled_copy() -> TemporaryDirectory[str]:
-    """The repository as it stands, with what each suite would make first; once in a process.
+def _first_copy() -> TemporaryDirectory[str]:
+    """The repository as it stands; made once in a process."""
+    folder = TemporaryDirectory(prefix="widerow-teeth-")
+    ignored = shutil.ignore_patterns(*_LEFT_OUT)
+    shutil.copytree(ROOT, Path(folder.name) / "widerow", ignore=ignored)
+    return folder
+
+
+def prepare() -> None:
+    """Make what each of many suites would make first, in all copies.
 
     That is the bytecode of each module that it imports, and the tables of Unicode of Hypothesis:
     half of the time of many suites. Python compares bytecode with the bytes of its source, so a
     patch makes it compile what it changes.
     """
-    folder = TemporaryDirectory(prefix="widerow-teeth-")
-    copy = Path(folder.name) / "widerow"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+    copy = Path(_first_copy().name) / "widerow"
     for part in ("src", "tests", "tools"):
         compile_dir(copy / part, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     tables = "from hypothesis import strategies; strategies.text().validate()"
     subprocess.run([sys.executable, "-c", tables], cwd=copy, check=True)  # noqa: S603  # our own
-    return folder
 
 
 @contextmanager
@@ -108,7 +115,7 @@ def copy_of_repository() -> Iterator[Path]:
     """
     with TemporaryDirectory(prefix="widerow-teeth-") as folder:
         copy = Path(folder) / "widerow"
-        shutil.copytree(Path(_compiled_copy().name) / "widerow", copy, copy_function=os.link)
+        shutil.copytree(Path(_first_copy().name) / "widerow", copy, copy_function=os.link)
         yield copy
 
 
@@ -141,7 +148,7 @@ def verdict(command: Sequence[str], copy: Path) -> bool:
         # A directory of its own: pytest fails at the end where others clear the common one.
         own = f"--basetemp={copy.parent / 'pytest'}"
         quiet = ("--assert=plain", "-p", "no:cacheprovider")  # nobody reads why a test fails
-        command = ("-m", "pytest", "-x", "-q", "-n", "0", *quiet, own, *command)
+        command = ("-m", "pytest", "-x", "-q", "-n", "0", *_WHOLE, *quiet, own, *command)
     environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(  # noqa: S603  # our own tests
@@ -220,6 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [known[name] for name in names]
     if given.fit:
         return _show_misfits(chosen)
+    prepare()
     missed = _run_control(chosen)
     for defect in track(chosen, "defects", disable=not sys.stdout.isatty()):
         begun = time.monotonic()

@@ -77,11 +77,30 @@ if FOLDER in os.environ:
     record_requests(Path(os.environ[FOLDER]))
 
 
+SESSION: Final = frozenset(
+    (
+        "test_a_failed_row_does_not_stop_the_others",
+        "test_every_type_comes_back_as_it_went",
+        "test_options_are_kept_and_changed_at_once",
+        "test_reads_take_repeated_keys_filters_and_columns",
+        "test_rows_come_in_the_order_of_their_keys",
+        "test_update_puts_deletes_and_increments",
+    )
+)
+"""Tests of the Python SDK that `make test` runs over every store and in every way."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The first test over a database may have to start it, to fetch it, and to run a program."""
+    """All tests run over RocksDB; over the other stores, but for a short session, in the night.
+
+    The first test over a database may have to start it, to fetch it, and to run a program.
+    """
     for item in items:
-        if _store_of(item) in SHARED:
+        store = _store_of(item)
+        if store in SHARED:
             item.add_marker(pytest.mark.timeout(cluster.START_SECONDS + RUN_SECONDS_MAX))
+        if store not in (None, "rocksdb") and item.name.partition("[")[0] not in SESSION:
+            item.add_marker(pytest.mark.night)
 
 
 def _store_of(item: pytest.Item) -> str | None:
@@ -105,11 +124,7 @@ def _offered(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(
     scope="session",
-    params=[
-        "rocksdb",
-        "postgres",
-        pytest.param("hbase", marks=pytest.mark.night),
-    ],
+    params=["rocksdb", "postgres", "hbase"],
 )
 def store(request: pytest.FixtureRequest) -> str:
     """Which of `STORES` the programs are run on."""

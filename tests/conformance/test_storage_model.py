@@ -16,6 +16,7 @@ from tests.postgres import fresh_url
 from tests.support.lossy import Keep, LossyDisk, LossyStore
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 
 from widerow.storage.interface import Reader, Snapshot, Store, Transaction, Write
 from widerow.storage.memory import MemoryStore
@@ -249,14 +250,24 @@ class HBaseHistory(History):
         return open_store(self.database)
 
 
-History.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
-RocksDBHistory.TestCase.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
-LossyHistory.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
-StrictHistory.TestCase.settings = settings(max_examples=40, stateful_step_count=12, deadline=None)
+History.TestCase.settings = settings(
+    max_examples=examples(60), stateful_step_count=15, deadline=None
+)
+RocksDBHistory.TestCase.settings = settings(
+    max_examples=examples(25), stateful_step_count=12, deadline=None
+)
+LossyHistory.TestCase.settings = settings(
+    max_examples=examples(60), stateful_step_count=15, deadline=None
+)
+StrictHistory.TestCase.settings = settings(
+    max_examples=examples(40), stateful_step_count=12, deadline=None
+)
 ConflictHistory.TestCase.settings = StrictHistory.TestCase.settings
 RemoteHistory.TestCase.settings = StrictHistory.TestCase.settings
 TestRemoteHistory = RemoteHistory.TestCase
-PostgresHistory.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+PostgresHistory.TestCase.settings = settings(
+    max_examples=examples(12), stateful_step_count=12, deadline=None
+)
 TestPostgresHistory = PostgresHistory.TestCase
 HBaseHistory.TestCase.settings = settings(max_examples=5, stateful_step_count=12, deadline=None)
 TestHBaseHistory = pytest.mark.timeout(hbase.START_SECONDS)(HBaseHistory.TestCase)
@@ -268,7 +279,7 @@ TestRocksDBHistory = RocksDBHistory.TestCase
 
 
 @given(group=groups.filter(lambda group: len(group) > 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_splitting_a_group_changes_nothing(group: list[list[Step]]) -> None:
     # Rule 5: bodies of a group run as if each had a group of its own.
     with open_store("memory:") as together, open_store("memory:") as apart:

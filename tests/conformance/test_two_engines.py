@@ -32,6 +32,7 @@ from tests.support.changes import create, get, put
 from tests.support.engines import open_tablestore
 from tests.support.remote import MemoryDriver, RemoteSpace, Weather, remote_store
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check import check_store
@@ -598,7 +599,7 @@ class TwoEnginesOverDrivers(TwoEngines):
 
 TestTwoEnginesOverDrivers = TwoEnginesOverDrivers.TestCase
 TestTwoEnginesOverDrivers.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None
+    max_examples=examples(40), stateful_step_count=30, deadline=None
 )
 TestTwoEngines = TwoEngines.TestCase
-TestTwoEngines.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestTwoEngines.settings = settings(max_examples=examples(40), stateful_step_count=30, deadline=None)

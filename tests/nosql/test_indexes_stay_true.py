@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.support.volume import examples
 
 from widerow import nosql
 from widerow.engine.check import check_store
@@ -150,7 +151,7 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestHistories.settings = settings(max_examples=examples(40), stateful_step_count=25, deadline=None)
 
 
 def test_an_index_survives_on_disk(tmp_path: Path) -> None:

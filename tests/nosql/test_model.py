@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.support.volume import examples
 
 from widerow import nosql
 from widerow.engine.check import check_store
@@ -288,7 +289,7 @@ class TypedTables(RuleBasedStateMachine):
 
 TestTypedTables = TypedTables.TestCase
 TestTypedTables.settings = settings(
-    max_examples=60,
+    max_examples=examples(60),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow import nosql
 from widerow.engine.check import check_store
@@ -281,7 +282,7 @@ steps = st.one_of(
 
 
 @given(st.lists(steps, max_size=25))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_rows_and_bytes_are_what_lies_in_the_store(given_steps: list[tuple[str, str, int]]) -> None:
     clock = FakeClock()
     with open_store("memory:") as opened, nosql.TypedStore(opened, clock, FakeEntropy()) as store:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow import nosql
 from widerow.engine.check import check_store
@@ -68,7 +69,7 @@ def script(
 
 
 @given(wanted=steps)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_writes_happen_in_order_up_to_the_first_refused_one(wanted: list[Step]) -> None:
     """An index that comes up between two writes of a batch changes nothing of their order."""
     with open_store("memory:") as below:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
+from tests.support.volume import examples
 from tests.unit.engine.reading_all import rows_of
 
 from widerow.advice.cost import WorkloadCost
@@ -101,7 +102,7 @@ def weight(rows: Sequence[Row]) -> int:
 
 
 @given(tables)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_time_to_live_gives_back_what_was_promised(contents: dict[int, Any]) -> None:
     """Semantics §1.6: the table, before and after the command that is advised."""
     kept = Kept(contents)
@@ -118,7 +119,7 @@ def test_a_time_to_live_gives_back_what_was_promised(contents: dict[int, Any]) -
 
 
 @given(tables)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_one_version_gives_back_what_was_promised(contents: dict[int, Any]) -> None:
     """Semantics §1.5: nobody reads older versions, so that is what is advised."""
     kept = Kept(contents)
@@ -132,7 +133,7 @@ def test_one_version_gives_back_what_was_promised(contents: dict[int, Any]) -> N
 
 
 @given(tables)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_versions_are_for_nothing_where_half_of_them_repeat(contents: dict[int, Any]) -> None:
     """An older version repeats where the next newer one of its column has the same value."""
     kept = Kept(contents)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.support.volume import examples
 
 from widerow.commit.committer import Committer, Uncounted
 from widerow.commit.places import Caller, DiskWait, Place, place_of
@@ -230,7 +231,7 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestMachine.settings = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)
 
 
 @given(
@@ -273,7 +274,7 @@ def test_the_usual_wait_is_between_the_waits_and_bounded(waits: list[int]) -> No
     st.lists(st.tuples(st.sampled_from(Caller), st.booleans()), min_size=1, max_size=40),
     st.integers(2, 4),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_threads_are_each_answered_once(arrivals: list[tuple[Caller, bool]], width: int) -> None:
     """With a writer's thread, a loop, and threads that wait or have made their plan."""
     ends: list[tuple[int, object]] = []

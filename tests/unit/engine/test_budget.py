@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, get, primary_key, put, scan_all
 from tests.support.engines import open_tablestore
+from tests.support.volume import examples
 
 from widerow.engine.budget import Budget, BudgetReader
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -110,7 +111,7 @@ def _page(page: object) -> tuple[object, ...]:
     return tuple(getattr(page, name) for name in ("pieces", "next_key", "read_units", "resume"))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(asks(), st.integers(0, 20_000), st.integers(0, 2000))
 def test_within_a_budget_the_answer_is_the_same_bytes_or_there_is_none(
     filled: TablestoreEngine, ask: Ask, size: int, steps: int
@@ -124,7 +125,7 @@ def test_within_a_budget_the_answer_is_the_same_bytes_or_there_is_none(
         assert found == expected
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(asks(), st.integers(0, 20_000), st.integers(0, 300))
 def test_what_is_wasted_is_bounded_by_the_budget(
     filled: TablestoreEngine, ask: Ask, size: int, steps: int

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 from tests.support.answers import decode_answer_rows
 from tests.support.changes import create, delete, scan_all
+from tests.support.volume import examples
 from tests.unit.engine.streams.test_moving import STEPS_MAX, Follower, Moving, keys, who
 
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -118,7 +119,7 @@ class Together(Moving):
 
 TestTogether = Together.TestCase
 TestTogether.settings = settings(
-    max_examples=30,
+    max_examples=examples(30),
     stateful_step_count=25,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),

@@ -16,6 +16,7 @@ from tests.support.answers import decode_answer_rows
 from tests.support.changes import create, delete, primary_key, put, scan_all
 from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 from tests.support.watched import INDEXES, WATCHED, entries_found, make_watched, records_found
 
 from widerow.engine.check import check_store
@@ -249,7 +250,7 @@ Steps = st.lists(
 
 @given(Steps)
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

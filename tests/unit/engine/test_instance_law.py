@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.support.changes import create, delete, put
 from tests.support.engines import open_tablestore
 from tests.support.search_host import RememberingHost
+from tests.support.volume import examples
 from tests.support.watched import INDEXES, WATCHED, make_watched, records_found
 from tests.unit.engine.reading_all import everything, found_by_search, rows_of
 from tests.unit.engine.tunnels.log import Consumer
@@ -173,7 +174,7 @@ Sequences = st.lists(
 @given(Sequences)
 @example([("consume", 0), ("later", 5), ("later", 5), ("consume", 0)])
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -26,6 +26,7 @@ from tests.support.changes import (
 )
 from tests.support.engines import open_tablestore
 from tests.support.model import ModelRefusal, ModelTable
+from tests.support.volume import examples
 
 from widerow.engine.check import check_store
 from widerow.errors import Conflict, InvalidRequest
@@ -282,8 +283,10 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 
 # Some runs end early: 310 of up to 40 steps make the 10 000 that every run of the suite takes.
 TestEngineAgainstModel = EngineAgainstModel.TestCase
-TestEngineAgainstModel.settings = settings(max_examples=310, stateful_step_count=40, deadline=None)
+TestEngineAgainstModel.settings = settings(
+    max_examples=examples(310), stateful_step_count=40, deadline=None
+)
 TestEngineOnRocksDB = EngineOnRocksDB.TestCase
 TestEngineOnRocksDB.settings = settings(
-    max_examples=20, stateful_step_count=30, deadline=None, phases=PHASES
+    max_examples=examples(20), stateful_step_count=30, deadline=None, phases=PHASES
 )

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.support.changes import create, get, put
 from tests.support.engines import open_tablestore
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
+from tests.support.volume import examples
 
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.ends import end_of, outcomes_of
@@ -354,7 +355,9 @@ class _Sights(RuleBasedStateMachine):
                 assert process.catalog.state.epoch >= self.known
 
 
-_Sights.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+_Sights.TestCase.settings = settings(
+    max_examples=examples(200), stateful_step_count=40, deadline=None
+)
 TestSights = _Sights.TestCase
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.support.answers import AnsweredRow, decode_answer_rows
 from tests.support.changes import create, put, scan_all
 from tests.support.engines import open_tablestore
+from tests.support.volume import examples
 
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, Rule
@@ -138,7 +139,7 @@ part = st.one_of(st.integers(-3, 3), st.just(MIN), st.just(MAX))
 text = st.one_of(st.text("a\0b", max_size=2), st.just(MIN), st.just(MAX))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     rows=st.sets(st.tuples(st.text("a\0b", max_size=2), st.integers(-3, 3)), max_size=12),
     first=st.tuples(text, part),

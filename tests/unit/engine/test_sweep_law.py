@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, delete, put, put_cells, update
 from tests.support.engines import open_tablestore
+from tests.support.volume import examples
 
 from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -121,7 +122,7 @@ actions = st.lists(
 
 @given(time_to_live=lives, offset=offsets, history=actions)
 @example(30 * HOUR, 24 * HOUR, [("write", 0, 100 * HOUR), ("wait", 40 * HOUR)])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_what_expired_goes_in_time_and_what_lives_stays(
     time_to_live: int, offset: int, history: list[tuple[str, int, int]]
 ) -> None:
@@ -147,7 +148,7 @@ def test_what_expired_goes_in_time_and_what_lives_stays(
     offset=st.integers(1, 100 * HOUR),
     rows=st.integers(1, 9),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_records_read_in_a_day_are_bounded(time_to_live: int, offset: int, rows: int) -> None:
     """However often it is looked: once for each pause, all rows of the table."""
     with open_store("memory:") as store:
@@ -271,7 +272,7 @@ typed_actions = st.lists(
 
 
 @given(default=st.sampled_from([None, 2, 100]), history=typed_actions)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_typed_rows_go_in_time_and_those_that_live_stay(
     default: int | None, history: list[tuple[str, int, int]]
 ) -> None:

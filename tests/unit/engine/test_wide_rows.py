@@ -19,6 +19,7 @@ from tests.support.changes import (
     update,
 )
 from tests.support.engines import open_tablestore
+from tests.support.volume import examples
 
 from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -214,7 +215,7 @@ def test_ranges_pass_wide_rows_in_both_directions(engine: TablestoreEngine) -> N
     assert decode_answer_rows(down.rows) == rows[::-1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     steps=st.lists(
         st.tuples(

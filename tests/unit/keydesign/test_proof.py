@@ -5,6 +5,7 @@ from typing import Final
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow.keydesign import (
     Alphabet,
@@ -60,7 +61,7 @@ def buildable(design: KeyDesign, row: Row) -> bool:
     return True
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data(), designs())
 def test_a_column_whose_order_is_proved_has_no_counterexample(
     data: st.DataObject, made: tuple[KeyDesign, dict[str, Alphabet]]
@@ -73,7 +74,7 @@ def test_a_column_whose_order_is_proved_has_no_counterexample(
         assert not proofs[found.column].kept, found
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data(), designs())
 def test_a_column_whose_order_is_lost_has_one_that_breaks_it(
     data: st.DataObject, made: tuple[KeyDesign, dict[str, Alphabet]]

@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow.keydesign.sketch import FrequentItems, KeyCounts, RowSample, gini, mixed
 
@@ -58,7 +59,7 @@ def test_few_keys_are_counted_exactly(stream: list[tuple[int, int]]) -> None:
         assert by_rows[counted.busiest] == max(by_rows.values())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(rows, st.integers(1, 30), st.integers(2, 30))
 def test_many_keys_are_counted_within_the_error_that_is_said(
     stream: list[tuple[int, int]], keys: int, counters: int

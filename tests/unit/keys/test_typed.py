@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow.errors import StoreDamaged
 from widerow.keys.typed import KeyForm, decoder_of, encode_typed
@@ -28,7 +29,7 @@ from widerow.model.typed.types import (
 )
 from widerow.model.typed.values import Timestamp
 
-unhurried = settings(deadline=None, max_examples=60)  # machines under load are slow
+unhurried = settings(deadline=None, max_examples=examples(60))  # machines under load are slow
 
 COLORS = enum_of(["z", "a", "m"])
 numbers = st.decimals(allow_nan=False, allow_infinity=False) | st.builds(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow.errors import StoreDamaged
 from widerow.model.typed.builder import TableBuilder
@@ -37,7 +38,7 @@ from widerow.rows.typed import (
     unpack_value,
 )
 
-unhurried = settings(deadline=None, max_examples=60)  # machines under load are slow
+unhurried = settings(deadline=None, max_examples=examples(60))  # machines under load are slow
 
 scalars = st.sampled_from(
     [LONG, DOUBLE, NUMBER, STRING, UUID, BINARY, timestamp(9), enum_of(["x", "y"])]

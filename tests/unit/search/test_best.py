@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow.model.search.query import (
     BoolQuery,
@@ -116,7 +117,7 @@ def test_documents_with_frequent_words_alone_are_not_looked_at(
     assert 10 <= found.count < every.count / 10
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.lists(st.sampled_from((0.0, 0.5, 1.0, 1.5, 2.0)), max_size=700),
     st.integers(1, 20),

@@ -2,6 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 from tests.unit.search.strategies import columns, schemas
 
 from widerow.model.search.schema import SearchSchema
@@ -40,7 +41,7 @@ def indexed(
     return index, rows
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(histories(), st.data())
 def test_what_differs_is_found_and_nothing_else(
     drawn: tuple[SearchSchema, list[list[tuple[bytes, Row | None]]]], data: st.DataObject
@@ -58,7 +59,7 @@ def test_what_differs_is_found_and_nothing_else(
     assert list(stale_keys(fields, index, entries)) == sorted(changed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(histories(), st.data())
 def test_another_value_of_any_field_is_noticed(
     drawn: tuple[SearchSchema, list[list[tuple[bytes, Row | None]]]], data: st.DataObject

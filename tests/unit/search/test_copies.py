@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.search_host import KeptFiles
+from tests.support.volume import examples
 from tests.unit.search.strategies import columns, schemas
 
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
@@ -17,7 +18,7 @@ Row = dict[str, Value]
 WRITTEN_MS = 7
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(schemas(), st.data())
 def test_a_copy_and_its_original_go_their_own_ways(schema: object, data: st.DataObject) -> None:
     """Several copies, of copies too; some in files, each in files of its own."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.search_index import MemoryFiles
+from tests.support.volume import examples
 
 from widerow.errors import IndexDamaged
 from widerow.model.search.query import (
@@ -200,7 +201,7 @@ def test_small_segments_are_gathered_as_they_are_when_that_is_adopted() -> None:
     assert _answers(index.view()) == _answers(_final([*history, later]).view())
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(_HISTORY, st.data())
 def test_segments_and_merges_do_not_change_an_answer(
     history: list[list[tuple[bytes, dict[str, Value] | None]]], data: st.DataObject

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.support.search_hits import PlainInnerHits, plain_highlights, plain_inner_hits
 from tests.support.search_outcomes import SearchOutcome, plain_outcome
 from tests.support.search_reference import SearchReference, SeveralAnswers
+from tests.support.volume import examples
 from tests.unit.search.strategies import (
     best_first,
     columns,
@@ -110,7 +111,7 @@ def same_groups(one: Sequence[a.SearchGroup], other: Sequence[a.SearchGroup]) ->
 
 
 SLOWLY = settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,

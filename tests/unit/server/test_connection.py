@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow.errors import Rule
 from widerow.limits import (
@@ -502,7 +503,7 @@ def test_nothing_is_written_to_a_connection_that_is_gone(roomy: "Side") -> None:
 
 
 @given(st.lists(st.sampled_from(["turn", "pause", "resume", "long", "short"]), max_size=25))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_answers_are_whole_and_in_order_whatever_happens(
     make_side: "MakeSide", events: list[str]
 ) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.support.histories import NO_ROW, CallKind, ClientCall, State, generate, spoiled, step
 from tests.support.linearizability import check, judge
 from tests.support.recording import Recorder, Recording
+from tests.support.volume import examples
 
 HISTORIES: Final = 1000
 seeds = st.integers(0, 2**32)
@@ -16,13 +17,13 @@ clients = st.integers(1, 6)
 
 
 @given(seed=seeds, clients=clients)
-@settings(max_examples=HISTORIES, deadline=None)
+@settings(max_examples=examples(HISTORIES), deadline=None)
 def test_histories_that_have_an_order_are_accepted(seed: int, clients: int) -> None:
     assert check(generate(seed, clients)) is None
 
 
 @given(seed=seeds, clients=clients)
-@settings(max_examples=HISTORIES, deadline=None)
+@settings(max_examples=examples(HISTORIES), deadline=None)
 def test_histories_with_one_wrong_answer_are_refused(seed: int, clients: int) -> None:
     wrong = spoiled(generate(seed, clients), seed)
     assume(wrong is not None)
@@ -74,7 +75,7 @@ operations = st.builds(
 
 
 @given(history=st.lists(operations, max_size=5))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_the_search_finds_what_the_definition_says(history: list[ClientCall]) -> None:
     assert (check(history) is None) == explained(history)
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.faults import FaultPlan, PowerCut, os_failure, power_cut
 from tests.support.lossy import Keep, LossyDisk, LossyStore
+from tests.support.volume import examples
 
 from widerow.errors import (
     OutcomeUnknown,
@@ -49,7 +50,7 @@ def cut_at(disk: LossyDisk, kind: str, action: Callable[[], object]) -> None:
 @given(
     keep=st.sampled_from(Keep), seed=st.integers(0, 999), moment=st.sampled_from(["write", "sync"])
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_acknowledged_groups_survive_and_the_one_under_way_is_whole_or_absent(
     keep: Keep, seed: int, moment: str
 ) -> None:

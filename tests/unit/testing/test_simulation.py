@@ -19,17 +19,16 @@ from widerow.errors import Conflict
 from widerow.storage.interface import Outcome, Write
 
 pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
-SEEDS_EACH = 100
+SEEDS = 100  # `make night` takes ten thousand
 CONTROL_SEEDS = 30  # a planted defect is seen by then
 
 
-@pytest.mark.parametrize("first", [1, 1 + SEEDS_EACH, 1 + 2 * SEEDS_EACH])
-def test_every_seed_holds_and_everything_that_should_happen_does(first: int) -> None:
-    results = [simulate(seed) for seed in range(first, first + SEEDS_EACH)]
+def test_every_seed_holds_and_everything_that_should_happen_does() -> None:
+    results = [simulate(seed) for seed in range(1, 1 + SEEDS)]
     assert [(result.seed, result.violation) for result in results if result.violation] == []
     assert missing_events(results) == []
-    assert sum(result.operations for result in results) >= 200 * SEEDS_EACH
-    assert sum(result.crashes for result in results) >= 10 * SEEDS_EACH
+    assert sum(result.operations for result in results) >= 200 * SEEDS
+    assert sum(result.crashes for result in results) >= 10 * SEEDS
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 
 from widerow.errors import OutcomeUnknown
 from widerow.storage.interface import Outcome, Transaction, Write
@@ -250,7 +251,7 @@ steps = st.lists(
 
 
 @given(steps=steps, seed=st.integers(0, 1000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_snapshot_shows_each_shard_at_one_moment(
     steps: list[tuple[str, bytes]], seed: int
 ) -> None:

@@ -27,6 +27,7 @@ from tests.support.changes import (
 )
 from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 
 from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -330,7 +331,9 @@ class IndexesFollowApart(IndexesFollow):
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)  # a store by chance shrinks to nothing
 SMALL = settings(max_examples=10, stateful_step_count=15, deadline=None, phases=PHASES)
 TestIndexesFollow = IndexesFollow.TestCase
-TestIndexesFollow.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestIndexesFollow.settings = settings(
+    max_examples=examples(25), stateful_step_count=20, deadline=None
+)
 TestIndexesFollowLater = IndexesFollowLater.TestCase
 TestIndexesFollowLater.settings = SMALL
 TestIndexesFollowApart = IndexesFollowApart.TestCase

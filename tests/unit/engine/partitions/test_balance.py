@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, delete, get, put
 from tests.support.engines import open_tablestore
+from tests.support.volume import examples
 
 from widerow.engine.check import check_store
 from widerow.engine.partitions.balance import FLUSH_SECONDS
@@ -201,7 +202,7 @@ seconds = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seconds)
 def test_whatever_is_asked_partitions_cover_every_key_once(
     past: list[tuple[int, int, int, bool]],

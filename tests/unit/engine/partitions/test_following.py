@@ -14,6 +14,7 @@ from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
 from tests.support.placement import MemoryPlacement
 from tests.support.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
+from tests.support.volume import examples
 
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.partitions.split_points import server_location
@@ -465,7 +466,7 @@ class Story:
         }
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 1000), st.lists(ACTIONS, max_size=14))
 def test_ranges_are_the_partitions_in_the_end(
     seed: int, actions: list[tuple[str, str, list[int]]]
@@ -486,7 +487,7 @@ def test_ranges_are_the_partitions_in_the_end(
     assert story.world.engines[story.holder].core.partitions.following.pending == 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 1000), st.lists(KEYS, min_size=1, max_size=5))
 def test_writes_go_on_while_ranges_change(seed: int, divisions: list[list[int]]) -> None:
     """The driver refuses a shard that is cut, and nothing is lost."""

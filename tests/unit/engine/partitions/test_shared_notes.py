@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 
 from widerow.engine.partitions.shared_notes import LoadNote, SharedNotes, decode_notes, merged
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -121,7 +122,7 @@ def _reserved() -> _Servers:
 
 
 @given(st.tuples(st.integers(0, 40), st.integers(0, 40)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_together_servers_let_through_what_is_reserved(asked: tuple[int, int]) -> None:
     """But for the seconds in which a load begins, when each may let through all (throttle.py)."""
     servers = _reserved()

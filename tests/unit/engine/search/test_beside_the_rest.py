@@ -14,6 +14,7 @@ from tests.support.faults import PowerCut, power_cut
 from tests.support.lossy import Keep, LossyDisk, LossyStore
 from tests.support.search_host import RememberingHost
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 from tests.unit.engine.search.tables import (
     SCHEMA,
     engine_of,
@@ -274,7 +275,7 @@ turns = st.lists(
 
 
 @given(turns=turns, losses=st.lists(losses, min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_an_index_is_its_table_after_every_loss_of_power(
     turns: list[str], losses: list[Loss]
 ) -> None:

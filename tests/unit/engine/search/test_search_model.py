@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.support.changes import delete, delete_all, increment, put, put_cells, update
 from tests.support.search_host import RememberingHost
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 from tests.unit.engine.search.tables import (
     engine_of,
     make_index,
@@ -248,7 +249,7 @@ class SharedSearchModel(SearchModel):
 TestSearchModel = SearchModel.TestCase
 TestSharedSearchModel = SharedSearchModel.TestCase
 TestSearchModel.settings = TestSharedSearchModel.settings = settings(
-    max_examples=15,
+    max_examples=examples(15),
     stateful_step_count=20,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 
 from widerow.client.rows import decode_change
 from widerow.engine.check import check_store
@@ -280,7 +281,7 @@ class Moving(RuleBasedStateMachine):
 
 TestMoving = Moving.TestCase
 TestMoving.settings = settings(
-    max_examples=30,
+    max_examples=examples(30),
     stateful_step_count=25,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),

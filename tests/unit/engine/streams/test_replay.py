@@ -25,6 +25,7 @@ from tests.support.changes import (
 )
 from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 
 from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -168,7 +169,7 @@ def _move(engine: TablestoreEngine) -> None:
 
 
 @pytest.mark.parametrize("make_store", [MemoryStore, _strict])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(steps=steps, sizes=limits)
 def test_a_stream_replayed_is_its_table(
     make_store: Callable[[], Store], steps: list[Any], sizes: list[int]

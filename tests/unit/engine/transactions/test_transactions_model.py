@@ -31,6 +31,7 @@ from tests.support.changes import (
 )
 from tests.support.engines import open_tablestore
 from tests.support.model import ModelRefusal, ModelTable
+from tests.support.volume import examples
 
 from widerow.engine.observer import RowEvent
 from widerow.engine.plan import Plan
@@ -364,5 +365,5 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
 
 TestTransactionsAgainstModel = TransactionsAgainstModel.TestCase
 TestTransactionsAgainstModel.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None
+    max_examples=examples(60), stateful_step_count=40, deadline=None
 )

@@ -17,6 +17,7 @@ from tests.support.answers import decode_answer_rows, decode_row, plain
 from tests.support.changes import create, delete, put, scan_all
 from tests.support.engines import open_tablestore
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 from tests.unit.engine.tunnels.log import Consumer, FakeLog
 
 from widerow.client.rows import decode_change
@@ -331,14 +332,16 @@ class ConsumingTheStreamOnStrictStores(ConsumingTheStreamOfTheTable, ConsumingOn
 
 
 TestConsuming = Consuming.TestCase
-TestConsuming.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestConsuming.settings = settings(max_examples=examples(40), stateful_step_count=30, deadline=None)
 TestConsumingOnStrictStores = ConsumingOnStrictStores.TestCase
 TestConsumingOnStrictStores.settings = settings(
-    max_examples=20, stateful_step_count=25, deadline=None
+    max_examples=examples(20), stateful_step_count=25, deadline=None
 )
 TestConsumingTheStream = ConsumingTheStreamOfTheTable.TestCase
-TestConsumingTheStream.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestConsumingTheStream.settings = settings(
+    max_examples=examples(20), stateful_step_count=25, deadline=None
+)
 TestConsumingTheStreamOnStrictStores = ConsumingTheStreamOnStrictStores.TestCase
 TestConsumingTheStreamOnStrictStores.settings = settings(
-    max_examples=20, stateful_step_count=25, deadline=None
+    max_examples=examples(20), stateful_step_count=25, deadline=None
 )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow.errors import InvalidRequest
 from widerow.limits import NUMBER_DIGITS_MAX, VALUE_DEPTH_MAX
@@ -37,7 +38,7 @@ from widerow.model.typed.types import (
 from widerow.model.typed.values import JSON_NULL, Timestamp
 from widerow.rows.typed import pack_value, unpack_value
 
-unhurried = settings(deadline=None, max_examples=60)  # machines under load are slow
+unhurried = settings(deadline=None, max_examples=examples(60))  # machines under load are slow
 
 HOME = record_of(Field("street", STRING), Field("no", INTEGER, nullable=False, default=1))
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.changes import delete, put, put_cells, update
 from tests.support.strict import StrictSpace, StrictStore
+from tests.support.volume import examples
 from tests.unit.server.delivery.world import CONFIG, WAIT, World, order, parquet
 
 from widerow.engine.plan import Plan
@@ -193,7 +194,7 @@ def check(
 
 @pytest.mark.parametrize("make_store", STORES)
 @pytest.mark.parametrize("kind", [DeliveryType.BASE_INC, DeliveryType.INC])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(before=st.lists(keys, max_size=4), history=steps, bound=st.sampled_from([1, 3, 1000]))
 def test_the_files_say_what_was_written(
     kind: DeliveryType,

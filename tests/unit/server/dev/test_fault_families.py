@@ -21,6 +21,7 @@ from tests.support.requests import (
     STREAM_BODIES,
     TUNNEL_BODIES,
 )
+from tests.support.volume import examples
 from tests.unit.engine.reading_all import everything
 
 from widerow.client.rows import CellEdit, encode_edits, encode_plain_key
@@ -217,7 +218,7 @@ Part = st.floats(0.01, 1) | st.frozensets(st.integers(0, 19), min_size=1, max_si
     code=st.sampled_from(CODES),
     seed=st.integers(0, 2**31),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_batch_says_which_rows_failed_and_the_others_are_written(
     lasting: World, action: str, count: int, part: float | list[int], code: str, seed: int
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 from tests.unit.server.dev.conftest import JSON, Dev
 
 from widerow.limits import (
@@ -202,7 +203,7 @@ def test_a_large_body_is_refused(dev: Dev) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_any_bytes_are_a_document_or_refused(body: bytes) -> None:
     try:
         assert isinstance(read_document(body), dict)

@@ -11,6 +11,7 @@ from tests.counting import SHARDS, differences, run_writers
 from tests.support.changes import create, get, primary_key, put
 from tests.support.engines import open_tablestore
 from tests.support.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
+from tests.support.volume import examples
 
 from widerow.engine.in_order import Behind, in_order
 from widerow.errors import OutcomeUnknown, StoreBusy, StoreHangs
@@ -571,7 +572,7 @@ def test_what_rows_of_a_stream_leave_is_looked_up_in_one_trip(rows: int) -> None
 
 
 @given(cut=st.sampled_from([0.0, 0.4]), size=st.sampled_from([1, 400_000]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_bodies_see_whole_ranges_that_they_read_together(cut: float, size: int) -> None:
     """Also those with more than the first page, whether that ends by rows or by bytes."""
     (process,) = processes(1, Weather(cut=cut))

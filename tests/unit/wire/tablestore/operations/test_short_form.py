@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.wire.tablestore.messages import (
@@ -55,7 +56,7 @@ def test_reads_as_clients_encode_them_have_the_form(table: str, key: bytes, vers
     assert body[end:] == bytes((0x28, versions))
 
 
-@settings(max_examples=200)  # every other one is left to the runtime
+@settings(max_examples=examples(200))  # every other one is left to the runtime
 @given(tables, st.binary(max_size=40), st.data())
 def test_what_is_taken_for_short_is_what_the_runtime_reads(
     table: str, row: bytes, data: st.DataObject
@@ -142,7 +143,7 @@ def test_batches_as_clients_encode_them_have_the_form(
     assert short.atomic is bool(atomic)
 
 
-@settings(max_examples=200)  # every other one is left to the runtime
+@settings(max_examples=examples(200))  # every other one is left to the runtime
 @given(sent=batches, atomic=st.none() | st.booleans(), data=st.data())
 def test_what_is_taken_for_a_short_batch_is_what_the_runtime_reads(
     *, sent: list[tuple[str, list[Entry]]], atomic: bool | None, data: st.DataObject
