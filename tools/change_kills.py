@@ -287,7 +287,7 @@ def cut_many(cuts: int, seed: int, kind: str, *, control: bool = False) -> Outco
 def _child(directory: Path, acknowledged: int) -> list[str]:
     """The command of a child that goes on behind the last round."""
     told = ["--child", str(directory), "--first", str(acknowledged + 1)]
-    return [sys.executable, __file__, *told]
+    return [sys.executable, "-m", "tools.change_kills", *told]
 
 
 # --- the command ----------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
         directory = Path(name) / "store"
         for kill in range(kills):
             seconds = LIFE_SECONDS_MAX * fraction(seed, kill)
-            command = [sys.executable, __file__, "--child", str(directory)]
+            command = [sys.executable, "-m", "tools.nosql_kills", "--child", str(directory)]
             command += ["--first", str(acknowledged + 1), *(["--control"] if control else [])]
             told = live_and_die(command, seconds, 0)
             found, clean = _shown(directory)

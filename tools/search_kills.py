@@ -237,7 +237,15 @@ def cut_searches(cuts: int, seed: int, kind: str) -> SearchOutcome:
 
 def _child(directory: Path, rounds: int) -> list[str]:
     """The command of a child that goes on behind the last round."""
-    return [sys.executable, __file__, "--child", str(directory), "--first", str(rounds + 1)]
+    return [
+        sys.executable,
+        "-m",
+        "tools.search_kills",
+        "--child",
+        str(directory),
+        "--first",
+        str(rounds + 1),
+    ]
 
 
 # --- the command ----------------------------------------------------------------------------------

@@ -186,7 +186,7 @@ async def _crowd(endpoint: str, slow: Slow, connections: int) -> None:
 @contextmanager
 def _beside(endpoint: str, mode: str, connections: int) -> Iterator[None]:
     """The crowd, in a process of its own."""
-    command = [sys.executable, __file__, "--crowd", mode, "--endpoint", endpoint]
+    command = [sys.executable, "-m", "tools.slow", "--crowd", mode, "--endpoint", endpoint]
     command += ["--connections", str(connections)]
     process = subprocess.Popen(command)  # noqa: S603  # this program
     try:

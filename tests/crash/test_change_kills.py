@@ -16,11 +16,13 @@ def test_nothing_is_lost_doubled_or_torn() -> None:
     assert run.rounds > 0
 
 
+@pytest.mark.night
 def test_a_missing_record_is_noticed() -> None:
     run = kill_many(2, seed=3, control=True)
     assert run.wrong_streams > 0
 
 
+@pytest.mark.night
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("control", [False, True])
 def test_a_power_cut_loses_doubles_and_tears_nothing(*, control: bool) -> None:

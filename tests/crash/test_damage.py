@@ -22,10 +22,10 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 def test_no_answer_of_a_damaged_store_is_wrong(template: Template, tmp_path: Path) -> None:
     report = Report()
-    for damage in damages(template, each=4, seed=1):
+    for damage in damages(template, each=1, seed=1):
         try_damage(template, damage, tmp_path, report)
     assert report.wrong == []
-    assert report.tried > 100
+    assert report.tried > 40
     assert min(report.refused, report.errors, report.right) > 0
 
 

@@ -32,7 +32,16 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_base(tmp_path_factory.mktemp("base"))
 
 
-@pytest.mark.parametrize("call", [*SYNCS, *WRITES, *OPENINGS, *OTHERS], ids=str)
+SAMPLE = [Call("fdatasync", "EIO", 1), Call("write", "EIO", 2), Call("openat", "EMFILE", 9)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(call, id=str(call), marks=[] if call in SAMPLE else pytest.mark.night)
+        for call in [*SYNCS, *WRITES, *OPENINGS, *OTHERS]
+    ],
+)
 def test_a_failing_call_is_never_a_silent_loss(call: Call, base: Path, tmp_path: Path) -> None:
     report = Report()
     assert try_fault(base, tmp_path, call, report), "there is such a call"

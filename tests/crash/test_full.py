@@ -21,6 +21,7 @@ def test_a_full_disk_loses_nothing_and_writes_resume(tmp_path: Path) -> None:
     assert max(outcome.resumed) < RESUME_SECONDS_MAX
 
 
+@pytest.mark.night
 def test_a_server_that_does_not_notice_a_full_disk_is_caught(tmp_path: Path) -> None:
     reason = why_not("ext4")
     if reason:

@@ -23,7 +23,7 @@ from tools.cluster.regions import REFUSALS, RegionKeeper
 from widerow.storage.opener import open_store
 from widerow.testing.process import WiderowProcess
 
-pytestmark = pytest.mark.timeout(hbase.START_SECONDS)
+pytestmark = [pytest.mark.night, pytest.mark.timeout(hbase.START_SECONDS)]
 
 PATIENCE_SECONDS = 25.0  # on machines that are busy; a region that is split is away for a second
 

@@ -39,6 +39,7 @@ def often(random: Random, database: Server) -> Callable[[], None]:
     return lambda: (crash if random.random() < 0.2 else Server.terminate)(database)
 
 
+@pytest.mark.night
 def test_writers_that_count_lose_nothing(database: Server) -> None:
     url = fresh_url(database)
     over = threading.Event()
@@ -63,6 +64,7 @@ def test_writers_that_count_lose_nothing(database: Server) -> None:
         assert sum(store.statistics()["unknown"] for store in stores) > 0  # some were looked up
 
 
+@pytest.mark.night
 def test_clients_of_two_servers_see_one_order(database: Server) -> None:
     with Recorder(4, 8, shared=(fresh_url(database), 2)) as recorder:
         recording = recorder.record(seed=1, operations=1600)
@@ -70,6 +72,7 @@ def test_clients_of_two_servers_see_one_order(database: Server) -> None:
     assert recording.facts()["indeterminate"] < 80  # clients whose patience is half a second
 
 
+@pytest.mark.night
 def test_the_order_is_kept_while_servers_and_database_are_killed(database: Server) -> None:
     shared = (fresh_url(database), 2)
     faults = ServerFaults(disturb=often(Random(3), database))  # noqa: S311  # no secret

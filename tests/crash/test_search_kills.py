@@ -18,12 +18,14 @@ def test_searches_are_what_the_table_says() -> None:
     assert run.rows > 0
 
 
+@pytest.mark.night
 @pytest.mark.timeout(120)
 def test_a_journal_that_loses_records_is_noticed() -> None:
     run = kill_searches(20, seed=5, control=True)  # a kill may find nothing left to take
     assert run.wrong > 0
 
 
+@pytest.mark.night
 @pytest.mark.timeout(120)
 def test_a_power_cut_changes_no_answer() -> None:
     reason = why_not(DISK)

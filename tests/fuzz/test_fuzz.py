@@ -1,4 +1,4 @@
-"""Every target holds over its seeds and its corpus, and for a few seconds of fuzzing."""
+"""Every target holds over its seeds and its corpus; `make night` looks for more with a fuzzer."""
 
 import importlib.util
 import subprocess
@@ -12,9 +12,6 @@ from tests.fuzz.run import FOLDER, TARGETS, corpus, load
 from widerow.engine.check import check_store
 from widerow.errors import NotFound, Rule
 from widerow.wire.tablestore.operations.table import OPERATIONS
-
-SMOKE_SECONDS = 3
-EIGHT = TARGETS[:8]
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -61,12 +58,11 @@ def test_every_corpus_belongs_to_a_target() -> None:
 
 
 @pytest.mark.timeout(180)  # loading everything instrumented takes most of it
-@pytest.mark.parametrize("name", EIGHT)
-def test_a_few_seconds_of_fuzzing_find_nothing(name: str) -> None:
+def test_a_second_of_fuzzing_finds_nothing() -> None:
     if importlib.util.find_spec("atheris") is None:
         pytest.skip("atheris is not installed: it has wheels for Linux on x86_64 only")
     done = subprocess.run(  # noqa: S603  # our own program
-        [sys.executable, "-m", "tests.fuzz.run", "--seconds", str(SMOKE_SECONDS), name],
+        [sys.executable, "-m", "tests.fuzz.run", "--seconds", "1", TARGETS[0]],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,

@@ -19,9 +19,8 @@ from widerow.wire.tablestore.operations.table import OPERATIONS
 CASES = 2000
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_every_spoiled_request_is_answered(seed: int) -> None:
-    report = mutate.run(seed, range(CASES))
+def test_every_spoiled_request_is_answered() -> None:
+    report = mutate.run(1, range(CASES))
     assert report.findings == []
     assert report.cases == CASES
     assert set(report.actions) == set(OPERATIONS)

@@ -7,8 +7,12 @@ machine. Here: no error, and the server keeps the connections that it should.
 import pytest
 from tools import slow
 
+FIRST, *OTHERS = slow.MODES
 
-@pytest.mark.parametrize("mode", slow.MODES)
+
+@pytest.mark.parametrize(
+    "mode", [FIRST, *(pytest.param(mode, marks=pytest.mark.night) for mode in OTHERS)]
+)
 def test_a_healthy_client_is_served_beside_slow_ones(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
