@@ -7,17 +7,18 @@ STAMP := $(VENV)/.installed
 COMPILED := build/compiled
 SOURCES := $(shell find src -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*')
 BASE_PYTHON ?= python3
-WORKERS ?= auto
-HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storage \
-	tests/unit/wire tests/unit/server tests/unit/auth tests/unit/search tests/conformance tests/golden \
-	tests/security \
-	tests/nosql/test_single_rows.py tests/nosql/test_write_many.py tests/nosql/test_multi_rows.py
+# One and a half for each core: tests wait for servers, too.
+WORKERS ?= $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2)
+# Whole systems, run on the compiled modules; and the laws that hold for these, run on them once more.
+SESSIONS := tests/compat tests/conformance tests/crash tests/deploy tests/package
+LAWS := tests/golden tests/unit/auth tests/unit/engine tests/unit/keys tests/unit/rows \
+	tests/unit/search tests/unit/server tests/unit/storage tests/unit/wire
 # With this set, as images of containers have it, every process of a test compiles what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST_ARGS ?=
 SECONDS ?= 30
 
-.PHONY: bench-search cluster cluster-stop compiled plain wheel protobuf night help setup compile serve check format test docs demo bench bench-cluster bench-quick fuzz clean
+.PHONY: bench-search cluster cluster-stop fetch sessions units wheel protobuf night help setup compile serve check format test docs demo bench bench-cluster bench-quick fuzz clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,17 +70,23 @@ format: $(STAMP) ## rewrite the sources in the project's shape
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-test: plain $(if $(PYTEST_ARGS),,compiled) ## run every test (PYTEST_ARGS='-x tests/unit' runs those, plain only)
+test: units $(if $(PYTEST_ARGS),,sessions) ## run the tests (PYTEST_ARGS='-x tests/unit/keys' runs those alone)
 
-plain: $(STAMP) ## run every test on the modules as they stand in src (WORKERS=0: one process)
-	$(VENV)/bin/pytest -n $(WORKERS) $(PYTEST_ARGS)
+units: $(STAMP) ## run all tests but the sessions, on the modules as they stand in src (WORKERS=0: one process)
+	$(VENV)/bin/pytest -n $(WORKERS) $(or $(PYTEST_ARGS),$(SESSIONS:%=--ignore=%))
 
-compiled: $(STAMP) $(COMPILED)/.stamp ## run the tests of the compiled modules once more, compiled
+sessions: $(STAMP) $(COMPILED)/.stamp ## run sessions of SDKs, stores, crashes and the wheel, and the laws, on the compiled modules
 	@if [ ! -e $(COMPILED)/.stamp ]; then \
-		echo 'SKIPPED: the tests of the compiled modules, because nothing could be compiled (see above)'; \
+		echo 'SKIPPED: compiled modules, because nothing could be compiled (see above); the sessions run plain'; \
+		set -x; $(VENV)/bin/pytest -n $(WORKERS) $(SESSIONS); \
 	else \
-		set -x; PYTHONPATH=$(COMPILED) $(VENV)/bin/pytest -n $(WORKERS) $(HOT_TESTS); \
+		set -ex; export PYTHONPATH='$(CURDIR)/$(COMPILED)'; \
+		$(VENV)/bin/pytest -n $(WORKERS) $(SESSIONS); \
+		$(VENV)/bin/pytest -n $(WORKERS) -m 'hypothesis and not night' $(LAWS); \
 	fi
+
+fetch: $(STAMP) ## fetch what the sessions need: HBase and the SDKs of Java, Node and Go
+	$(PY) -m tools.fetch
 
 docs: $(STAMP) ## build the documentation into build/site, to be opened from there
 	$(PY) -m tools.build_site

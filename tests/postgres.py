@@ -17,7 +17,7 @@ def made() -> Server:
     """A new server that does not run yet. Skips where none is installed."""
     programs = program_folder()
     if programs is None:
-        pytest.skip("PostgreSQL is not installed: no initdb in /usr/lib/postgresql or on the path")
+        pytest.skip("PostgreSQL is not installed; as root: python3 -m tools.debian")
     return made_server(programs)
 
 

@@ -1,4 +1,4 @@
-"""The long run: every trust suite at full volume, on two cores in an hour, and one for clusters.
+"""The long run: every suite at full volume, on two cores in an hour, and one for clusters.
 
     python -m tools.night             # or: make night
     python -m tools.night --scale 0.1 # a tenth of every volume
@@ -65,6 +65,17 @@ class Step(NamedTuple):
         return " ".join((self.program, *self.arguments))
 
 
+# All tests, all that they draw at random, one process beside those of the other lane.
+_WHOLE: Final = ("-q", "-n", "0", "-m", "night or not night", "--hypothesis-profile=night")
+_SESSIONS: Final = ("tests/compat", "tests/conformance", "tests/crash", "tests/package")
+_APART: Final = tuple(f"--ignore={folder}" for folder in _SESSIONS)  # as they start clusters
+_COMPILED: Final = (
+    *("tests/golden", "tests/security", "tests/wire_limits"),
+    *(f"tests/unit/{name}" for name in ("auth", "engine", "keys", "rows", "search", "server")),
+    *("tests/unit/storage", "tests/unit/wire"),
+    *(f"tests/nosql/test_{name}.py" for name in ("single_rows", "write_many", "multi_rows")),
+)
+
 # Minutes as measured on two cores, both lanes running.
 LANES: Final[tuple[tuple[Step, ...], ...]] = (
     (
@@ -83,10 +94,12 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("tools.trust", ("damage",), ("--each", 60)),  # 2
         Step("tools.trust", ("full",), ("--cycles", 20)),  # 0.4
         Step("tools.model_steps", (), ("--steps", 300_000)),  # 6
+        Step("pytest", (*_WHOLE, *_COMPILED)),
     ),
     (
         Step("tools.trust", ("faults",), ("--every", 1), sparse=True),  # 11
-        Step("tools.teeth", (), plain=True),  # 1
+        Step("pytest", (*_WHOLE, *_APART), plain=True),  # 20
+        Step("tools.teeth", (), plain=True),  # 10
         Step("tests.fuzz.run", (), ("--seconds", 60), plain=True),  # 10
         Step("tools.simulate", (), ("--seeds", 10_000)),  # 9
         Step("tools.mutate", ("--seed", "1"), ("--cases", 60_000)),  # 1
@@ -109,8 +122,8 @@ CLUSTERS: Final = (
     Step("tools.stops", ("--store", "postgresql"), ("--times", 3)),
     Step("tools.stops", ("--store", "hbase"), ("--times", 2)),
     Step("tools.growth", ()),
-    Step("pytest", ("-q", "-n", "0", "-m", "night", "tests/compat")),  # the SDKs over HBase
-    Step("pytest", ("-q", "-n", "0", "-m", "night", "tests/conformance")),  # a full region server
+    Step("pytest", (*_WHOLE, *_SESSIONS)),
+    Step("pytest", ("-q", "-n", "0", *_SESSIONS), plain=True),
 )
 
 

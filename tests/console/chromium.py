@@ -1,16 +1,14 @@
 """A headless Chromium for tests: Debian's, installed by the test itself where it may."""
 
-import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tools.debian import CHROMIUM, install
 
-_PACKAGES: Final = ("chromium", "chromium-driver")
 _FLAGS: Final = (
     "--headless",
     "--no-sandbox",
@@ -24,30 +22,15 @@ _FLAGS: Final = (
     "--hide-scrollbars",
     "--force-device-scale-factor=1",
 )
-INSTALL_SECONDS: Final = 400
-
-
-def _apt(*words: str) -> int:
-    # Another test process may be installing the same: apt waits for it.
-    command = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", *words]
-    done = subprocess.run(  # noqa: S603  # packages of the machine's own distribution
-        command,
-        capture_output=True,
-        check=False,
-        timeout=INSTALL_SECONDS,
-        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-    )
-    return done.returncode
 
 
 def chromium() -> tuple[str, str]:
     """The browser and its driver, or a skip that says what is missing."""
-    if shutil.which("chromedriver") is None and shutil.which("apt-get") and os.geteuid() == 0:
-        _apt("update")
-        _apt("install", "--no-install-recommends", *_PACKAGES)
+    if shutil.which("chromedriver") is None:
+        install(*CHROMIUM)
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or driver is None:
-        pytest.skip(f"no Chromium here; as root: apt-get install {' '.join(_PACKAGES)}")
+        pytest.skip(f"no Chromium here; as root: apt-get install {' '.join(CHROMIUM)}")
     return browser, driver
 
 

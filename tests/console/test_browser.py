@@ -9,10 +9,11 @@ from typing import Final
 
 import pytest
 from tests.console import stocked
-from tests.console.chromium import INSTALL_SECONDS, browsing
+from tests.console.chromium import browsing
 from tests.console.looking import PICTURE_BYTES_MAX, ROOT, Looking
 from tests.console.stocked import ARTICLES, CARDS, HOT, INSTANCE
 from tests.support.http import Sender, Wire
+from tools.debian import INSTALL_SECONDS
 
 from widerow.testing.server import WiderowServer
 

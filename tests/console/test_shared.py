@@ -7,12 +7,13 @@ from contextlib import ExitStack
 from typing import Any, Final
 
 import pytest
-from tests.console.chromium import INSTALL_SECONDS, browsing
+from tests.console.chromium import browsing
 from tests.console.conftest import Asker
 from tests.console.looking import ROOT, Looking
 from tests.postgres import fresh_url
 from tests.support.http import Sender, Wire
 from tests.support.requests import BODIES
+from tools.debian import INSTALL_SECONDS
 
 from widerow.server.system import SystemClock
 from widerow.storage.placement import PlacedRange

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from typing import Final
 
 import pytest
-from tests.console.chromium import INSTALL_SECONDS, browsing
+from tests.console.chromium import browsing
 from tests.console.looking import PICTURE_BYTES_MAX, ROOT, Looking
 from tests.console.stocked import pass_seconds
 from tests.pages.examples import Place, examples, run_page
+from tools.debian import INSTALL_SECONDS
 
 from widerow.testing.server import WiderowServer
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.console.chromium import INSTALL_SECONDS, browsing
+from tests.console.chromium import browsing
+from tools.debian import INSTALL_SECONDS
 
 pytest.importorskip("zensical", reason="pip install 'widerow[docs]'")
 

@@ -106,17 +106,28 @@ def test_make_wheel_puts_the_compiled_package_into_dist(clone: Path) -> None:
     assert (clone / "dist" / "widerow-1-cp311-linux.whl").read_text() == "wheel"
 
 
-def test_what_could_not_be_compiled_is_not_tested_and_says_so(clone: Path) -> None:
+def test_what_could_not_be_compiled_is_tested_plain_and_says_so(clone: Path) -> None:
     (clone / "build" / "compiled" / ".stamp").unlink()
-    run = started(clone, "make", "compiled")
+    run = started(clone, "make", "sessions", "WORKERS=2")
     assert "SKIPPED" in run.stdout
-    assert (clone / "said").read_text().splitlines() == ["python -m tools.compile"]
+    compiling, sessions = (clone / "said").read_text().splitlines()
+    assert compiling == "python -m tools.compile"
+    assert sessions.startswith("pytest -n 2 tests/compat ")
 
 
-def test_make_test_runs_every_test_on_several_processes(clone: Path) -> None:
-    plain, compiled = said(clone, "make", "test")
-    assert plain == "pytest -n auto"
-    assert compiled.startswith("pytest -n auto tests/unit/engine")
+def test_make_test_runs_every_folder_of_tests_once_and_laws_compiled_too(clone: Path) -> None:
+    units, sessions, laws = said(clone, "make", "test", "WORKERS=2")
+    compiled = sessions.removeprefix("pytest -n 2 ").split()
+    assert "tests/compat" in compiled
+    assert units.split() == ["pytest", "-n", "2", *(f"--ignore={each}" for each in compiled)]
+    assert laws.startswith("pytest -n 2 -m hypothesis and not night tests/golden")
+    assert all((ROOT / each).is_dir() for each in [*compiled, *re.findall(r"tests/\S+", laws)])
+
+
+def test_sessions_run_on_what_is_compiled(clone: Path) -> None:
+    program = clone / ".venv" / "bin" / "pytest"
+    program.write_text(f'#!/bin/sh\necho "$PYTHONPATH" >> "{clone}/said"\n')
+    assert said(clone, "make", "sessions") == [str(clone / "build" / "compiled")] * 2
 
 
 def test_make_test_takes_arguments(clone: Path) -> None:
@@ -140,4 +151,6 @@ def test_continuous_integration_runs_checks_and_tests_from_anywhere(
 ) -> None:
     record = said(clone, str(clone / ".ci" / "run"), cwd=tmp_path)
     programs = [line.split()[0] for line in record]
-    assert programs == [*CHECKS, "pytest", "pytest"]
+    fetching = "python"
+    assert sorted(programs) == sorted([fetching, *CHECKS, "pytest", "pytest", "pytest"])
+    assert record[-3].startswith("pytest")  # what is compiled, and who fetches, came before

@@ -1,6 +1,7 @@
 """The long run's table is one of programs that exist, and scales."""
 
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -9,19 +10,33 @@ from tools import night
 EVERY = (*night.LANES, night.ALONE, night.CLUSTERS)
 
 
-@pytest.mark.parametrize("step", [step for lane in EVERY for step in lane])
-def test_every_step_is_a_command_that_takes_its_arguments(step: night.Step) -> None:
-    words = [word for word in step.command(1) if not word.isdigit()]
-    begin = words[:3]
-    known = subprocess.run(  # noqa: S603  # our own program
-        [*begin, *(word for word in step.arguments[:1] if word[0] != "-"), "--help"],
-        cwd=night.ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    options = {word for word in words if word.startswith("--")}
-    assert {option for option in options if option not in known} == set()
+def test_every_step_is_a_command_that_takes_its_arguments() -> None:
+    taken = defaultdict[tuple[str, ...], set[str]](set)
+    for step in (step for lane in EVERY for step in lane):
+        words = step.command(1)
+        suite = [word for word in step.arguments[:1] if word[0] != "-"]
+        options = {word.partition("=")[0] for word in words if word.startswith("--")}
+        taken[*words[:3], *suite] |= options
+    for command, options in taken.items():
+        known = subprocess.run(  # noqa: S603  # our own program
+            [*command, "--help"], cwd=night.ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        assert [option for option in options if option not in known] == [], command
+
+
+def test_every_test_is_run_by_some_step() -> None:
+    """Whole, whatever is drawn and marked: by its folder, or by a step that leaves others out."""
+    steps = [step.arguments for lane in EVERY for step in lane if step.program == "pytest"]
+    whole = [each for each in steps if "night or not night" in each]
+    named = {word for each in whole for word in each if word.startswith("tests/")}
+    left = {
+        word.removeprefix("--ignore=")
+        for each in whole
+        for word in each
+        if word.startswith("--ignore=")
+    }
+    assert left
+    assert left <= named
 
 
 def test_the_scale_reaches_the_volume_and_leaves_at_least_one() -> None:

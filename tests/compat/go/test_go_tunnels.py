@@ -30,6 +30,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.night
 def test_workers_that_die_and_servers_that_restart_lose_nothing(
     program: Path, store: str, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from tests.compat.java.conftest import build
 pytestmark = pytest.mark.timeout(600)
 
 
+@pytest.mark.night
 def test_workers_that_die_and_servers_that_restart_lose_nothing(store: str, tmp_path: Path) -> None:
     classes = tmp_path / "classes"
     classes.mkdir()

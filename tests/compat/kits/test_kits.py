@@ -54,6 +54,7 @@ def test_pytest() -> None:
     )
 
 
+@pytest.mark.night
 def test_go_testing() -> None:
     program, place = found("go"), KITS / "go"
     fetch_modules(program, place)
@@ -62,6 +63,7 @@ def test_go_testing() -> None:
     assert text.count("--- PASS") == TESTS
 
 
+@pytest.mark.night
 def test_jest() -> None:
     found("node")
     npm, place = found("npm"), KITS / "node"
@@ -70,6 +72,7 @@ def test_jest() -> None:
     assert f"{TESTS} passed" in said(npm, "test", place=place)
 
 
+@pytest.mark.night
 def test_junit() -> None:
     found("java")
     maven, place = found("mvn"), KITS / "java"

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-pytestmark = pytest.mark.timeout(600)  # the first of them may install the libraries
+# The first of them may install the libraries.
+pytestmark = [pytest.mark.night, pytest.mark.timeout(600)]
 
 HERE: Final = Path(__file__).parent
 PLACE: Final = HERE.parents[2] / "build" / "compat-libraries"

@@ -165,11 +165,11 @@ def test_identity_may_be_replaced_while_serving(desk: Desk) -> None:
     assert desk.ask(signed("ListTable", sender=sender)).status == 200
 
 
-@pytest.mark.parametrize("action", OPERATIONS)
-def test_bytes_that_are_no_message_are_refused(desk: Desk, action: str) -> None:
-    answer = desk.ask(signed(action, b"\xff\xff\xff"))
-    assert answer.error[:2] == (400, "OTSParameterInvalid")
-    assert SENDER.signed(action, answer)
+def test_bytes_that_are_no_message_are_refused(desk: Desk) -> None:
+    for action in OPERATIONS:
+        answer = desk.ask(signed(action, b"\xff\xff\xff"))
+        assert answer.error[:2] == (400, "OTSParameterInvalid"), action
+        assert SENDER.signed(action, answer)
 
 
 def test_a_refused_write_is_told_its_own_error(desk: Desk, table_body: bytes) -> None:
@@ -224,11 +224,11 @@ def test_what_never_became_a_request_is_refused_in_the_same_form(desk: Desk) -> 
     assert_refused(SENDER, "", answer, error, signed=False)
 
 
-@pytest.mark.parametrize("rule", Rule)
-def test_every_rule_can_be_refused(desk: Desk, rule: Rule) -> None:
-    answer = read(desk.dispatcher.refuse(InvalidRequest(rule)))
-    assert 400 <= answer.status < 504
-    assert answer.headers["x-widerow-hint"]
+def test_every_rule_can_be_refused(desk: Desk) -> None:
+    for rule in Rule:
+        answer = read(desk.dispatcher.refuse(InvalidRequest(rule)))
+        assert 400 <= answer.status < 504, rule
+        assert answer.headers["x-widerow-hint"], rule
 
 
 # --- pages and counts --------------------------------------------------------------------------

@@ -1,0 +1,53 @@
+"""Programs that tests need, from the machine's own distribution, where they may be installed.
+
+python3 -m tools.debian   # all of them; needs nothing but Python
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import Final
+
+__all__ = ["CHROMIUM", "INSTALL_SECONDS", "POSTGRES", "install", "main"]
+
+CHROMIUM: Final = ("chromium", "chromium-driver")
+POSTGRES: Final = ("postgresql",)
+INSTALL_SECONDS: Final = 400
+
+
+def install(*packages: str) -> int:
+    """Install Debian's packages as root; elsewhere, and as somebody else, do nothing.
+
+    Returns the exit code of apt, 0 where nothing was done.
+    """
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        return 0
+    _apt("update")
+    return _apt("install", "--no-install-recommends", *packages)
+
+
+def _apt(*words: str) -> int:
+    # Another process may be installing the same: apt waits for it.
+    command = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", *words]
+    done = subprocess.run(  # noqa: S603  # packages of the machine's own distribution
+        command,
+        capture_output=True,
+        check=False,
+        timeout=INSTALL_SECONDS,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+    )
+    return done.returncode
+
+
+def main() -> int:
+    """The command. Returns the exit code."""
+    missing = [
+        *(CHROMIUM if shutil.which("chromedriver") is None else ()),
+        *(POSTGRES if shutil.which("psql") is None else ()),
+    ]
+    return install(*missing) if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
