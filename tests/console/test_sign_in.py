@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.console import stocked
-from tests.console.chromium import INSTALL_SECONDS, browsing
+from tests.console.chromium import browsing
 from tests.console.elsewhere import Elsewhere, make_pair, pages_elsewhere, tls_in_front
 from tests.console.looking import PICTURE_BYTES_MAX, ROOT, Looking
 from tests.console.stocked import CARDS, INSTANCE
+from tools.debian import INSTALL_SECONDS
 
 from widerow.testing.server import WiderowServer
 
