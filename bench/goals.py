@@ -7,11 +7,10 @@ what it needs (a peer that is not installed, a case left out).
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from bench import streams
 from bench.floor import ALONE, SYNC_IN_TURNS
-from bench.indexes import PAGE, PAGES, PUT, PUTS
 from bench.measure import times
 from bench.neighbours import DROP, NEIGHBOURS, SWEEP, beside, without
+from bench.observed import OBSERVED, PLAIN
 
 Record = Mapping[str, Any]
 
@@ -246,30 +245,7 @@ GOALS: Final = (
         1,
         lambda r: r.find("start to ready")["p50_us"] / 1e6,
     ),
-    *(Goal(name, "× CPU without the index", 1.6, slower(name, PUT)) for name in PUTS),
-    *(Goal(name, "× CPU of its table's", 1.25, slower(name, PAGE)) for name in PAGES),
-    Goal(streams.PUT_WITH, "× CPU without the stream", 1.6, slower(streams.PUT_WITH, streams.PUT)),
-    Goal(
-        streams.READ,
-        "records a CPU second",
-        150_000,
-        rows_per_second(streams.READ),
-        at_most=False,
-    ),
-    Goal(
-        streams.FOLLOWED,
-        "rows a second written meanwhile",
-        9_500,
-        lambda r: float(r.find(streams.FOLLOWED)["per_second"]),
-        at_most=False,
-    ),
-    Goal(
-        streams.FOLLOWED,
-        "s of lag (p99)",
-        1,
-        lambda r: float(r.find(streams.FOLLOWED)["p99_us"]) / 1e6,
-    ),
-    Goal(streams.FOLLOWED, "rows lost over a kill", 0, lambda r: r.also(streams.FOLLOWED, "lost")),
+    *(Goal(name, "× CPU with neither", 1.6, slower(name, PLAIN)) for name in OBSERVED),
     Goal("fairness: BatchWriteRow", "× p99 of GetRow alone", 5, fairness("BatchWriteRow")),
     Goal("fairness: GetRange of 4 MB", "× p99 of GetRow alone", 5, fairness("GetRange")),
     # Whoever computes as much on the same cores takes that much from the server and its clients.

@@ -12,6 +12,7 @@ _TITLES: Final = {
     "echo": "Bare echo: HTTP alone, bodies of equal size",
     "read": "Reads",
     "write": "Writes, each synced before it is answered",
+    "observed": "What an index or a stream adds to a write",
     "ycsb": "YCSB core workloads (results count requests)",
     "size": "Cost as data grows",
     "width": "Cost as a row grows",

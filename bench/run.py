@@ -26,15 +26,14 @@ from bench.disk import scan_result, sync_results
 from bench.drawing import charts
 from bench.floor import engine_result, lone_results
 from bench.goals import judge
-from bench.indexes import index_results
 from bench.load import LoadFailed, generator
 from bench.machine import describe
 from bench.measure import Case, Result, Settings
+from bench.observed import observed_results
 from bench.peers import dynamodb, postgres, redis
 from bench.report import goals_table, markdown
 from bench.search_server import search_results
 from bench.servers import Place, echo_server, settle
-from bench.streams import stream_results
 from bench.workloads import (
     ask,
     cases,
@@ -54,7 +53,7 @@ from widerow.testing.process import WiderowProcess
 HERE: Final = Path(__file__).parent
 GROUPS: Final = (
     *("disk", "read", "write", "echo", "ycsb", "curve"),
-    *("size", "width", "indexes", "streams", "search", "fairness", "neighbours", "start", "peer"),
+    *("size", "width", "observed", "search", "fairness", "neighbours", "start", "peer"),
 )
 BATCH: Final = f"BatchWriteRow, {rows.BATCH_WRITE_ROWS} rows"
 # With the seconds of a turn: a run has ten minutes, and wrk counts whole ones.
@@ -119,10 +118,8 @@ def measure_all(run: Run, directory: Path) -> None:
         place = Place(server.endpoint, server.pid)
         prepare(run, place)
         basics(run, place, echo, directory)
-        if "indexes" in run.chosen:
-            run.keep(index_results(place, run.settings))
-        if "streams" in run.chosen:
-            run.keep(stream_results(place, run.settings))
+        if "observed" in run.chosen:
+            run.keep(observed_results(place, run.settings))
         if "search" in run.chosen:
             run.keep(search_results(place, run.settings))
         if "fairness" in run.chosen:
