@@ -119,9 +119,6 @@ CLUSTERS: Final = (
     Step(
         "tools.linearize", ("--store", "hbase", "--servers", "3", *_DISTURBED), ("--histories", 100)
     ),
-    Step("tools.stops", ("--store", "postgresql"), ("--times", 3)),
-    Step("tools.stops", ("--store", "hbase"), ("--times", 2)),
-    Step("tools.growth", ()),
     Step("pytest", (*_WHOLE, *_SESSIONS)),
     Step("pytest", ("-q", "-n", "0", *_SESSIONS), plain=True),
 )

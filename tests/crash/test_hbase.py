@@ -1,7 +1,7 @@
 """HBase while its regions are split and merged, and servers are killed: lost 0, doubled 0, torn 0.
 
 The cluster of a run has one region server (`tests/hbase.py`): to kill one, and to move regions from
-one to another, is what `python -m tools.stops` and `python -m tools.linearize --store hbase` do.
+one to another, is what `python -m tools.linearize --store hbase --disturb` does.
 """
 
 import threading

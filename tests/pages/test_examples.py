@@ -1,5 +1,6 @@
 """Every example of a page runs, or says why it does not (tests/pages/examples.py)."""
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,6 @@ pytestmark = pytest.mark.timeout(180)
 
 ELSEWHERE: Final = {
     "docs/guide/advisors.md": "tests/unit/proxy/test_guides.py",
-    "docs/guide/key-design.md": "tests/surface/test_key_guide.py",
     "docs/guide/proxy.md": "tests/unit/proxy/test_guides.py",
     "docs/guide/testing.md": "tests/unit/testing/test_documents.py",
 }
@@ -56,9 +56,15 @@ def test_the_examples_of_a_page_run(name: str, tmp_path: Path) -> None:
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
     (tmp_path / "files").mkdir()
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     settings = {"delivery_root": str(tmp_path / "files")}
     with WiderowServer(clock=SystemClock(), settings=settings) as server:
         run_page(PAGES[name], Place(tmp_path, server.endpoint))
+    for drawn in tmp_path.glob("*.svg"):
+        shown = ROOT / Path(name).parent / "pictures" / drawn.name
+        if os.environ.get("WIDEROW_PICTURES"):
+            shown.write_bytes(drawn.read_bytes())
+        assert shown.read_bytes() == drawn.read_bytes(), "WIDEROW_PICTURES=1 pytest tests/pages"
 
 
 @pytest.mark.parametrize("page", ELSEWHERE)

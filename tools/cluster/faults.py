@@ -1,7 +1,5 @@
 """What can happen to the servers of a cluster, as values: cause it, wait, put it right again."""
 
-import os
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,8 +12,6 @@ from tools.cluster.hbase import Cluster
 from tools.cluster.postgres import PostgresServer
 from tools.cluster.regions import REFUSALS, RegionKeeper
 
-from widerow.testing.process import WiderowProcess
-
 __all__ = [
     "Fault",
     "Heal",
@@ -24,7 +20,6 @@ __all__ = [
     "hbase_faults",
     "postgres_faults",
     "region_changes",
-    "server_faults",
 ]
 
 Heal = Callable[[], object]
@@ -43,7 +38,7 @@ class Fault(NamedTuple):
 
     `begin` raises `NotCaused` where that cannot be done at the moment.
 
-    `weight`: how often it comes where faults are drawn; 0: only where it is asked for by its name.
+    `weight`: how often it comes, beside those of the others; faults that take long come seldom.
     """
 
     name: str
@@ -54,26 +49,6 @@ class Fault(NamedTuple):
 
 def _nothing() -> None:
     """What needs no repair."""
-
-
-def server_faults(processes: Sequence[WiderowProcess]) -> list[Fault]:
-    """Faults of the servers of widerow."""
-
-    def kill(random: Random) -> Heal:
-        process = random.choice(processes)
-        process.kill()
-        return process.start_again
-
-    def pause(random: Random) -> Heal:
-        process = random.choice(processes)
-        os.kill(process.pid, signal.SIGSTOP)
-        return lambda: os.kill(process.pid, signal.SIGCONT)
-
-    return [
-        Fault("widerow killed", kill, 2, 0),
-        Fault("widerow paused for 5 s", pause, 5, 0),
-        Fault("widerow paused for 30 s", pause, 30, 0),
-    ]
 
 
 def region_changes(keeper: RegionKeeper) -> list[Fault]:
@@ -143,11 +118,11 @@ def hbase_faults(cluster: Cluster, keeper: RegionKeeper) -> list[Fault]:
         Fault("region server and its data node killed", kill("server{}", "data{}"), 5, 1),
         Fault("data node killed", kill("data{}"), 5, 1),
         Fault("region server paused for 3 s", pause("server{}"), 3, 1),
-        Fault("region server paused for 30 s", pause("server{}"), 30, 0),
-        Fault("data node paused for 10 s", pause("data{}"), 10, 0),
+        Fault("region server paused for 30 s", pause("server{}"), 30, 1),
+        Fault("data node paused for 10 s", pause("data{}"), 10, 1),
         Fault("master killed", kill("master"), 5, 1),
-        Fault("ZooKeeper killed", kill("zookeeper"), 2, 0),
-        Fault("name node killed", kill("namenode"), 5, 0),
+        Fault("ZooKeeper killed", kill("zookeeper"), 2, 1),
+        Fault("name node killed", kill("namenode"), 5, 1),
         *region_changes(keeper),
     ]
 
@@ -170,7 +145,7 @@ def postgres_faults(server: PostgresServer) -> list[Fault]:
         Fault("connections ended by the database", terminate, 0, 8),
         Fault("database restarted (-m fast)", restart("fast"), 0, 1),
         Fault("database restarted (-m immediate)", restart("immediate"), 0, 2),
-        Fault("database away for 5 s", restart("immediate"), 5, 0),
+        Fault("database away for 5 s", restart("immediate"), 5, 1),
     ]
 
 
@@ -185,7 +160,6 @@ def disturbed(
     so busy that a master does not begin between two faults, all would be away for good otherwise.
     """
     random = Random(seed)  # noqa: S311  # no secret
-    drawn = [fault for fault in faults if fault.weight]
     times: Counter[str] = Counter()
     over = Event()
     failed: list[BaseException] = []
@@ -193,7 +167,7 @@ def disturbed(
     def trouble() -> None:
         try:
             while not over.wait(random.uniform(*_BETWEEN_SECONDS)):
-                (fault,) = random.choices(drawn, [each.weight for each in drawn])
+                (fault,) = random.choices(faults, [each.weight for each in faults])
                 with suppress(NotCaused), ExitStack() as ends:
                     ends.callback(fault.begin(random))
                     over.wait(fault.seconds)

@@ -34,7 +34,7 @@ from time import monotonic, sleep
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-__all__ = ["Cluster", "ClusterError", "missing_programs", "private_cluster", "store_url"]
+__all__ = ["Cluster", "ClusterError", "missing_programs", "private_cluster"]
 
 POM: Final = Path(__file__).with_name("pom.xml")
 BUILD: Final = Path(__file__).resolve().parent.parent.parent / "build" / "cluster"
@@ -441,16 +441,6 @@ def private_cluster(servers: int) -> Iterator[Cluster]:
             yield cluster
         finally:
             cluster.stop()
-
-
-@contextmanager
-def store_url(given: str | None, servers: int, table: str) -> Iterator[str]:
-    """The URL that was given, or that of a table of a new cluster. Raises: `ClusterError`."""
-    if given is not None:
-        yield given
-        return
-    with private_cluster(servers) as cluster:
-        yield cluster.url(table)
 
 
 _OF_ONE: Final[Mapping[str, Callable[[Cluster, str], None]]] = MappingProxyType(

@@ -246,17 +246,6 @@ class Ledger:
             for each in work:
                 each.result()
 
-    def all_since(self, moment: float) -> bool:
-        """Whether a write of every key was acknowledged behind that moment (`monotonic`)."""
-        return all(
-            any(
-                writer.acknowledged and writer.acknowledged[-1] > moment
-                for writer in self._writers
-                if writer.key == key
-            )
-            for key in self.keys
-        )
-
     @contextmanager
     def observed(self) -> Iterator[Callable[[], Outage]]:
         """What happens within the block; a function that tells it, at its end or before."""

@@ -47,7 +47,6 @@ _ENCODED_NAME: Final = 2  # a kind of `RegionSpecifier`
 _RUNNING: Final = 1  # a state of a procedure
 _PAUSE_SECONDS: Final = 0.05
 _DONE_SECONDS_MAX: Final = 60  # a split takes one second, with a server that is dying twenty
-_EVEN_SECONDS_MAX: Final = 90.0  # a server that is started again took more than 20
 _SPREAD_SECONDS_MAX: Final = 60
 _ROWS_LOOKED_AT: Final = 5000  # where a split may be
 _BYTES: Final = FieldDescriptorProto.TYPE_BYTES
@@ -198,21 +197,6 @@ class RegionKeeper:
             for region in self.data():
                 self._move(region)
 
-    def even_out(self, servers: int) -> None:
-        """Move regions until none of so many servers has more than its share, or for a while.
-
-        HBase does so every five minutes, and gives a server that begins nothing before that.
-        """
-        deadline = monotonic() + _EVEN_SECONDS_MAX
-        while monotonic() < deadline:
-            with suppress(*REFUSALS):
-                surplus = _surplus(self.regions(), servers)
-                if not surplus:
-                    return
-                for region in surplus:
-                    self._move(region)
-            sleep(_PAUSE_SECONDS)
-
     def _split_one_of(self, bounds: Mapping[Region, Sequence[bytes]]) -> None:
         """Cut one of these regions in the middle: the fullest that lets itself be cut."""
         for region, rows in sorted(bounds.items(), key=lambda each: -len(each[1])):
@@ -265,12 +249,3 @@ def _made(name: str, **fields: object) -> Message:
 def _encoded(region: Region) -> bytes:
     """The last part of the name of a region, by which the master knows it."""
     return region.name.rstrip(b".").rpartition(b".")[2]
-
-
-def _surplus(regions: Sequence[Region], servers: int) -> list[Region]:
-    """The regions that their servers have beyond an equal share."""
-    share = -(-len(regions) // servers)
-    held: dict[Address, list[Region]] = {}
-    for region in regions:
-        held.setdefault(region.address, []).append(region)
-    return [region for theirs in held.values() for region in theirs[share:]]

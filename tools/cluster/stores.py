@@ -26,14 +26,13 @@ class SharedStore(NamedTuple):
     """A database that runs.
 
     `prepare`: to be called once there are tables; it spreads them over the servers of the database.
-    `even_out`: to be called between faults; it does so again. `serves`: whether all of it answers.
+    `serves`: whether all of it answers.
     """
 
     url: str
     faults: tuple[Fault, ...]
     prepare: Callable[[], None]
     serves: Callable[[], bool] = lambda: True
-    even_out: Callable[[], None] = lambda: None
 
 
 @contextmanager
@@ -50,7 +49,6 @@ def _hbase(region_servers: int) -> Iterator[SharedStore]:
                 faults,
                 lambda: keeper.spread(_REGIONS),
                 keeper.serves,
-                lambda: keeper.even_out(region_servers),
             )
             keeper.close()
     except ClusterError as error:
