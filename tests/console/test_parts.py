@@ -1,18 +1,14 @@
 """Laws of the console's pure parts, and what its vendored files are."""
 
 import json
-import math
 from hashlib import sha256
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.console.forms import kind_name, typed_text, typed_value, value_from_kept, value_to_keep
-from widerow.console.heat import SHADES, heat_grid, heat_paths, shade_of
 from widerow.console.live import actions_since, latency_ms
 from widerow.console.statics import STATIC, find_static
-from widerow.engine.partitions.history import Interval
 from widerow.model.values import Value
 from widerow.server.metrics import BUCKET_BOUNDS
 from widerow.server.recent import ActionSample, RequestSample
@@ -24,38 +20,6 @@ VALUES = (
     | st.binary()
     | st.floats(allow_nan=False)
 )
-KEYS = st.binary(min_size=1, max_size=3)
-BINS = st.dictionaries(KEYS, st.floats(0.1, 1000), max_size=20)
-INTERVALS = st.lists(st.tuples(st.integers(0, 99), BINS), max_size=12)
-
-
-@given(INTERVALS, st.integers(1, 30), st.integers(3, 12))
-def test_a_heat_map_has_all_load_and_no_more_rows_and_columns_than_asked_for(
-    found: list[tuple[int, dict[bytes, float]]], columns: int, rows: int
-) -> None:
-    intervals = [Interval(10 * at, 10, (), tuple(sorted(bins.items()))) for at, bins in found]
-    grid = heat_grid(intervals, 0, 1000, columns=columns, rows=rows)
-    assert 1 <= len(grid.keys) <= rows
-    assert len(grid.starts) <= columns
-    assert grid.keys[0] == b""
-    assert list(grid.keys) == sorted(set(grid.keys))
-    shown = sum(map(math.fsum, grid.cells)) * grid.seconds
-    assert shown == pytest.approx(sum(sum(bins.values()) for _, bins in found))
-
-
-def test_a_key_with_most_of_the_load_has_a_row_of_its_own() -> None:
-    bins = tuple((bytes([number]), 500.0 if number == 7 else 1.0) for number in range(1, 30))
-    grid = heat_grid([Interval(0, 10, (), bins)], 0, 10, columns=1, rows=12)
-    row = grid.keys.index(b"\x07")
-    assert grid.keys[row + 1] == b"\x08"
-    assert grid.cells[row][0] == grid.most == 50.0
-    assert heat_paths(grid, 100, 120)[-1][0] == SHADES
-
-
-@given(st.floats(0, 1e9), st.floats(0, 1e9))
-def test_more_load_is_never_lighter(one: float, other: float) -> None:
-    low, high = sorted((one, other))
-    assert 0 <= shade_of(low, high) <= shade_of(high, high) <= SHADES
 
 
 @given(VALUES)

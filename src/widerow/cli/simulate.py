@@ -11,12 +11,14 @@ from widerow.cli.partitions import fetch
 from widerow.cli.progress import progress_bar
 from widerow.engine.partitions.rules import Thresholds
 from widerow.keydesign.heat_map import Legend, heat_map
-from widerow.keydesign.picture import write_picture
 from widerow.keydesign.replay import Replay, ReplayScript, ReplayStep, replay
 from widerow.keydesign.script import ScriptInvalid, Tempo, recorded_script, sampled_script
 from widerow.keydesign.server_rules import ServerRules
 from widerow.keys.decode import decode_key_value
 from widerow.model.values import KeyType
+from widerow.pictures.png import PictureRefused, png
+from widerow.pictures.shapes import Picture
+from widerow.pictures.svg import svg
 from widerow.row_files.source import FileSource
 
 __all__ = ["simulate_load"]
@@ -106,11 +108,23 @@ def _simulate(subject: _Subject, given: Mapping[str, Any]) -> None:
     with progress_bar("replaying", len(subject.script.loads)) as progress:
         run = replay(subject.script, rules, given["nodes"], given["seed"], progress)
     for path in filter(None, (given["svg"], given["png"])):
-        write_picture(heat_map(run, _legend(subject)), Path(path))
+        _write(heat_map(run, _legend(subject)), Path(path))
     if given["as_json"]:
         _print_json(subject, run)
     else:
         _print(subject, run)
+
+
+def _write(picture: Picture, path: Path) -> None:
+    """Write a picture to a file named .svg or .png. Raises: `PictureRefused`."""
+    suffix = path.suffix.lower()
+    if suffix not in {".svg", ".png"}:
+        raise PictureRefused(f"{path}: a picture is named .svg or .png")
+    data = svg(picture).encode() if suffix == ".svg" else png(picture)
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise PictureRefused(f"cannot write {path}: {error.strerror}") from error
 
 
 def _legend(subject: _Subject) -> Legend:

@@ -3,7 +3,6 @@
 import json
 from typing import Any, Final
 
-from widerow.console.heat import HeatGrid, heat_grid, heat_paths
 from widerow.console.parts import PageDocument, Visit, address
 from widerow.console.places import TablePlace, all_tables, asked_table, sizes_of, table_load_of
 from widerow.engine.partitions.document import key_hash, key_text
@@ -17,6 +16,8 @@ from widerow.limits import (
     CONSOLE_HEAT_ROWS_MAX,
     CONSOLE_HOT_KEYS_MAX,
 )
+from widerow.pictures.heat import HeatGrid, heat_boxes, heat_grid, heat_level
+from widerow.pictures.svg import path
 
 __all__ = ["describe_partition", "show_heat"]
 
@@ -25,6 +26,7 @@ _SHORTEST_S: Final = 120
 """The least time that a map shows. It begins with the first load: a young table has wide boxes."""
 _WIDTH: Final = 960
 _HEIGHT: Final = 400
+_CURVE: Final = 0.35  # of levels: keys of low load are to be seen beside a hot one
 _KEY_LABELS: Final = 8  # beside the map, and those of hot keys
 _TIME_LABELS: Final = 4  # below it: as many as stand apart on a telephone
 _LABEL_HEIGHT: Final = 16  # of a label: two must not lie on each other
@@ -117,7 +119,8 @@ def _map(
 ) -> PageDocument:
     since_s, until_s = window
     columns = min(CONSOLE_HEAT_COLUMNS_MAX, (until_s - since_s) // round(INTERVAL_SECONDS))
-    grid = heat_grid(intervals, since_s, until_s, columns=columns, rows=CONSOLE_HEAT_ROWS_MAX)
+    loads = [(each.start_s, each.bins) for each in intervals]
+    grid = heat_grid(loads, since_s, until_s, columns=columns, rows=CONSOLE_HEAT_ROWS_MAX)
     return {
         "grid": {
             "starts": list(grid.starts),
@@ -132,13 +135,17 @@ def _map(
 
 def _picture(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> PageDocument:
     """Where the shapes and words of the map are: keys in its height, times in its width."""
-    columns = len(grid.starts)
+    columns, rows, most = len(grid.starts), len(grid.keys), grid.most
     moment = max(1, -(-columns // _TIME_LABELS))
-    paths = heat_paths(grid, _WIDTH, _HEIGHT)
+    boxes = heat_boxes(
+        [[heat_level(units, most, _CURVE) for units in row] for row in grid.cells],
+        [number * _WIDTH // columns for number in range(columns + 1)],
+        [_HEIGHT - number * _HEIGHT // rows for number in range(rows + 1)],
+    )
     return {
         "width": _WIDTH,
         "height": _HEIGHT,
-        "paths": [{"shade": shade, "path": path} for shade, path in paths],
+        "paths": [{"level": level, "path": path(found)} for level, found in boxes if level],
         "keys": _key_labels(grid, kind, hot),
         "in_seconds": moment * grid.seconds < 60,
         "times": [

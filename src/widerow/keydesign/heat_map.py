@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from widerow.keydesign.picture import (
+from widerow.keydesign.replay import Replay, ReplayStep
+from widerow.pictures.heat import HEAT_LEVELS, SHADES, heat_boxes, heat_level
+from widerow.pictures.shapes import (
+    GRID,
     INK,
     MUTED,
     ORANGE,
@@ -21,10 +24,9 @@ from widerow.keydesign.picture import (
     Line,
     Picture,
     Shape,
+    Trace,
     Words,
-    shade,
 )
-from widerow.keydesign.replay import Replay, ReplayStep
 
 __all__ = ["Legend", "heat_map"]
 
@@ -38,7 +40,6 @@ _EVENT_HEIGHT: Final = 16
 _TICKS: Final = 6  # on the axis of time
 _LABELS: Final = 5  # on the axis of keys
 _LABEL_CHARACTERS: Final = 14
-_GRID: Final = "#d1d9e0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +92,15 @@ def _row(run: Replay, number: int) -> int:
 
 
 def _cells(run: Replay, column: int) -> Iterator[Shape]:
-    """One box for each piece and run of steps of one colour; sorted, so that one path has them."""
-    most = _most(run)
-    boxes = []
-    for piece in range(len(run.pieces) + 1):
-        top, bottom = _row(run, piece + 1), _row(run, piece)
-        fills = [shade(step.pieces[piece] / most) for step in run.steps]
-        start = 0
-        for at in range(1, len(fills) + 1):
-            if at == len(fills) or fills[at] != fills[start]:
-                x, width = _LEFT + start * column, (at - start) * column
-                boxes.append(Box(x, top, width, bottom - top, fills[start]))
-                start = at
-    yield from sorted(boxes, key=lambda box: box.fill, reverse=True)
+    """The load of each piece and step."""
+    most, pieces = _most(run), range(len(run.pieces) + 1)
+    found = heat_boxes(
+        [[heat_level(step.pieces[piece], most) for step in run.steps] for piece in pieces],
+        [_LEFT + number * column for number in range(len(run.steps) + 1)],
+        [_row(run, number) for number in range(len(run.pieces) + 2)],
+    )
+    for _, boxes in found:
+        yield from boxes
 
 
 def _bounds(run: Replay, column: int) -> Iterator[Shape]:
@@ -141,16 +138,15 @@ def _key_axis(run: Replay, legend: Legend) -> Iterator[Shape]:
 
 def _scale(most: float) -> Iterator[Shape]:
     """The colours and what they mean."""
-    steps = 8
     height = 20
     yield Words(_BAR, _TOP - 10, "units per second", size=11, colour=MUTED)
-    for step in range(steps):
-        y = _TOP + (steps - 1 - step) * height
-        yield Box(_BAR, y, 16, height, shade((step + 0.5) / steps))
+    for step in range(HEAT_LEVELS):
+        y = _TOP + (HEAT_LEVELS - 1 - step) * height
+        yield Box(_BAR, y, 16, height, SHADES[step + 1])
         if step % 2 == 0:
-            yield Words(_BAR + 22, y + height + 4, f"{most * step / steps:,.0f}", size=11)
+            yield Words(_BAR + 22, y + height + 4, f"{most * step / HEAT_LEVELS:,.0f}", size=11)
     yield Words(_BAR + 22, _TOP + 8, f"{most:,.0f}", size=11)
-    y = _TOP + steps * height + 28
+    y = _TOP + HEAT_LEVELS * height + 28
     yield Line(_BAR, y - 4, _BAR + 16, y - 4, ORANGE, 2)
     yield Words(_BAR + 22, y, "bound of", size=11)
     yield Words(_BAR + 22, y + 14, "partitions", size=11)
@@ -178,12 +174,12 @@ def _skew(run: Replay, column: int, right: int, top: int) -> Iterator[Shape]:
     )
     for value in range(1, nodes + 1, max(1, (nodes - 1) // 3)):
         y = top + _SKEW_HEIGHT - (value - 1) * _SKEW_HEIGHT // (nodes - 1)
-        yield Line(_LEFT, y, right, y, _GRID)
+        yield Line(_LEFT, y, right, y, GRID)
         meaning = {1: "1 (even)", nodes: f"{nodes} (one node)"}.get(value, f"{value}")
         yield Words(_LEFT - 8, y + 4, meaning, "end", 11)
-    for number, (step, following) in enumerate(zip(run.steps, run.steps[1:], strict=False)):
-        x = _LEFT + number * column + column // 2
-        yield Line(x, height(step), x + column, height(following), TEAL, 2)
+    middle = _LEFT + column // 2
+    points = [(middle + number * column, height(step)) for number, step in enumerate(run.steps)]
+    yield Trace(tuple(points), TEAL)
 
 
 def _events(run: Replay, column: int, right: int, top: int) -> Iterator[Shape]:
@@ -191,7 +187,7 @@ def _events(run: Replay, column: int, right: int, top: int) -> Iterator[Shape]:
     for row, (what, colour) in enumerate((("splits", ORANGE), ("merges", PURPLE), ("moves", INK))):
         y = top + row * _EVENT_HEIGHT
         yield Words(_LEFT - 8, y + 12, what, "end", 11)
-        yield Line(_LEFT, y + 15, right, y + 15, _GRID)
+        yield Line(_LEFT, y + 15, right, y + 15, GRID)
         for number, step in enumerate(run.steps):
             if getattr(step, what):
                 yield Box(_LEFT + number * column + 1, y + 3, column - 2, 12, colour)

@@ -9,13 +9,32 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Final
 
-from widerow.engine.partitions.history import Interval
+from widerow.pictures.shapes import Box
 
-__all__ = ["SHADES", "HeatGrid", "heat_grid", "heat_paths", "shade_of"]
+__all__ = [
+    "HEAT_LEVELS",
+    "SHADES",
+    "HeatGrid",
+    "KeyedLoad",
+    "heat_boxes",
+    "heat_grid",
+    "heat_level",
+]
 
-SHADES = 8
-"""Shades of a box that has any load, from light to dark; 0 is none."""
+HEAT_LEVELS: Final = 8
+"""Levels of a box that has any load, from little to most; level 0 is no load."""
+SHADES: Final = (
+    # One hue from light to dark, so that it reads in grey too (ColorBrewer, Blues).
+    *("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6"),
+    *("#4292c6", "#2171b5", "#08519c", "#08306b"),
+)
+"""The colour of each level."""
+
+KeyedLoad = tuple[int, Sequence[tuple[bytes, float]]]
+"""The second since 1970 at which some load began, and its units by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +42,8 @@ class HeatGrid:
     """Units a second by time and key.
 
     `starts`: of each column, seconds since 1970; `seconds`: that a column lasts. `keys`: where the
-    rows begin, ascending, the first b"": the beginning of the table. `cells`: one list for each
+    rows begin, ascending, the first b"": the beginning of the table. `cells`: one list for each of
+    the rows.
     """
 
     starts: tuple[int, ...]
@@ -38,21 +58,21 @@ class HeatGrid:
 
 
 def heat_grid(
-    intervals: Sequence[Interval], since_s: int, until_s: int, *, columns: int, rows: int
+    loads: Sequence[KeyedLoad], since_s: int, until_s: int, *, columns: int, rows: int
 ) -> HeatGrid:
     """The load from `since_s` up to `until_s` in at most so many columns and rows.
 
-    Linear in the bins of the intervals, with a search among the rows for each. The load of all
-    boxes together is that of the intervals that begin in this time.
+    Linear in the keys of the loads, with a search among the rows for each. The load of all boxes
+    together is that of the loads that begin in this time.
     """
     seconds = max(1, -(-(until_s - since_s) // columns))
     count = max(1, -(-(until_s - since_s) // seconds))
-    kept = [each for each in intervals if since_s <= each.start_s < until_s]
+    kept = [(start_s, bins) for start_s, bins in loads if since_s <= start_s < until_s]
     keys = _rows(kept, rows)
     sums = [[0.0] * count for _ in keys]
-    for interval in kept:
-        column = min(count - 1, (interval.start_s - since_s) // seconds)
-        for key, units in interval.bins:
+    for start_s, bins in kept:
+        column = min(count - 1, (start_s - since_s) // seconds)
+        for key, units in bins:
             sums[bisect_right(keys, key) - 1][column] += units
     return HeatGrid(
         tuple(since_s + column * seconds for column in range(count)),
@@ -62,14 +82,14 @@ def heat_grid(
     )
 
 
-def _rows(intervals: Iterable[Interval], rows: int) -> list[bytes]:
+def _rows(loads: Iterable[KeyedLoad], rows: int) -> list[bytes]:
     """Where rows begin: at b"", and at most so many keys that divide the load evenly.
 
     A key whose share is above that of a row begins one, and the next key begins another.
     """
     load: dict[bytes, float] = defaultdict(float)
-    for interval in intervals:
-        for key, units in interval.bins:
+    for _, bins in loads:
+        for key, units in bins:
             load[key] += units
     whole = sum(load.values())
     heavy = {key for key, units in load.items() if units > whole / rows}
@@ -101,29 +121,30 @@ def _thinned(starts: list[bytes], apart: set[bytes], most: int) -> list[bytes]:
     return starts
 
 
-def shade_of(units: float, most: float) -> int:
-    """The shade of a box, 0 where it has no load. Low loads are told apart, too."""
+def heat_level(units: float, most: float, curve: float = 1.0) -> int:
+    """The level of a box: 0 without load, then 1 to `HEAT_LEVELS` by its part of the most.
+
+    A `curve` below 1 tells low loads apart, and high ones less.
+    """
     if units <= 0 or most <= 0:
         return 0
-    return 1 + min(SHADES - 1, int((units / most) ** 0.35 * SHADES))
+    return 1 + min(HEAT_LEVELS - 1, int((units / most) ** curve * HEAT_LEVELS))
 
 
-def heat_paths(grid: HeatGrid, width: int, height: int) -> list[tuple[int, str]]:
-    """The boxes as paths of an SVG, one for each shade, and boxes of one shade side by side joined.
+def heat_boxes(
+    levels: Sequence[Sequence[int]], across: Sequence[int], upwards: Sequence[int]
+) -> list[tuple[int, list[Box]]]:
+    """Boxes by level, ascending; boxes of one level side by side are joined.
 
-    All places are whole numbers, so the same grid is the same text everywhere.
+    `levels`: one list for each row, the lowest first. `across`: where the columns begin and the
+    last one ends, from the left. `upwards`: where the rows begin and the last one ends, from below.
     """
-    outlines: dict[int, list[str]] = defaultdict(list)
-    count, most = len(grid.keys), grid.most
-    for number, row in enumerate(grid.cells):
-        top, bottom = height - (number + 1) * height // count, height - number * height // count
-        shades = [shade_of(units, most) for units in row]
+    found: dict[int, list[Box]] = defaultdict(list)
+    for row, (bottom, top) in zip(levels, pairwise(upwards), strict=True):
         start = 0
-        for at in range(1, len(shades) + 1):
-            if at == len(shades) or shades[at] != shades[start]:
-                left, right = start * width // len(row), at * width // len(row)
-                box = f"M{left} {top}H{right}V{bottom}H{left}Z"
-                if shades[start]:
-                    outlines[shades[start]].append(box)
-                start = at
-    return [(shade, "".join(outlines[shade])) for shade in sorted(outlines)]
+        for level, run in groupby(row):
+            stop = start + len(list(run))
+            left, right = across[start], across[stop]
+            found[level].append(Box(left, top, right - left, bottom - top, SHADES[level]))
+            start = stop
+    return sorted(found.items())
