@@ -1,11 +1,10 @@
-"""Recorded runs: one JSON line for each check, and the page that is made from them.
+"""Recorded runs: one JSON line for each check, and tables of what some of them say together.
 
-    python -m tools.evidence            # writes docs/internals/evidence.md
-    python -m tools.evidence --check    # says whether that page is up to date
+    python -m tools.evidence build/night/*/lines.jsonl
 
 A check calls `record` when it is done. The line goes to stdout, and to the file that the
-environment variable WIDEROW_EVIDENCE names. The lines of runs that count are kept in
-docs/internals/evidence; what the page says in figures, it has from them.
+environment variable WIDEROW_EVIDENCE names; `python -m tools.night` names one for each night. The
+command prints the tables of docs/internals/evidence.md, of the lines of these files alone.
 """
 
 import argparse
@@ -21,14 +20,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["Fact", "Line", "main", "page", "read_lines", "record", "record_skipped"]
+__all__ = ["VARIABLE", "Fact", "Line", "main", "record", "record_skipped", "tables"]
 
 Fact = int | float | str
 Line = Mapping[str, Fact | None]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-LINES: Final = ROOT / "docs" / "internals" / "evidence"
-PAGE: Final = ROOT / "docs" / "internals" / "evidence.md"
 VARIABLE: Final = "WIDEROW_EVIDENCE"
 
 _NO_FACTS: Final[Mapping[str, Fact]] = MappingProxyType({})
@@ -110,39 +107,23 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def read_lines(directory: Path = LINES) -> list[Line]:
-    """Every kept line, file by file in the order of their names."""
-    return [
-        json.loads(text)
-        for file in sorted(directory.glob("*.jsonl"))
-        for text in file.read_text(encoding="utf-8").splitlines()
-        if text
-    ]
+# --- tables of several runs ----------------------------------------------------------------------
 
 
-# --- the page ------------------------------------------------------------------------------------
+def tables(lines: Sequence[Line]) -> str:
+    """What ran, what was planted and had to be caught, and what was skipped, as Markdown."""
+    skipped = [line for line in lines if line["skipped"]]
+    parts = (
+        _rows(_CHECK_HEAD, _summed(lines, controls=False), _check_cells),
+        _rows(_CONTROL_HEAD, _summed(lines, controls=True), _control_cells),
+        _rows(_SKIPPED_HEAD, skipped, lambda line: (str(line["check"]), str(line["skipped"]))),
+    )
+    return "\n".join(part for part in parts if part)
 
 
-def page(lines: Sequence[Line], text: str) -> str:
-    """`text` with what stands between its marks for checks, controls and runs made anew."""
-    parts = {
-        "checks": _rows(_CHECK_HEAD, _summed(lines, controls=False), _check_cells),
-        "controls": _rows(_CONTROL_HEAD, _summed(lines, controls=True), _control_cells),
-        "runs": _rows(_RUN_HEAD, lines, _run_cells),
-    }
-    for name, part in parts.items():
-        begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
-        before, mark, rest = text.partition(begin)
-        _, closing, after = rest.partition(end)
-        if not mark or not closing:
-            raise ValueError(f"{PAGE.name} has no marks around its {name}")
-        text = f"{before}{begin}\n{part}\n{end}{after}"
-    return text
-
-
-_CHECK_HEAD: Final = "| check | trials in all | of what | violations | less than, a trial | seen |"
+_CHECK_HEAD: Final = "| check | trials | of what | violations | less than, a trial | seen |"
 _CONTROL_HEAD: Final = "| planted | times | caught |"
-_RUN_HEAD: Final = "| recorded | check | commit | kernel | Python | seed | seconds | line |"
+_SKIPPED_HEAD: Final = "| skipped | why |"
 
 
 def _summed(lines: Sequence[Line], *, controls: bool) -> list[dict[str, Fact]]:
@@ -177,6 +158,8 @@ def _facts(line: Line) -> dict[str, Fact]:
 
 
 def _rows(head: str, lines: Sequence[Line], cells: Callable[[Line], Sequence[str]]) -> str:
+    if not lines:
+        return ""
     rule = "|" + "---|" * (head.count("|") - 1)
     return "\n".join((head, rule, *(f"| {' | '.join(cells(line))} |" for line in lines))) + "\n"
 
@@ -201,43 +184,23 @@ def _control_cells(line: Line) -> Sequence[str]:
     return name, str(volume), str(volume - missed)
 
 
-def _run_cells(line: Line) -> Sequence[str]:
-    changed = " (changed)" if line["dirty"] else ""
-    changed += " compiled" if line.get("compiled") else ""
-    told = {"volume": line["volume"], "violations": line["violations"]} | _facts(line)
-    if line["skipped"]:
-        told = {"skipped": line["skipped"]}
-    return (
-        str(line["recorded"]),
-        str(line["check"]),
-        f"{line['commit']}{changed}",
-        str(line["kernel"]),
-        str(line["python"]),
-        "" if line["seed"] is None else str(line["seed"]),
-        str(line["seconds"]),
-        f"`{json.dumps(told)}`",
-    )
-
-
 def _number(value: object) -> str:
     return f"{value:,}".replace(",", " ") if isinstance(value, int) else str(value)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. Returns the exit code."""
-    parser = argparse.ArgumentParser(description="The page of recorded runs.")
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; 1 if it is out of date"
-    )
-    options = parser.parse_args(arguments)
-    old = PAGE.read_text(encoding="utf-8")
-    new = page(read_lines(), old)
-    if options.check:
-        if new != old:
-            print(f"{PAGE.name} is not what the kept lines say: run python -m tools.evidence")
-        return int(new != old)
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    """The command. Returns the exit code: 1 where there was a violation, or a control got away."""
+    parser = argparse.ArgumentParser(description="What recorded runs say together.")
+    parser.add_argument("files", nargs="+", type=Path, help="files of recorded lines")
+    files = parser.parse_args(arguments).files
+    lines: list[Line] = [
+        json.loads(text)
+        for file in files
+        for text in file.read_text(encoding="utf-8").splitlines()
+        if text
+    ]
+    print(tables(lines))
+    return int(any(line["violations"] for line in lines))
 
 
 if __name__ == "__main__":

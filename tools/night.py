@@ -10,7 +10,7 @@ PYTHONPATH on a compiled copy (as `make night` has it) the servers are compiled 
 
 Each suite prints JSON lines (`evidence.py`); all of them are kept in build/night, with what the
 suites wrote otherwise. At the end a table says how each ended; the exit code is 1 if one failed.
-A run that counts is moved to docs/internals/evidence and `python -m tools.evidence` is run.
+`python -m tools.evidence` makes tables of them; docs/internals/evidence.md is a summary of such.
 """
 
 import argparse
