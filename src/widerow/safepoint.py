@@ -14,7 +14,7 @@ __all__ = ["PRECEDENCE", "HasPrecedence", "Precedence", "safepoint"]
 
 
 class HasPrecedence(Protocol):
-    """Lets others wait for it."""
+    """What other threads let run first: the loop of a server."""
 
     def pause(self) -> None:
         """Wait, unless it was done a moment ago."""

@@ -77,10 +77,10 @@ def _writes(visit: Visit) -> PageDocument:
 
 
 def _clock(visit: Visit) -> PageDocument:
-    apart = visit.parts.engine.nodes.apart
-    if apart is None:
+    fault = visit.parts.engine.nodes.clock_fault
+    if fault is None:
         return _check("Clock", _GOOD, "No other server of this store disagrees with it.")
-    return _check("Clock", _BAD, str(apart), "Set the clocks of all servers by one source (NTP).")
+    return _check("Clock", _BAD, str(fault), "Set the clocks of all servers by one source (NTP).")
 
 
 def _room(visit: Visit) -> PageDocument:

@@ -1,4 +1,4 @@
-"""Does the key sort as its columns do, on the rows at hand? And if not, where?"""
+"""Whether a key sorts as its columns do on the rows at hand, and where it does not."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Does the key sort as its columns do? For all values there can be, not only for those seen.
+"""Whether a key sorts as its columns do, for all values that there can be: a proof.
 
 Take two rows that agree in the columns before some column and differ in it. Their order among the
 columns is decided there. In the key it is decided by the first character that differs:

@@ -1,4 +1,4 @@
-"""The mirror of `encode.py` (docs/formats/keys.md)."""
+"""From the bytes of keys to primary key values, as `encode.py` made them (docs/formats/keys.md)."""
 
 from collections.abc import Sequence
 

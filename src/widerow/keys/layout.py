@@ -1,4 +1,4 @@
-"""Which prefix means what (docs/formats/keys.md, "Spaces").
+"""The spaces of keys in a store: which first bytes mean what (docs/formats/keys.md, "Spaces").
 
     01                               the store itself: format, next table id, next plan id,
                                      epoch of the catalogue, lease, run

@@ -73,8 +73,8 @@ def open(  # noqa: A001  # read as nosql.open
     """Open the store in a directory, which is created if it does not exist, or `"memory:"`.
 
     `housekeeping`: a thread frees the space of expired rows and dropped tables and keeps partitions
-    in balance; without it call `Store.housekeep`. `clock` and `entropy` are the system's unless
-    given. `thresholds`: when partitions split and merge (docs/operating/partitions.md).
+    in balance; without it call `TypedStore.housekeep`. `clock` and `entropy` are the system's
+    unless given. `thresholds`: when partitions split and merge (docs/operating/partitions.md).
 
     Raises: `StoreLocked` when a server or another process holds the directory, `StoreDamaged`,
     `StoreFull`, `StorageFailure`, `ValueError` for a URL that names no kind of store.

@@ -100,7 +100,7 @@ class SortedTerms(Sequence[bytes]):
         return [content[a:b] for a, b in pairwise(self.starts.tolist())]
 
     def place(self, term: bytes, low: int = 0, high: int | None = None) -> int:
-        """How many are smaller; between two bounds that are known already."""
+        """The insertion point of `term`, searched between `low` and `high`."""
         if high is None:
             if self._marks is None:
                 self._marks = [self[at] for at in range(0, len(self), _MARKED)]
@@ -131,7 +131,7 @@ class SortedTerms(Sequence[bytes]):
         return np.unique(np.concatenate((numbers[inside], hidden)))
 
     def _hidden(self, part: bytes, across: Integers) -> Integers:
-        """A match across two strings may hide one inside the second: those are looked at again."""
+        """Strings behind a match across a boundary, searched again: `finditer` skips overlaps."""
         again = [
             number
             for each in np.unique(across).tolist()
@@ -215,7 +215,7 @@ def packed(terms: Sequence[bytes]) -> SortedTerms:
 
 
 def picked(terms: SortedTerms, numbers: Integers) -> SortedTerms:
-    """Those with some numbers, which ascend."""
+    """The terms at these positions, which ascend."""
     starts = np.asarray(terms.starts, dtype=np.int64)
     lengths = starts[numbers + 1] - starts[numbers]
     ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))

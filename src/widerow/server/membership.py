@@ -54,19 +54,19 @@ class Membership:
         looks = round(_JOIN_SECONDS / NODE_LOOK_SECONDS)
         for _ in range(looks):
             await asyncio.to_thread(self._nodes.look)
-            if self._nodes.joined() and self._nodes.apart is None:
+            if self._nodes.joined() and self._nodes.clock_fault is None:
                 break
             await asyncio.sleep(NODE_LOOK_SECONDS)
         await self._beat()
-        if self._nodes.apart is not None:
+        if self._nodes.clock_fault is not None:
             await self.leave()
-            raise SettingsInvalid(self._nodes.apart)
+            raise SettingsInvalid(self._nodes.clock_fault)
 
     async def run(self) -> None:
         """Look and beat until cancelled."""
         while True:
             await asyncio.sleep(NODE_LOOK_SECONDS)
-            before = self._nodes.apart
+            before = self._nodes.clock_fault
             try:
                 await asyncio.to_thread(self._nodes.look)
                 await self._beat()
@@ -76,8 +76,8 @@ class Membership:
             if self._blind:
                 self._blind = False
                 _log.warning("the other servers are seen again")
-            if self._nodes.apart != before:
-                self._tell(self._nodes.apart)
+            if self._nodes.clock_fault != before:
+                self._tell(self._nodes.clock_fault)
 
     async def leave(self) -> None:
         """Be gone. What fails here delays the others' next change of a table by seconds."""

@@ -70,8 +70,8 @@ class Probes:
             return plain_text(503, "stopping")
         if not self._engine.store.writable:
             return plain_text(503, "the store takes no writes; see the log")
-        if self._engine.nodes.apart is not None:
-            return plain_text(503, self._engine.nodes.apart)
+        if self._engine.nodes.clock_fault is not None:
+            return plain_text(503, self._engine.nodes.clock_fault)
         return plain_text(200, "ready" if self._dev_lines is None else "ready, in dev mode")
 
     def _version(self) -> Response:

@@ -389,7 +389,7 @@ def test_one_clock_among_three_that_is_wrong_is_refused(seconds: float) -> None:
     world = _World(3)
     _off(world, 0, seconds)
     world.live(seconds=3)
-    assert [process.nodes.apart is None for process in world.all] == [False, True, True]
+    assert [process.nodes.clock_fault is None for process in world.all] == [False, True, True]
     wrong = world.all[0]
     with pytest.raises(
         StoreBusy, match=r"more than 5 s apart from those of node1 .* set it by NTP"
@@ -399,7 +399,7 @@ def test_one_clock_among_three_that_is_wrong_is_refused(seconds: float) -> None:
         wrong.catalog.change(lambda _: None)
     _off(world, 0, -seconds)
     world.live(seconds=7)
-    assert wrong.nodes.apart is None
+    assert wrong.nodes.clock_fault is None
     wrong.catalog.planned()
 
 
@@ -409,15 +409,15 @@ def test_of_two_clocks_the_later_one_gives_way() -> None:
     world.all.append(_Process(world.store, 1))
     _off(world, 1, 20.0)
     world.live(seconds=2)
-    assert world.all[0].nodes.apart is None
-    assert world.all[1].nodes.apart is not None
+    assert world.all[0].nodes.clock_fault is None
+    assert world.all[1].nodes.clock_fault is not None
 
 
 def test_a_skew_within_the_bound_is_tolerated() -> None:
     world = _World(3)
     _off(world, 1, CLOCK_SKEW_SECONDS_MAX - 0.5)
     world.live(seconds=3)
-    assert [process.nodes.apart for process in world.all] == [None, None, None]
+    assert [process.nodes.clock_fault for process in world.all] == [None, None, None]
 
 
 def test_a_beat_that_took_long_is_no_clock_that_is_behind() -> None:
@@ -429,7 +429,7 @@ def test_a_beat_that_took_long_is_no_clock_that_is_behind() -> None:
     world.live(0, seconds=12)
     world.all[1].commit(plan)
     world.live(seconds=2)
-    assert [process.nodes.apart for process in world.all] == [None, None]
+    assert [process.nodes.clock_fault for process in world.all] == [None, None]
 
 
 def test_a_clock_that_was_set_is_no_pause() -> None:

@@ -16,7 +16,7 @@ def listed_search_indexes(client: Client, table: str) -> list[str]:
 
 
 def search_indexes_of(client: Client, table: str) -> list[str]:
-    """The same; none where there is no such table, or no search on that server."""
+    """The names of a table's search indexes; none where the server refuses to list them."""
     try:
         return listed_search_indexes(client, table)
     except Refused:

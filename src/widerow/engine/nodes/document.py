@@ -24,7 +24,7 @@ def nodes_document(nodes: Nodes, clock: Clock) -> Json:
         "shared": True,
         "asked": own.id.hex(),
         "sight": nodes.sight.holds(),
-        "clock": nodes.apart,
+        "clock": nodes.clock_fault,
         "nodes": [
             _shown(own, own.now_us, nodes.rate)
             | {"state": "serves", "beat_age_seconds": 0.0, "skew": [0.0, 0.0]},

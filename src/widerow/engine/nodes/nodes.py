@@ -141,7 +141,7 @@ class Nodes:
         self.name = ""
         self.requests = 0
         self.load: LoadOfAll | None = None
-        self.apart: str | None = None  # what is wrong with this machine's clock, if anything
+        self.clock_fault: str | None = None  # what is wrong with this clock, as far as known
         self.sight = Sight(clock)
         self.is_shared = store.capabilities.shared
         self._store = store
@@ -241,7 +241,7 @@ class Nodes:
         if self._looked_ns is None:
             self._elders = frozenset(self._others)
         self._looked_ns = began_ns
-        self.apart = self._compared()
+        self.clock_fault = self._compared()
 
     def _seen(self, record: NodeRecord, seen_ns: int, seen_us: int) -> SeenNode:
         known = self._others.get(record.id)
@@ -364,8 +364,8 @@ class Nodes:
         Its clock was off those of most others at the last look, or it could not beat for so long
         that the others may soon take it for gone.
         """
-        if self.apart is not None:
-            raise StoreBusy(self.apart)
+        if self.clock_fault is not None:
+            raise StoreBusy(self.clock_fault)
         beat_ns = self._beat_ns
         if beat_ns is not None and self._clock.monotonic_ns() - beat_ns >= _SIGHT_NS:
             raise StoreBusy(

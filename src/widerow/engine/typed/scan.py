@@ -58,7 +58,7 @@ def select_rows(
 def check_included(
     target: TableForm, ancestors: Sequence[TableForm], children: Sequence[TableForm]
 ) -> None:
-    """Whether the included tables are what they are included as. Raises `InvalidRequest`."""
+    """Raise `InvalidRequest` unless each table is an ancestor or a descendant of the target."""
     own = target.table
     for form in (*ancestors, *children):
         if form.table.id == own.id:

@@ -38,7 +38,7 @@ class BreakdownContext:
         _check_total("groups", self.groups, GROUPS_TOTAL_MAX)
 
     def count_values(self, count: int) -> None:
-        """The same of values of metrics below groups."""
+        """Count values of metrics below groups; refuse more than `GROUP_VALUES_TOTAL_MAX`."""
         self.values += count
         _check_total("values", self.values, GROUP_VALUES_TOTAL_MAX)
 
