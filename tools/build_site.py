@@ -4,7 +4,8 @@
 
 The generator is Zensical (`pip install 'widerow[docs]'`). It is given the pages at the places that
 they have in the repository, so that their links lead to the same things; files that they link to,
-such as sources and examples, go along. The navigation follows the folders: a new page is in it
+such as sources and examples, go along, and so do pages that are made of the code
+(`generated_pages.py`). The navigation follows the folders: a new page is in it
 without being named anywhere, behind those of its section that have a place. A link that leads
 nowhere ends the build.
 """
@@ -14,13 +15,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tools.generated_pages import PAGES, led_to_pages
 from tools.markdown_pages import ROOT, linked_files, pages
 
-__all__ = ["SECTIONS", "BuildFailed", "Section", "build", "navigation"]
+__all__ = ["SECTIONS", "BuildFailed", "Section", "build", "navigation", "texts"]
 
 BUILD: Final = ROOT / "build"
 LOOK: Final = ROOT / "tools" / "site"
@@ -102,12 +103,17 @@ def build(place: Path = BUILD) -> Path:
     staged, site = place / "pages", place / "site"
     for folder in (staged, site):
         shutil.rmtree(folder, ignore_errors=True)
-    for source in _staged_files():
-        _copy(source, staged / source.relative_to(ROOT))
+    found = texts()
+    for path, text in found.items():
+        page = staged / path
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+        for file in linked_files(text, (ROOT / path).parent):
+            if file.suffix != ".md":
+                _copy(file, staged / file.relative_to(ROOT))
     for name in ASSETS:
         _copy(LOOK / name, staged / "assets" / name)
-    present = {str(page.relative_to(ROOT)) for page in pages()}
-    menu = ",\n".join(f"  {_toml(entry)}" for entry in navigation(present))
+    menu = ",\n".join(f"  {_toml(entry)}" for entry in navigation({*found}))
     look = (LOOK / "zensical.toml").read_text(encoding="utf-8")
     config = place / "zensical.toml"
     config.write_text(look.replace("[project]\n", f"[project]\nnav = [\n{menu},\n]\n", 1))
@@ -121,11 +127,13 @@ def build(place: Path = BUILD) -> Path:
     return site
 
 
-def _staged_files() -> Iterator[Path]:
-    """The pages, and every file that one of them links to."""
-    for page in pages():
-        yield page
-        yield from (found for found in linked_files(page) if found.suffix != ".md")
+def texts() -> dict[str, str]:
+    """The pages of the site by their paths: those of the repository, and those made of the code."""
+    kept = {
+        str(page.relative_to(ROOT)): led_to_pages(page.read_text(encoding="utf-8"), page.parent)
+        for page in pages()
+    }
+    return kept | {page.path: page.text() for page in PAGES.values()}
 
 
 def _copy(source: Path, to: Path) -> None:

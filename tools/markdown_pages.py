@@ -21,12 +21,12 @@ def pages() -> list[Path]:
     return [page for each in places for page in sorted(each)]
 
 
-def linked_files(page: Path) -> Iterator[Path]:
-    """The files of the repository that a page links to or shows, outside of code blocks."""
-    for found in LINK.finditer(unfenced(page.read_text(encoding="utf-8"))):
+def linked_files(text: str, folder: Path) -> Iterator[Path]:
+    """The files of the repository that a page of `folder` links to, outside of code blocks."""
+    for found in LINK.finditer(unfenced(text)):
         parts = urlsplit(found["target"])
         if parts.path and not parts.scheme:
-            file = (page.parent / unquote(parts.path)).resolve()
+            file = (folder / unquote(parts.path)).resolve()
             if file.is_file():
                 yield file
 

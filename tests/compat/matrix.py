@@ -2,7 +2,7 @@
 
 Tables and rows, indexes, local transactions, streams, tunnels, bulk requests (change §A9, §B4, §C1,
 §C2, §D) and searches (search §9). An SDK that does not stand beside an action has no call for it,
-or one that no test makes (`UNTESTED`). docs/compat.md is made of this table.
+or one that no test makes (`UNTESTED`). The page of actions is made of this table (page.py).
 """
 
 from collections.abc import Mapping

@@ -1,12 +1,11 @@
-"""Write docs/compat.md: which action works with which SDK over which store, and what shows it.
+"""The page of actions: which works with which SDK over which store, and the test that shows it.
 
     python -m tests.compat.page --record FOLDER    after a run that filled the folder (recording.py)
-    python -m tests.compat.page                    with the record as it is
 
-A cell says yes where a test makes the call (tests/compat/matrix.py) and a server over each store
-answered it in the recorded run (tests/compat/record.json); else it names the stores. A new record
-replaces what the former says of the stores that the run had. `tests/compat/test_page.py` fails
-while the page is another one.
+The command writes tests/compat/record.json; `python -m tools.generated_pages compat` prints the
+page. A cell says yes where a test makes the call (tests/compat/matrix.py) and a server over each
+store answered it in the recorded run; else it names the stores. A new record replaces what the
+former says of the stores that the run had.
 """
 
 import argparse
@@ -23,11 +22,9 @@ from tests.compat.recording import merged
 
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
-__all__ = ["PAGE", "RECORD", "REFUSED_BY", "Record", "main", "page", "read_record"]
+__all__ = ["RECORD", "REFUSED_BY", "Record", "main", "page", "read_record"]
 
 HERE: Final = Path(__file__).parent
-ROOT: Final = HERE.parents[1]
-PAGE: Final = ROOT / "docs" / "compat.md"
 RECORD: Final = HERE / "record.json"
 
 Record = Mapping[str, Any]
@@ -57,8 +54,8 @@ REFUSED_BY: Final = {
 _HEAD: Final = """\
 # What works, by action, SDK and store
 
-For whoever wants to know whether a program will run here. Made from the tests by
-`python -m tests.compat.page`; do not edit.
+For whoever wants to know whether a program will run here. Made of the tests and of a recorded run
+of them.
 
 **yes** leads to a test that makes the call with the vendor's unchanged SDK, and says that the call
 was answered with success in the recorded run of those tests, by a server over each of the stores:
@@ -186,25 +183,22 @@ def _versions() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the page, and first the record where there is a new one."""
+    """Write the record of a run."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--record", type=Path, help="the folder that a run of the tests filled")
-    folder = parser.parse_args().record
-    if folder:
-        found = {
-            store: {
-                sdk: {action: sorted(codes) for action, codes in sorted(actions.items())}
-                for sdk, actions in sorted(of_sdks.items())
-                if sdk in SDKS
-            }
-            for store, of_sdks in merged(folder).items()
-            if store in STORES
+    parser.add_argument("--record", type=Path, required=True, help="what a run of the tests filled")
+    found = {
+        store: {
+            sdk: {action: sorted(codes) for action, codes in sorted(actions.items())}
+            for sdk, actions in sorted(of_sdks.items())
+            if sdk in SDKS
         }
-        known = read_record()["answers"] if RECORD.exists() else {}
-        answers = {store: found.get(store, known.get(store, {})) for store in STORES}
-        record = {"versions": _versions(), "answers": answers}
-        RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(read_record()), encoding="utf-8")
+        for store, of_sdks in merged(parser.parse_args().record).items()
+        if store in STORES
+    }
+    known = read_record()["answers"] if RECORD.exists() else {}
+    answers = {store: found.get(store, known.get(store, {})) for store in STORES}
+    record = {"versions": _versions(), "answers": answers}
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

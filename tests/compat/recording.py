@@ -1,4 +1,4 @@
-"""What servers answered to each SDK while the tests ran: the proof behind docs/compat.md.
+"""What servers answered to each SDK while the tests ran: the proof behind `page.py`.
 
     COMPAT_REQUESTS=FOLDER pytest -m "night or not night" tests/compat
 

@@ -1,4 +1,4 @@
-"""docs/compat.md claims what tests showed, of each store, and all of it."""
+"""The page of actions claims what tests showed, of each store, and all of it."""
 
 import ast
 import json
@@ -9,17 +9,13 @@ from pathlib import Path
 import pytest
 from tests.compat.conftest import STORES as SERVED
 from tests.compat.matrix import MATRIX, NOT_OFFERED, SDKS, STORES, UNTESTED
-from tests.compat.page import HERE, PAGE, REFUSED_BY, page, read_record
+from tests.compat.page import HERE, REFUSED_BY, page, read_record
 from tests.compat.recording import merged, store_of
 
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
 RECORD = read_record()
 CALLS = [(action, sdk) for action, calls in MATRIX.items() for sdk in calls]
-
-
-def test_the_page_is_made_from_the_record() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(RECORD), "python -m tests.compat.page"
 
 
 def test_what_a_test_calls_was_answered_in_the_recorded_run() -> None:

@@ -1,12 +1,16 @@
-"""The menu of the site has every page of docs, also one that nobody named (tools/build_site.py)."""
+"""The site has every page of docs, and those made of the code (tools/build_site.py)."""
+
+from collections import Counter
 
 import pytest
-from tools.build_site import navigation
-from tools.markdown_pages import ROOT, linked_files, pages
+from tools.build_site import navigation, texts
+from tools.generated_pages import PAGES, led_to_pages, main
+from tools.markdown_pages import ROOT, linked_files
+from tools.modules import modules
 
 
 def test_the_menu_has_every_page_of_docs_once() -> None:
-    present = {str(page.relative_to(ROOT)) for page in pages()}
+    present = {*texts()}
     listed: list[str] = []
     for section in navigation(present):
         for entry in section.values():
@@ -27,6 +31,32 @@ def test_a_new_page_of_a_folder_is_in_the_menu_and_one_without_is_told() -> None
 
 
 def test_files_that_pages_show_go_along() -> None:
-    shown = {file for page in pages() for file in linked_files(page)}
+    found = texts().items()
+    shown = {file for path, text in found for file in linked_files(text, (ROOT / path).parent)}
     assert ROOT / "bench/charts/speed.svg" in shown
     assert ROOT / "src/widerow/errors.py" in shown
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_made_of_the_code_is_printed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([name])
+    printed = capsys.readouterr().out
+    assert printed == texts()[PAGES[name].path]
+    assert printed.startswith("# ")
+
+
+def test_links_to_what_stands_for_such_a_page_lead_to_the_page_on_the_site() -> None:
+    text = "[a](../internals/generated.md#errors), [b](generated.md#errors), [c](x.md)"
+    assert led_to_pages(text, ROOT / "docs" / "start") == (
+        "[a](../protocol/errors.md), [b](generated.md#errors), [c](x.md)"
+    )
+    for path, written in texts().items():
+        assert "generated.md#" not in written, path
+
+
+def test_every_module_says_what_it_is() -> None:
+    """docs/internals/generated.md: names and first lines are how one thing is found."""
+    told = list(modules())
+    assert [each.name for each in told if not each.line.endswith((".", ")"))] == []
+    lines = Counter(each.line for each in told)
+    assert [line for line, count in lines.items() if count > 1] == []

@@ -3,8 +3,8 @@
 Clients branch on the code and some compare the text, so both are the service's own wherever a
 public test or document shows them (semantics §18); where tests and documents differ in a dot or a
 quote, the tests' form stands. Texts that are shown nowhere are ours (`published=False`).
-`docs/protocol/errors.md` is made from this table. What to do about an error is not told in the
-text but in a hint beside it (`x-widerow-hint`).
+The page of errors is made of this table (docs/internals/generated.md). What to do about an error is
+not told in the text but in a hint beside it (`x-widerow-hint`).
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,6 @@ from string import Formatter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tools import gen_errors_doc
 
 from widerow.errors import (
     Conflict,
@@ -367,10 +366,3 @@ def test_hints_never_tell_values_of_cells() -> None:
     assert hint(gone).startswith(f"instance='shop', table='{'t' * 255}': Create the table")
     assert "4711" not in hint(InvalidRequest(Rule.FILTER_RELATION_DECODE, column="c", value=4711))
     assert hint(ValueError("4711")) == UNEXPECTED.hint
-
-
-# --- the page --------------------------------------------------------------------------------
-
-
-def test_the_page_of_errors_is_that_of_the_table() -> None:
-    assert gen_errors_doc.PAGE.read_text(encoding="utf-8") == gen_errors_doc.page()

@@ -1,13 +1,7 @@
-"""Write docs/protocol/errors.md from the table of errors.
-
-    python -m tools.gen_errors_doc
-
-`tests/unit/wire/tablestore/test_errors.py` fails while the page is not that of the table.
-"""
+"""The page of errors, made of the table of errors: `python -m tools.generated_pages errors`."""
 
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Final
 
 from widerow.wire.tablestore.error_table import (
@@ -18,12 +12,13 @@ from widerow.wire.tablestore.error_table import (
     Foreign,
 )
 
-PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "protocol" / "errors.md"
+__all__ = ["page"]
 
 _HEAD: Final = """\
 # Errors
 
-Made from `src/widerow/wire/tablestore/error_table.py` by `tools/gen_errors_doc.py`; do not edit.
+For whoever reads a code or a message of the Tablestore dialect and asks where it comes from. Made
+of `src/widerow/wire/tablestore/error_table.py`.
 
 A failed request is answered with the status, and with the code and the message in a protobuf
 `Error`. In a batch, a failed row carries the same `Error`, and the batch itself succeeds. Braces
@@ -66,7 +61,3 @@ def _failures() -> Iterator[str]:
     for failure in chain(FAILURES.values(), (UNEXPECTED,)):
         row = failure.foreign
         yield f"| {row.status} | {row.code} | `{row.template}` | {row.when} | {failure.hint} |"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
