@@ -103,6 +103,7 @@ class Place:
             "XDG_STATE_HOME": str(self.folder / ".state"),
             "COLUMNS": "100",
             "NO_COLOR": "1",
+            "PYTHONPATH": str(ROOT),  # for `python -m tools…`
         }
 
     def close(self) -> None:

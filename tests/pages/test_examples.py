@@ -56,7 +56,8 @@ def test_the_examples_of_a_page_run(name: str, tmp_path: Path) -> None:
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
     (tmp_path / "files").mkdir()
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for folder in ("examples", "src", "tests"):  # pages for those who change widerow name them
+        (tmp_path / folder).symlink_to(ROOT / folder)
     settings = {"delivery_root": str(tmp_path / "files")}
     with WiderowServer(clock=SystemClock(), settings=settings) as server:
         run_page(PAGES[name], Place(tmp_path, server.endpoint))
