@@ -369,7 +369,7 @@ def check_causes(tree: Tree) -> Iterator[Finding]:
 def check_collected(source: Source) -> Iterator[Finding]:
     """No class is left out of the search for cycles: freed deep down, it would damage others.
 
-    (ARCHITECTURE, "Compiled where it counts")
+    (docs/internals/serving.md, "Compiled where it counts")
     """
     for node in source.nodes:
         if isinstance(node, ast.keyword) and node.arg == "acyclic":

@@ -140,7 +140,7 @@ def test_paths_take_the_declared_case(store: nosql.TypedStore, things: nosql.Tab
     assert [field.path for field in things.definition.indexes[0].fields] == ["home.Street", "n"]
 
 
-def test_a_store_that_commits_by_shards_refuses_indexes() -> None:  # ARCHITECTURE.md
+def test_a_store_that_commits_by_shards_refuses_indexes() -> None:  # docs/internals/models.md
     opened = open_store("memory:")
     opened.capabilities = replace(opened.capabilities, atomic_across_shards=False)
     with nosql.TypedStore(opened, FakeClock(), FakeEntropy()) as store:

@@ -1,7 +1,7 @@
 """What stands beside a freed object stays as it is, however deep the object stood.
 
 CPython puts off the freeing of what stands more than fifty levels deep, and notes that in front of
-the object, where compiled classes have to have room (ARCHITECTURE, "Compiled where it counts").
+the object, where compiled classes have to have room (docs/internals/serving.md).
 """
 
 from collections.abc import Callable

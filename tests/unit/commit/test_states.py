@@ -1,4 +1,4 @@
-"""The commit's state machine under random arrivals (ARCHITECTURE.md, "One writer, shared syncs").
+"""The commit's state machine under random arrivals (docs/internals/commit.md).
 
 Whatever comes, in whatever order, with a store that fails and a disk that is slow: every plan is
 answered exactly once, what stands in the line in its order, nothing before it is durable, a plan

@@ -1,4 +1,4 @@
-"""A dialect is a value: a second one is served by adding it to the list (ARCHITECTURE.md).
+"""A dialect is a value: another one is served by adding it to the list (wire/dialects.py).
 
 The second one here is as different from Tablestore as the protocol of Oracle NoSQL is: one path for
 all operations, the operation named in the body, who asks in the `authorization` header, errors in
