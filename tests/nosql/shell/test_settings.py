@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from widerow import nosql
-from widerow.cli.kv.shell import KvShell
+from widerow.cli.kv.shell import kv_shell
 from widerow.cli.shell.running import converse
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def test_a_conversation_has_prompts(shell: "Shell") -> None:  # cli §1
         "cancel",
         "exit",
     )
-    converse(KvShell(shell.session), typist)
+    converse(kv_shell(shell.session), typist)
     assert typist.prompts == [
         "kv-> ",
         "users-> ",
@@ -184,7 +184,7 @@ def test_a_conversation_has_prompts(shell: "Shell") -> None:  # cli §1
 
 def test_an_interrupt_and_the_end_of_input_forget_the_line(shell: "Shell") -> None:
     typist = Typist("load", KeyboardInterrupt, "load -file", EOFError, "quit", "table list")
-    converse(KvShell(shell.session), typist)
+    converse(kv_shell(shell.session), typist)
     assert typist.prompts == ["kv-> ", "  -> ", "kv-> ", "  -> ", "kv-> "]
     assert shell.said == ["^C", ""]
 
@@ -209,4 +209,4 @@ COMPLETIONS = [
 def test_what_may_follow(shell: "Shell", line: str, words: list[str]) -> None:
     shell.rows()
     shell.run("table create -name staged\nadd-field -type LONG -name a\nprimary-key -field a\nexit")
-    assert KvShell(shell.session).completions(line) == words
+    assert kv_shell(shell.session).completions(line) == words

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from widerow.cli.kv.faults import ArgumentFault, UsageFault
 from widerow.cli.kv.session import Session
@@ -67,27 +68,20 @@ class Group:
 CommandEntry = Command | Group
 
 
-class _KvLanguage(Language):
-    joins = False
-
-    def unknown(self, command: ShellCommand, word: str) -> UsageFault:
-        assert isinstance(command, Command)
-        return UsageFault(f"{command.unknown}: {word}")
-
-    def lacks_value(self, flag: ShellFlag) -> UsageFault:
-        return UsageFault(f"Flag {flag.name} requires an argument", incomplete=True)
-
-    def lacks(self, command: ShellCommand, flag: ShellFlag | None) -> UsageFault:
-        if flag is not None:
-            return missing_argument(flag.name, command.name)
-        message = f"Incorrect number of arguments for command: {command.name}"
-        return UsageFault(message, incomplete=True)
-
-    def repeated(self, flag: ShellFlag) -> UsageFault:
-        return UsageFault(f"Flag {flag.name} is given twice")
+def _lacks(command: ShellCommand, flag: ShellFlag | None) -> UsageFault:
+    if flag is not None:
+        return missing_argument(flag.name, command.name)
+    message = f"Incorrect number of arguments for command: {command.name}"
+    return UsageFault(message, incomplete=True)
 
 
-_LANGUAGE = _KvLanguage()
+_LANGUAGE: Final = Language(
+    joins=False,
+    unknown=lambda command, word: UsageFault(f"{command.unknown}: {word}"),
+    lacks_value=lambda flag: UsageFault(f"Flag {flag.name} requires an argument", incomplete=True),
+    lacks=_lacks,
+    repeated=lambda flag: UsageFault(f"Flag {flag.name} is given twice"),
+)
 
 
 def _shown(flag: ShellFlag) -> str:

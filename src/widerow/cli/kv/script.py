@@ -7,7 +7,7 @@ from typing import Final
 from widerow.cli.kv.command import Command
 from widerow.cli.kv.faults import EXIT_OK, CommandFault, ScriptFault, UnreadableFault
 from widerow.cli.kv.session import Session
-from widerow.cli.kv.shell import KvShell
+from widerow.cli.kv.shell import kv_shell
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.cli.shell.running import run_lines
 from widerow.limits import SCRIPT_DEPTH_MAX
@@ -21,7 +21,7 @@ def run_script(session: Session, lines: Iterable[str], *, stop: bool) -> int:
     Returns the first exit code that is not 0; with `stop` it ends the script (cli §7).
     """
     depth = len(session.modes)
-    code = run_lines(KvShell(session), lines, stop=stop)
+    code = run_lines(kv_shell(session), lines, stop=stop)
     if not session.finished:
         del session.modes[depth:]
     return code

@@ -13,7 +13,7 @@ from widerow.cli.kv.session import Session
 from widerow.cli.shell.command import ShellFlag, offered_words
 from widerow.cli.shell.running import Shell, run_lines
 
-__all__ = ["KvShell"]
+__all__ = ["kv_shell"]
 
 # The flags that take the name of a table in the store, or of a table that was built.
 _TABLE_FLAGS: Final = frozenset(("-name", "-table", "-ancestor", "-child", "-parent"))
@@ -35,54 +35,37 @@ class Terminal:
         return line != "" and not line.lower().startswith("q")
 
 
-class KvShell(Shell):
-    """The shell on one session."""
+def kv_shell(session: Session) -> Shell:
+    """The shell on a session. A word alone may be a whole line, or several commands."""
 
-    history = "kv-history"
-    mark = "-> "
-
-    def __init__(self, session: Session) -> None:
-        """Work in this session."""
-        self._session = session
-
-    @property
-    def finished(self) -> bool:
-        """Whether `exit` was called."""
-        return self._session.finished
-
-    @property
-    def prompt(self) -> str:
-        """The names of the modes that were entered."""
-        return self._session.prompt
-
-    def reader(self, *, scripted: bool) -> Lines:
-        """A reader to which a blank line is an end in scripts only."""
-        return Lines(partial(incomplete, self._session), blank_ends=scripted)
-
-    def run(self, command: str) -> int:
-        """Run a command and print its answer."""
-        return execute(self._session, command)
-
-    def run_words(self, words: Sequence[str]) -> int:
-        """Run one command; a word alone may be a whole line, or several commands."""
+    def run_words(words: Sequence[str]) -> int:
         if len(words) == 1:
-            return run_lines(self, words)
-        return execute_words(self._session, " ".join(words), words)
+            return run_lines(shell, words)
+        return execute_words(session, " ".join(words), words)
 
-    def write(self, line: str) -> None:
-        """Print a line."""
-        self._session.write(line)
+    def meet() -> None:
+        session.screen = Terminal()
 
-    def meet(self) -> None:
-        """Show long results page by page."""
-        self._session.screen = Terminal()
+    shell = Shell(
+        session,
+        history="kv-history",
+        mark="-> ",
+        reader=lambda: Lines(partial(incomplete, session), blank_ends=False),
+        script_reader=lambda: Lines(partial(incomplete, session), blank_ends=True),
+        run=partial(execute, session),
+        run_words=run_words,
+        completions=partial(_completions, session),
+        meet=meet,
+    )
+    return shell
 
-    def completions(self, line: str) -> list[str]:
-        """Names of commands, flags and tables."""
-        words = split_words(line.rpartition(";")[2])
-        typed = "" if not words or line[-1:].isspace() else words.pop()
-        candidates = _candidates(self._session, words)
-        return [f"{each} " for each in sorted(candidates) if each.lower().startswith(typed.lower())]
+
+def _completions(session: Session, line: str) -> list[str]:
+    """Names of commands, flags and tables."""
+    words = split_words(line.rpartition(";")[2])
+    typed = "" if not words or line[-1:].isspace() else words.pop()
+    candidates = _candidates(session, words)
+    return [f"{each} " for each in sorted(candidates) if each.lower().startswith(typed.lower())]
 
 
 def _candidates(session: Session, words: list[str]) -> Iterable[str]:

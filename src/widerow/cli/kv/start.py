@@ -8,7 +8,7 @@ from typing import Final
 from widerow.cli.kv.commands import COMMANDS
 from widerow.cli.kv.faults import EXIT_FAILED
 from widerow.cli.kv.session import NO_SERVER, Mode, Session, open_target
-from widerow.cli.kv.shell import KvShell
+from widerow.cli.kv.shell import kv_shell
 from widerow.cli.shell.running import print_line, run_shell
 from widerow.errors import WiderowError
 from widerow.nosql import TypedStore
@@ -36,7 +36,7 @@ def run_kv(
         return EXIT_FAILED
     session = new_session(store)
     try:
-        return run_shell(KvShell(session), words)
+        return run_shell(kv_shell(session), words)
     finally:
         session.store.close()
 

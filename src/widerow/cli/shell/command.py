@@ -1,9 +1,8 @@
 """What a command of a shell is, and how words become its arguments."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 __all__ = ["Arguments", "Language", "ShellCommand", "ShellFlag", "offered_words", "parse_words"]
 
@@ -78,30 +77,21 @@ class ShellCommand:
         return {name: flag for flag in self.flags for name in flag.names}
 
 
-class Language(ABC):
-    """How a shell reads words, and what it says of those that are not a command's.
+class Language(NamedTuple):
+    """How a shell reads words, and the errors of those that are not a command's.
 
     `joins`: a flag and its value may be one word, `--flag=value`; then a word that begins with a
-    dash is a flag, and a flag that is given again replaces the one before.
+    dash is a flag, and a flag that is given again replaces the one before. `unknown`: of a word
+    that the command does not take; `lacks_value`: of a flag without the word that it takes;
+    `lacks`: of a required flag that is missing, or of a word if it is None; `repeated`: of a flag
+    that is given twice.
     """
 
-    joins: ClassVar[bool]
-
-    @abstractmethod
-    def unknown(self, command: ShellCommand, word: str) -> Exception:
-        """The error of a word that the command does not take."""
-
-    @abstractmethod
-    def lacks_value(self, flag: ShellFlag) -> Exception:
-        """The error of a flag without the word that it takes."""
-
-    @abstractmethod
-    def lacks(self, command: ShellCommand, flag: ShellFlag | None) -> Exception:
-        """The error of a required flag, or of a word if it is None, that is missing."""
-
-    @abstractmethod
-    def repeated(self, flag: ShellFlag) -> Exception:
-        """The error of a flag that is given twice."""
+    joins: bool
+    unknown: Callable[[Any, str], Exception]
+    lacks_value: Callable[[ShellFlag], Exception]
+    lacks: Callable[[Any, ShellFlag | None], Exception]
+    repeated: Callable[[ShellFlag], Exception]
 
 
 def parse_words(command: ShellCommand, words: Iterable[str], language: Language) -> Arguments:

@@ -7,11 +7,10 @@ not every platform has: without it lines are read as they are typed.
 import os
 import signal
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import ClassVar, Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 __all__ = ["LineReader", "Shell", "converse", "print_line", "run_lines", "run_shell"]
 
@@ -37,52 +36,43 @@ class LineReader(Protocol):
         ...
 
 
-class Shell(ABC):
-    """A shell as its runner sees it.
+class ShellState(Protocol):
+    """The state of a shell, as far as its runner sees it."""
 
-    `history`: the name of the file with the lines that persons typed. `mark`: the end of a prompt,
-    which stands alone before a line that continues a command.
-    """
-
-    history: ClassVar[str]
-    mark: ClassVar[str]
+    finished: bool  # whether a command has ended the shell
 
     @property
-    @abstractmethod
-    def finished(self) -> bool:
-        """Whether a command has ended the shell."""
-
-    @property
-    @abstractmethod
     def prompt(self) -> str:
         """The text before a line that is typed."""
+        ...
 
-    @abstractmethod
-    def reader(self, *, scripted: bool) -> LineReader:
-        """A new reader of lines, of a script or of a person."""
+    @property
+    def write(self) -> Callable[[str], None]:
+        """Prints a line."""
+        ...
 
-    @abstractmethod
-    def run(self, command: str) -> int:
-        """Run a command and print its answer or what is wrong; its exit code, 0 for done."""
 
-    @abstractmethod
-    def run_words(self, words: Sequence[str]) -> int:
-        """Run the command whose words these are; its exit code."""
+class Shell(NamedTuple):
+    """What a shell does, for its runner.
 
-    @abstractmethod
-    def write(self, line: str) -> None:
-        """Print a line."""
+    `history`: the name of the file with the lines that persons typed. `mark`: the end of a prompt,
+    which stands alone before a line that continues a command. `reader` and `script_reader` make a
+    reader of lines, of a person and of a script. `run` and `run_words` run a command, print its
+    answer or what is wrong, and return its exit code. `completions`: the words that may end a line,
+    where the cursor is, each with a space behind it. `meet` prepares for a person at a terminal;
+    `interrupted` is told that a person has stopped the command that runs, wherever it was.
+    """
 
-    @abstractmethod
-    def completions(self, line: str) -> list[str]:
-        """The words that may end `line`, where the cursor is, each with a space behind it."""
-
-    @abstractmethod
-    def meet(self) -> None:
-        """Prepare for a person at a terminal."""
-
-    def interrupted(self) -> None:  # noqa: B027  # most shells have nothing to do
-        """A person has stopped the command that runs, wherever it was."""
+    session: ShellState
+    history: str
+    mark: str
+    reader: Callable[[], LineReader]
+    script_reader: Callable[[], LineReader]
+    run: Callable[[str], int]
+    run_words: Callable[[Sequence[str]], int]
+    completions: Callable[[str], list[str]]
+    meet: Callable[[], None]
+    interrupted: Callable[[], None] = lambda: None
 
 
 def run_shell(shell: Shell, words: Sequence[str], script: Iterable[str] | None = None) -> int:
@@ -112,13 +102,13 @@ def run_lines(shell: Shell, lines: Iterable[str], *, stop: bool = False) -> int:
     lines a command that was begun is run as it is.
     """
     first = 0
-    for command in _commands(shell.reader(scripted=True), lines):
+    for command in _commands(shell.script_reader(), lines):
         code = shell.run(command)
         first = first or code
-        if shell.finished:
+        if shell.session.finished:
             break
         if code and stop:
-            shell.write(f'Script error in line "{command}", ending execution')
+            shell.session.write(f'Script error in line "{command}", ending execution')
             break
     return first
 
@@ -135,22 +125,22 @@ def converse(shell: Shell, read: Callable[[str], str]) -> None:
     `read` shows a prompt and returns a line, or raises `EOFError`. An interrupt (Control-C) drops
     the command being typed, or stops the command that runs.
     """
-    lines = shell.reader(scripted=False)
-    while not shell.finished:
-        prompt = shell.prompt
+    lines = shell.reader()
+    while not shell.session.finished:
+        prompt = shell.session.prompt
         try:
             shown = shell.mark.rjust(len(prompt)) if lines.pending else prompt
             for command in lines.take(read(shown)):
                 shell.run(command)
         except EOFError:
-            shell.write("")
+            shell.session.write("")
             if not lines.pending:
                 return
-            lines = shell.reader(scripted=False)
+            lines = shell.reader()
         except KeyboardInterrupt:
-            shell.write("^C")
+            shell.session.write("^C")
             shell.interrupted()
-            lines = shell.reader(scripted=False)
+            lines = shell.reader()
 
 
 def print_line(line: str) -> None:

@@ -10,7 +10,6 @@ from widerow.cli.shell.command import (
     Arguments,
     Language,
     ShellCommand,
-    ShellFlag,
     parse_words,
 )
 from widerow.errors import WiderowError
@@ -65,25 +64,15 @@ class TsCommand(ShellCommand):
         return "\n".join([*lines, *([f"Example: {self.example}"] if self.example else [])])
 
 
-class _TsLanguage(Language):
-    joins = True
-
-    def unknown(self, command: ShellCommand, word: str) -> TsUsage:
-        return TsUsage(
-            f"{command.name} does not take {word}; `help {command.name}` says what it takes"
-        )
-
-    def lacks_value(self, flag: ShellFlag) -> TsUsage:
-        return TsUsage(f"{flag.name} needs a value: {flag.value}")
-
-    def lacks(self, command: ShellCommand, flag: ShellFlag | None) -> TsUsage:
-        return TsUsage(f"{command.name} needs {flag.name if flag else 'a word'}")
-
-    def repeated(self, flag: ShellFlag) -> TsUsage:
-        return TsUsage(f"{flag.name} is given twice")
-
-
-_LANGUAGE: Final = _TsLanguage()
+_LANGUAGE: Final = Language(
+    joins=True,
+    unknown=lambda command, word: TsUsage(
+        f"{command.name} does not take {word}; `help {command.name}` says what it takes"
+    ),
+    lacks_value=lambda flag: TsUsage(f"{flag.name} needs a value: {flag.value}"),
+    lacks=lambda command, flag: TsUsage(f"{command.name} needs {flag.name if flag else 'a word'}"),
+    repeated=lambda flag: TsUsage(f"{flag.name} is given twice"),
+)
 
 
 def find_ts_command(name: str, commands: Sequence[TsCommand]) -> TsCommand | None:

@@ -39,6 +39,11 @@ class TsSession:
             self._client = Client(self.endpoint, patience=FIRST_PATIENCE_SECONDS)
         return self._client
 
+    @property
+    def prompt(self) -> str:
+        """The text before a line that is typed: the instance, and the table in use."""
+        return f"{self.endpoint.instance}{':' if self.table else ''}{self.table}> "
+
     def connect(self, endpoint: Endpoint, kept: Mapping[str, str]) -> None:
         """Use another server or instance from now on; no table is in use then."""
         self.close()

@@ -12,7 +12,7 @@ from widerow.cli.shell.running import print_line, run_shell
 from widerow.cli.tablestore.words import WordInvalid
 from widerow.cli.ts.commands import TS_COMMANDS
 from widerow.cli.ts.session import TsSession
-from widerow.cli.ts.shell import TsShell, ask_person
+from widerow.cli.ts.shell import ask_person, ts_shell
 
 __all__ = ["run_ts"]
 
@@ -38,7 +38,7 @@ def run_ts(words: Sequence[str], given: Mapping[str, Any]) -> int:
     try:
         if given["table"]:
             session.table = session.facts(given["table"]).name
-        return run_shell(TsShell(session), words, script)
+        return run_shell(ts_shell(session), words, script)
     finally:
         session.close()
 

@@ -6,7 +6,7 @@ from widerow.cli.shell.running import converse
 from widerow.cli.ts import shell
 from widerow.cli.ts.commands import TS_COMMANDS
 from widerow.cli.ts.session import TsSession
-from widerow.cli.ts.shell import TsShell
+from widerow.cli.ts.shell import ts_shell
 from widerow.client.connection import Endpoint
 
 
@@ -22,9 +22,9 @@ def session(said: list[str]) -> TsSession:
 
 
 def test_the_prompt_has_the_instance_and_the_table(session: TsSession) -> None:
-    assert TsShell(session).prompt == "shop> "
+    assert session.prompt == "shop> "
     session.table = "cards"
-    assert TsShell(session).prompt == "shop:cards> "
+    assert session.prompt == "shop:cards> "
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_tab_offers_commands_flags_tables_and_columns(
     monkeypatch.setattr(shell, "list_tables", lambda _: ["cards", "copies"])
     session.table = "cards"
     session.saw("cards", {"age", "city"})
-    found = TsShell(session).completions(line)
+    found = ts_shell(session).completions(line)
     assert found[: len(words)] == words if line == "de" else found == words
 
 
@@ -55,7 +55,7 @@ def test_nothing_is_offered_where_nobody_answers(
     session: TsSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session.client, "_patience", 0.0)
-    assert TsShell(session).completions("use -t ") == []
+    assert ts_shell(session).completions("use -t ") == []
 
 
 def conversation(session: TsSession, *typed: object) -> list[str]:
@@ -70,7 +70,7 @@ def conversation(session: TsSession, *typed: object) -> list[str]:
             raise line
         return str(line)
 
-    converse(TsShell(session), read)
+    converse(ts_shell(session), read)
     return prompts
 
 
