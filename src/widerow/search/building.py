@@ -23,9 +23,9 @@ __all__ = ["COLUMN_KINDS", "ColumnKind", "MergedPart"]
 
 _V = TypeVar("_V", str, bytes)
 _Built = dict[str, NDArray[Any]]
-_DOCUMENT_BITS: Final = 31  # of a document in a segment; the number of a token stands above them
+_DOCUMENT_BITS: Final = 31  # a token's number stands above its document's number
 _WORD_BYTES: Final = 8  # of a token that is compared as a number
-_CHUNK: Final = 4_000_000  # documents of tokens that are put in order at once: 32 MB
+_CHUNK: Final = 4_000_000  # documents of tokens sorted at once: 32 MB
 
 
 class MergedPart(NamedTuple):
@@ -36,7 +36,7 @@ class MergedPart(NamedTuple):
 
 
 class ColumnKind(NamedTuple):
-    """How columns of a type are read, built and merged; `count` documents come out."""
+    """The functions that read, build and merge columns of a type; `count` documents come out."""
 
     column: type[FieldColumn]
     build: Callable[[Sequence[Any]], _Built]
@@ -47,7 +47,7 @@ class ColumnKind(NamedTuple):
 
 
 def _flattened(given: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32] | None]:
-    """All values, and their owners; None where each document has exactly one."""
+    """All values, and their owners; None if each document has exactly one value."""
     if all(given):  # no list is empty
         values = list(chain.from_iterable(given))
         if len(values) == len(given):
@@ -87,10 +87,10 @@ def _build_vectors(given: Sequence[Any]) -> _Built:
 
 
 class _Order(NamedTuple):
-    """How the values of several columns follow each other in the new one.
+    """The order of the values of several columns in a merged one.
 
-    `kept`: for each part a mask of its values, or None for all; `order`: of those of all parts one
-    behind the other; `owners`: None where each document has exactly one.
+    `kept`: for each part a mask of its values, or None for all; `order`: of the kept values of all
+    parts; `owners`: None if each document has exactly one value.
     """
 
     kept: list[NDArray[np.bool_]]
@@ -148,14 +148,14 @@ def _term_arrays(
 
 
 def _in_order(values: list[_V]) -> tuple[list[_V], Integers]:
-    """Values in ascending order, each once, and the place there of each that was given."""
+    """The distinct values, ascending, and the place there of each given value."""
     every = sorted(set(values))
     places = dict(zip(every, range(len(every)), strict=True))
     return every, np.fromiter(map(places.__getitem__, values), np.int64, len(values))
 
 
 def _numbered(values: list[Any]) -> tuple[SortedTerms, NDArray[np.int32]]:
-    """The terms that occur, and the number of each value's."""
+    """The terms that occur, ascending, and the number of each value's term."""
     every, numbers = _in_order(values)
     return packed(every), numbers.astype(np.int32)
 
@@ -188,7 +188,7 @@ def _merge_terms(parts: Sequence[MergedPart], count: int) -> _Built:
 class _Tokens(NamedTuple):
     """The tokens of texts in the order of documents, then of positions.
 
-    `terms`: those that occur, ascending; `numbers`: the place of each token among them.
+    `terms`: the distinct tokens, ascending; `numbers`: the place of each token among `terms`.
     """
 
     terms: list[bytes]
@@ -209,7 +209,7 @@ def _build_texts(given: Sequence[TokenList | str | None]) -> _Built:
         found = _plain_tokens([each for each in given if isinstance(each, str)], plain)
         lengths[plain] = np.bincount(found.documents, minlength=len(given))[plain]
         tokens = _both_tokens(found, tokens) if len(tokens.numbers) else found
-    # Tokens stand in the order of their places already, so that a stable order by token will do.
+    # Tokens are in the order of documents and positions, which a stable sort by token keeps.
     numbers = tokens.numbers
     short = numbers.astype(np.uint16) if len(tokens.terms) <= 2**16 else numbers
     ordered = np.argsort(short, kind="stable")
@@ -220,10 +220,10 @@ def _build_texts(given: Sequence[TokenList | str | None]) -> _Built:
 
 
 def _listed_tokens(given: Sequence[TokenList | str | None]) -> _Tokens:
-    """The tokens of all that are lists."""
+    """The tokens of the given `TokenList`s."""
     texts = [(at, each) for at, each in enumerate(given) if isinstance(each, TokenList)]
     tokens = list(chain.from_iterable([each.tokens for _, each in texts]))
-    every, numbers = _in_order(tokens)  # texts stand in the order of their bytes in UTF-8
+    every, numbers = _in_order(tokens)  # the order of texts is that of their UTF-8
     counts = np.fromiter((len(each.tokens) for _, each in texts), np.int64, len(texts))
     places = np.fromiter((at for at, _ in texts), np.int64, len(texts))
     positions = _counted(counts)
@@ -240,7 +240,7 @@ def _listed_tokens(given: Sequence[TokenList | str | None]) -> _Tokens:
 
 
 def _counted(counts: Integers) -> Integers:
-    """The numbers 0, 1 … for each count, as many as it says, one run behind the other."""
+    """The numbers 0 to count - 1 for each count, one run after the other."""
     return np.arange(counts.sum(), dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
@@ -275,7 +275,7 @@ def _plain_tokens(texts: Sequence[str], places: Sequence[int]) -> _Tokens:
 
 
 def _both_tokens(one: _Tokens, other: _Tokens) -> _Tokens:
-    """The tokens of both, of which no document has two kinds."""
+    """The tokens of both, for different documents."""
     terms, moved = _in_order(one.terms + other.terms)
     numbers = moved[np.concatenate((one.numbers, other.numbers + len(one.terms)))]
     documents = np.concatenate((one.documents, other.documents))
@@ -296,7 +296,7 @@ class _Pairs(NamedTuple):
 
 
 def _narrow(values: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Arrays one behind the other, as the smallest kind of numbers without a sign that will do."""
+    """Arrays joined, in the smallest unsigned type that holds the numbers."""
     most = max((int(each.max(initial=0)) for each in values), default=0)
     kind = np.min_scalar_type(most)
     return np.concatenate([np.zeros(0, kind), *[each.astype(kind, copy=False) for each in values]])
@@ -332,7 +332,7 @@ def _text_arrays(terms: SortedTerms, parts: Sequence[_Pairs], lengths: NDArray[n
 
 
 class _MergedText(NamedTuple):
-    """One part: its column, the new numbers of its documents, and those of its tokens."""
+    """A part of a merge: its column, the new numbers of its documents, and of its tokens."""
 
     column: TextColumn
     numbers: Integers
@@ -372,7 +372,7 @@ def _chunks(sizes: Integers) -> list[tuple[int, int]]:
 
 
 def _merged_pairs(merged: Sequence[_MergedText], first: int, beyond: int) -> _Pairs:
-    """The pairs of a run of tokens, in order."""
+    """The pairs of tokens `first` to `beyond` of all parts, sorted."""
     found: list[_Pairs] = []
     for part in merged:
         low, high = map(int, np.searchsorted(part.moved, (first, beyond)))
@@ -386,7 +386,8 @@ def _merged_pairs(merged: Sequence[_MergedText], first: int, beyond: int) -> _Pa
     if len(both) and int(both[0]) >= 0 and bool((both[1:] > both[:-1]).all()):
         return _Pairs(both, frequencies, positions)
     kept = np.flatnonzero(both >= 0)
-    order = kept[np.argsort(both[kept], kind="stable")]  # quick, for those of a part are in order
+    # quick: the pairs of a part are sorted already
+    order = kept[np.argsort(both[kept], kind="stable")]
     lengths = frequencies.astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     moved = gathered(positions, starts[order], lengths[order])
@@ -394,7 +395,7 @@ def _merged_pairs(merged: Sequence[_MergedText], first: int, beyond: int) -> _Pa
 
 
 def _moved_pairs(part: _MergedText, low: int, high: int) -> _Pairs:
-    """The pairs of tokens with numbers in a row, with their new numbers; dropped ones negative."""
+    """The pairs of tokens `low` to `high` of a part, renumbered; dropped ones are negative."""
     arrays = part.column.arrays
     starts, ends = arrays["document_starts"], arrays["position_starts"]
     run = slice(int(starts[low]), int(starts[high]))
@@ -425,4 +426,4 @@ COLUMN_KINDS: Final[dict[SearchFieldType, ColumnKind]] = {
     SearchFieldType.IP: _TERMS,
     SearchFieldType.TEXT: ColumnKind(TextColumn, _build_texts, _merge_texts),
 }
-"""By the type of the field. FLATTENED has none: indexes with such a field are refused."""
+"""By type of field. FLATTENED has none: indexes with such a field are refused."""

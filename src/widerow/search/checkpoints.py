@@ -1,4 +1,4 @@
-"""Checkpoints: an index in files, and back (search §11.5)."""
+"""Writing an index into files, and opening it again (search §11.5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,9 +29,9 @@ _ORDER: Final = "order-"
 
 @dataclass
 class Checkpoint:
-    """A moment of an index that is to be written, and the `state` that its owner keeps with it.
+    """An index at one moment, to be written, and the `state` that its owner stores with it.
 
-    `mapped`: once written, the segments that are files now, by what they are the same as.
+    `mapped`: once written, the segments read from files, by the identity of those in memory.
     """
 
     fields: SearchFields
@@ -40,10 +40,10 @@ class Checkpoint:
     mapped: dict[object, IndexSegment] = field(default_factory=dict)
 
     def write(self, files: IndexFiles) -> None:
-        """Write what is new, then the manifest; then remove what is of no more use.
+        """Write new segments, then the manifest; then remove files that are not used any more.
 
-        Any thread, one checkpoint of an index at a time. Whatever is written by the time of a
-        failure, the former checkpoint remains the one that is opened.
+        Any thread, one checkpoint of an index at a time. After a failure, the former checkpoint is
+        the one that `opened` finds.
         """
         known = set(files.names())
         number = 1 + max((_number(name) for name in known), default=0)
@@ -81,7 +81,7 @@ def _mapped(
 
 
 def _order_arrays(segments: Sequence[SegmentView]) -> dict[str, NDArray[Any]]:
-    """Which rows of each segment are alive, and their ranks."""
+    """Arrays of each segment's living rows, and of their ranks."""
     arrays: dict[str, NDArray[Any]] = {}
     for at, each in enumerate(segments):
         assert each.ranks is not None
@@ -92,10 +92,10 @@ def _order_arrays(segments: Sequence[SegmentView]) -> dict[str, NDArray[Any]]:
 
 
 def opened(fields: SearchFields, files: IndexFiles) -> tuple[list[SegmentView], bytes] | None:
-    """The segments of the last checkpoint, mapped, and its state; None where none is of use.
+    """The mapped segments of the last checkpoint, and its state; None without a usable one.
 
-    That is: nothing was written, or for another schema, or files are missing or damaged as far as
-    that can be told without reading all of them. The rest raises `IndexDamaged` when it is used.
+    It is not usable if it is of another schema, or if files are missing or damaged as far as can be
+    told without reading all of them. Other damage raises `IndexDamaged` when it is met.
     """
     try:
         manifest = read_manifest(files)

@@ -1,8 +1,8 @@
 """Fields of one segment as arrays: values, terms, vectors (search §11.5).
 
-A column holds the values of its documents one behind the other, and with each its owner; columns
-that have exactly one value for every document leave the owners out. The names of the arrays are
-those of the files (`docs/formats/search.md`).
+A column holds the values of its documents in one array, and the owner of each value; columns with
+exactly one value for every document have no owners. The names of the arrays are those of the files
+(`docs/formats/search.md`).
 """
 
 from collections.abc import Mapping
@@ -31,9 +31,9 @@ Arrays = Mapping[str, NDArray[Any]]
 """Arrays by name; those that a segment leaves out are absent."""
 
 POSITION_BITS: Final = 20
-"""Of the position of a token; the number of its document stands above them."""
+"""Bits of a token's position; the number of its document stands above them."""
 
-_MANY: Final = 8  # one of so many documents, and all of them are looked at
+_MANY: Final = 8  # if more than one document in so many is asked for, all are read
 
 
 def mask_of(numbers: NDArray[Any], count: int) -> Booleans:
@@ -44,14 +44,14 @@ def mask_of(numbers: NDArray[Any], count: int) -> Booleans:
 
 
 def _numbering(numbers: Integers, count: int) -> Integers:
-    """For all numbers below `count`, their place among some; anything for the others."""
+    """An array with the place of each of `numbers` in them; elsewhere its content is undefined."""
     places = np.empty(count, dtype=np.int64)
     places[numbers] = np.arange(len(numbers), dtype=np.int64)
     return places
 
 
 class TakenValues(NamedTuple):
-    """Values of some documents; `owners` None where each has exactly one."""
+    """Values of some documents; `owners` is None if each has exactly one."""
 
     values: NDArray[Any]
     owners: Integers | None
@@ -60,7 +60,7 @@ class TakenValues(NamedTuple):
 def _taken_values(
     values: NDArray[Any], owners: NDArray[Any] | None, numbers: Integers | None, count: int
 ) -> TakenValues:
-    """The values of documents with ascending numbers, owned by their places; None: of all."""
+    """Values of the documents `numbers` (ascending; None: all), owned by places in `numbers`."""
     if owners is None:
         return TakenValues(values if numbers is None else values[numbers], None)
     if numbers is None:
@@ -75,7 +75,7 @@ def _taken_values(
 
 
 class FieldColumn:
-    """What all columns have: arrays, and for how many documents. Immutable."""
+    """The base of columns: arrays, and a number of documents. Immutable."""
 
     def __init__(self, arrays: Arrays, count: int) -> None:
         """A column of `count` documents."""
@@ -84,7 +84,7 @@ class FieldColumn:
 
     @property
     def owners(self) -> NDArray[np.int32] | None:
-        """The document of each value, ascending; None where each document has exactly one."""
+        """The document of each value, ascending; None if each document has exactly one value."""
         return self.arrays.get("owners")
 
     def existing(self) -> Booleans:
@@ -95,7 +95,7 @@ class FieldColumn:
         return mask_of(owners, self.count)
 
     def owned(self, hit: Booleans) -> Booleans:
-        """Which documents have one of the values that a mask of values names."""
+        """Which documents have a value that the mask `hit` marks."""
         owners = self.owners
         return hit if owners is None else mask_of(owners[hit], self.count)
 
@@ -114,12 +114,12 @@ class ValueColumn(FieldColumn):
         return np.asarray(np.einsum("ij,ij->i", self.values, self.values))
 
     def taken(self, numbers: Integers | None) -> TakenValues:
-        """The values of some documents, or of all."""
+        """The values of the documents `numbers`; None: of all documents."""
         return _taken_values(self.values, self.owners, numbers, self.count)
 
 
 class _TermedColumn(FieldColumn):
-    """What columns with terms have: for each term its documents."""
+    """The base of columns with terms: for each term its documents."""
 
     @cached_property
     def terms(self) -> SortedTerms:
@@ -127,12 +127,12 @@ class _TermedColumn(FieldColumn):
         return SortedTerms(self.arrays["terms"], self.arrays["term_starts"])
 
     def documents(self, first: int, beyond: int) -> NDArray[np.int32]:
-        """The documents of terms with numbers in a row; of one term they ascend, each once."""
+        """The documents of the terms `first` to `beyond`; of one term, ascending and distinct."""
         starts = self.arrays["document_starts"]
         return self.arrays["documents"][int(starts[first]) : int(starts[beyond])]
 
     def documents_of(self, numbers: Integers) -> NDArray[np.int32]:
-        """The documents of some terms, one behind the other."""
+        """The documents of some terms, term by term."""
         starts = np.asarray(self.arrays["document_starts"], dtype=np.int64)
         low = starts[numbers]
         return gathered(self.arrays["documents"], low, starts[numbers + 1] - low)
@@ -147,14 +147,14 @@ class TermColumn(_TermedColumn):
         return self.arrays["ordinals"]
 
     def taken(self, numbers: Integers | None) -> TakenValues:
-        """The numbers of the terms of some documents, or of all."""
+        """The terms' numbers of the documents `numbers`; None: of all documents."""
         return _taken_values(self.values, self.owners, numbers, self.count)
 
 
 class Postings(NamedTuple):
-    """Where one token stands: `documents` ascend, each once; `frequencies`: how often in each.
+    """The postings of a token: its documents, ascending, and how often it stands in each.
 
-    Those of phrases with a slop are no whole numbers.
+    The frequencies of phrases with a slop are no whole numbers.
     """
 
     documents: NDArray[np.int32]
@@ -184,9 +184,9 @@ class TextColumn(_TermedColumn):
         return Postings(self.arrays["documents"][run], self.arrays["frequencies"][run])
 
     def places(self, number: int, chosen: Integers) -> Integers:
-        """Where one token stands, in those of its documents with some places among them.
+        """The positions of a token in the documents `chosen`, which are places among its documents.
 
-        `document << POSITION_BITS | position`, ascending as the chosen ones do.
+        `document << POSITION_BITS | position`, ascending as `chosen` do.
         """
         documents, frequencies = self.postings(number)
         ends = np.cumsum(frequencies, dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Whether an index holds what follows from the rows of its table (search §11.5, point 2).
+"""Compares the documents of an index with those of its table's rows (search §11.5, point 2).
 
-Documents of an index and documents made anew of rows are compared as arrays: a segment says the
-same of the same documents, however it came about.
+Documents of an index and documents made anew of rows are compared as arrays: equal documents have
+equal arrays in a segment, however the segment was made.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,17 +32,17 @@ def same_documents(one: IndexSegment, other: IndexSegment) -> bool:
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Equal numbers; an array without any may have forgotten how wide its rows are."""
+    """Whether arrays are equal. Empty arrays are, even if their rows have different widths."""
     return (not one.size and not other.size) or np.array_equal(one, other)
 
 
 def stale_keys(
     fields: SearchFields, index: DocumentIndex, entries: Sequence[Entry]
 ) -> Iterator[bytes]:
-    """The keys of those entries of which the index holds another document, ascending.
+    """The keys of the entries for which the index holds a different document, ascending.
 
     `entries` ascend by their keys, and the index has all of them. Cost: a merge of the segments
-    that hold them, and for each key that is answered a few more of the entries' own.
+    that hold them, and a few merges of the entries for each difference.
     """
     if entries:
         held = index.excerpt([each.key for each in entries])
@@ -50,7 +50,7 @@ def stale_keys(
 
 
 def _stale(fields: SearchFields, held: IndexSegment, meant: IndexSegment) -> Iterator[bytes]:
-    """Those of the same rows in two segments, which are halved until it is one."""
+    """The keys of different documents of two segments of equal rows, by halving the segments."""
     if same_documents(held, meant):
         return
     if meant.count == 1:

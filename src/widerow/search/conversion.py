@@ -59,7 +59,7 @@ def number_text(value: object) -> str:
 
 
 def address_bytes(text: str) -> bytes | None:
-    """An address of version 4 or 6 as 16 bytes; the former are mapped into the latter."""
+    """An address of version 4 or 6 as 16 bytes; version 4 is mapped into version 6."""
     try:
         if ":" in text:
             return None if "%" in text else IPv6Address(text).packed
@@ -108,7 +108,7 @@ def _array(field: IndexedField, value: Value) -> list[Any]:
 
 
 def _by_kind(field: IndexedField) -> dict[type, _Convert | None]:
-    """Which columns a field takes: those of its own type; virtual ones also those that become it.
+    """Converters by type of value: a field takes its own type, a virtual field some others, too.
 
     (search §2, §2.5)
     """
@@ -170,7 +170,7 @@ def _encoded(value: object, longest: int) -> bytes | None:
         return None
     try:
         encoded = text.encode()
-    except UnicodeEncodeError:  # half a pair of surrogates, which only JSON can say
+    except UnicodeEncodeError:  # a lone surrogate, which only JSON can hold
         return None
     return encoded if len(encoded) <= longest else None
 

@@ -14,7 +14,7 @@ from widerow.limits import SEARCH_DATE_FORMAT_CHARACTERS_MAX
 __all__ = ["DATE_NS_MAX", "DateFormats", "date_pattern"]
 
 DATE_NS_MAX: Final = 2**63 - 1
-"""The last date, 2262-04-11T23:47:16.854775807; the first one is 0 (search §2.3)."""
+"""The last date, 2262-04-11T23:47:16.854775807; the first date is 0 (search §2.3)."""
 
 _EPOCHS: Final = {
     "epoch_second": 10**9,
@@ -27,8 +27,8 @@ _ZONE_SECONDS_MAX: Final = 18 * 3600
 _UNIX_DAY: Final = date(1970, 1, 1).toordinal()
 _DIGITS: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
-# Letter and how often: the group of the expression, and the expression. Ours is strict, as Java's
-# formats are: two letters want two digits.
+# A letter and its count: the group of the expression, and the expression. Strict, as Java's formats
+# are: two letters want two digits.
 _LETTERS: Final[dict[str, tuple[str, str]]] = {
     "y": ("year", "[0-9]{4}"),
     "yyyy": ("year", "[0-9]{4}"),
@@ -69,7 +69,7 @@ _ISO: Final = re.compile(
 
 @lru_cache(maxsize=256)
 def date_pattern(written: str) -> re.Pattern[str] | None:
-    """The expression for texts of a Java format; None for a format with a letter we do not know.
+    """The expression for texts of a Java format; None for a format with an unknown letter.
 
     Also None where a part comes twice, and for more than SEARCH_DATE_FORMAT_CHARACTERS_MAX
     characters. Names of epochs have no expression: see `DateFormats.readable`.
@@ -92,7 +92,7 @@ def date_pattern(written: str) -> re.Pattern[str] | None:
 
 
 def _expression(piece: re.Match[str], groups: set[str]) -> str | None:
-    """What one piece of a format stands for; notes its group."""
+    """The expression for one piece of a format; its group is added to `groups`."""
     if piece[2] is None:
         quoted = piece[1]
         return re.escape(piece[0] if quoted is None else quoted.replace("''", "'") or "'")
@@ -160,7 +160,7 @@ def _read(written: str, text: str) -> int | None:
 
 
 def _nanoseconds(found: re.Match[str]) -> int | None:
-    """The moment that the groups of an expression name; None where there is no such moment."""
+    """The date that the groups of a match name; None where there is no such date."""
     parts = found.groupdict()
 
     def number(name: str, otherwise: int) -> int:
@@ -190,7 +190,7 @@ def _nanoseconds(found: re.Match[str]) -> int | None:
 
 
 def _zone_seconds(zone: str) -> int | None:
-    """How far a zone is ahead of UTC; None for more than 18 hours, which Java has no zone of."""
+    """Seconds that a zone is ahead of UTC; None for more than 18 hours, as in Java."""
     if zone == "Z":
         return 0
     digits = zone[1:].replace(":", "").ljust(6, "0")

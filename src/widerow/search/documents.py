@@ -21,11 +21,13 @@ from widerow.search.fields import (
 
 __all__ = ["Document", "TokenList", "document_of", "token_count"]
 
-_UNCOUNTED: Final = frozenset(("的", "是"))  # indexed, but no part of a text's length (search §3)
+_UNCOUNTED: Final = frozenset(
+    ("的", "是")
+)  # indexed, but not counted in a text's length (search §3)
 
 
 class TokenList(NamedTuple):
-    """The tokens of a TEXT field. `positions` None: 0, 1, 2 …; `length` is that of scores."""
+    """The tokens of a TEXT field. `positions` None: 0, 1, 2 …; `length` counts for scores."""
 
     tokens: list[str]
     positions: list[int] | None
@@ -35,11 +37,11 @@ class TokenList(NamedTuple):
 class Document(NamedTuple):
     """One document of a level.
 
-    `values[slot]` is None for a field without a value; for TEXT the tokens with blanks between
-    them, where that says all (`Analysis.blanked`), otherwise a `TokenList`; else the list of
-    values, which is not empty, in the forms of `search.conversion`. `children`: for each level
-    below, in the order of `DocumentLevel.children`, the documents there. `place`: the place of the
-    object in its array, 0 for rows.
+    `values[slot]` is None for a field without a value; for TEXT the tokens with blanks between them
+    if that is enough (`Analysis.blanked`), otherwise a `TokenList`; else the list of values, which
+    is not empty, in the forms of `search.conversion`. `children`: for each level below, in the
+    order of `DocumentLevel.children`, the documents there. `place`: the place of the object in its
+    array, 0 for rows.
     """
 
     values: list[Any]
@@ -80,7 +82,7 @@ def _empty(level: DocumentLevel, place: int = 0) -> Document:
 
 
 def _put(made: Document, field: IndexedField, values: list[Any]) -> None:
-    """Add values to those that the field has; only fields below objects of an array have any."""
+    """Append values to those of a field; only in an array of objects, a field has some already."""
     if not values:
         return
     known = made.values[field.slot]
@@ -95,7 +97,7 @@ def _put(made: Document, field: IndexedField, values: list[Any]) -> None:
 def _analysed(
     field: IndexedField, texts: list[str], known: TokenList | str | None
 ) -> TokenList | str:
-    """The tokens of texts; between two of them positions leave a gap that no phrase spans."""
+    """The tokens of texts; between two texts positions leave a gap that no phrase spans."""
     analysis = field.analysis
     if known is None and len(texts) == 1 and analysis.fuzzy is None:
         text = texts[0]
@@ -135,7 +137,7 @@ def _length(tokens: list[str]) -> int:
 
 
 def token_count(document: Document) -> int:
-    """How many tokens a document has with those below it, or a few more."""
+    """The number of tokens of a document and the documents below it, or a few more."""
     count = 0
     for each in document.values:
         if isinstance(each, str):
@@ -149,7 +151,7 @@ def token_count(document: Document) -> int:
 
 
 def _put_objects(made: Document, holder: ObjectField, value: Value) -> None:
-    """The fields below a column that holds an object, or an array of objects, as a JSON text."""
+    """Put the fields inside a column that holds an object, or an array of objects, as JSON."""
     if not isinstance(value, str):
         return
     try:

@@ -42,7 +42,7 @@ KEYWORD_TYPES: Final = frozenset((SearchFieldType.KEYWORD, SearchFieldType.FUZZY
 TERM_TYPES: Final = KEYWORD_TYPES | {SearchFieldType.IP}
 """Types whose values are numbers of terms."""
 FUZZY_TYPES: Final = KEYWORD_TYPES | {SearchFieldType.TEXT}
-"""Types with terms that are texts: those that prefixes and wildcards are looked for in."""
+"""Types with terms that are texts, which prefixes and wildcards search."""
 
 _UNSORTED: Final = frozenset(
     (SearchFieldType.TEXT, SearchFieldType.NESTED, SearchFieldType.VECTOR, SearchFieldType.JSON)
@@ -51,7 +51,7 @@ _DEFAULT_ANALYZER: Final = TextAnalyzer()
 
 
 def settled(declared: SearchField) -> SearchField:
-    """A field with what holds where the client did not say (search §1.1).
+    """A field with the defaults for what the client left out (search §1.1).
 
     Its name has no blanks around it.
     """
@@ -85,17 +85,17 @@ class IndexedField:
 
     @cached_property
     def type(self) -> SearchFieldType:
-        """What it is indexed as."""
+        """The type that the field is indexed as."""
         return self.definition.type
 
     @cached_property
     def dates(self) -> DateFormats:
-        """How texts and numbers become dates; of a DATE field."""
+        """For a DATE field: how texts and numbers become dates."""
         return DateFormats(self.definition.date_formats)
 
     @cached_property
     def analysis(self) -> Analysis:
-        """How texts become tokens; of a TEXT field."""
+        """For a TEXT field: how texts become tokens."""
         return analysis_of(self.definition.analyzer or _DEFAULT_ANALYZER)
 
 
@@ -107,8 +107,8 @@ FieldReader = tuple[IndexedField, Callable[[Any], list[Any]]]
 class ObjectField:
     """A field of type NESTED or JSON: objects with fields below.
 
-    `level`: where documents of its own stand; None where the fields below are those of the level
-    that it stands at. Then `fields`, `objects` are those below.
+    `level`: the level of its own documents (NESTED); None for JSON, whose inner `fields` and
+    `objects` are at the level of the field itself.
     """
 
     name: str
@@ -122,9 +122,9 @@ class ObjectField:
 class DocumentLevel:
     """The rows (path "") or a nested path. `fields` are in the order of their slots.
 
-    `members`: those fields that an object or row of this level has itself; `objects` likewise.
-    `children`: the nested paths one level below, in the order of `Document.children`.
-    `number`: its place among all levels, 0 for the rows.
+    `members`: the fields that an object or row of this level has itself; `objects` likewise.
+    `children`: the nested paths one level below, in the order of `Document.children`. `number`: its
+    place among all levels, 0 for the rows.
     """
 
     path: str
@@ -141,13 +141,13 @@ class DocumentLevel:
         return {each.name: each for each in self.fields}
 
     def below(self) -> "Iterator[DocumentLevel]":
-        """All levels below, outer ones first."""
+        """All levels below this one, outer ones first."""
         for child in self.children:
             yield child
             yield from child.below()
 
     def is_below(self, other: "DocumentLevel") -> bool:
-        """Whether it stands below another one."""
+        """Whether this level is below another one."""
         above = self.parent
         while above is not None and above is not other:
             above = above.parent
@@ -177,7 +177,7 @@ class SearchFields:
 
     @cached_property
     def by_column(self) -> dict[str, list[IndexedField]]:
-        """The fields of rows, by the column that they are read from."""
+        """The indexed fields of rows, by the column that they are read from."""
         found: dict[str, list[IndexedField]] = {}
         for each in self.root.members:
             found.setdefault(each.member, []).append(each)
@@ -185,14 +185,14 @@ class SearchFields:
 
     @cached_property
     def objects_by_column(self) -> dict[str, list[ObjectField]]:
-        """The fields of rows with fields below, by their column."""
+        """The object fields of rows, by the column that they are read from."""
         found: dict[str, list[ObjectField]] = {}
         for each in self.root.objects:
             found.setdefault(each.member, []).append(each)
         return found
 
     def definition(self, name: str) -> SearchField | None:
-        """A field by its full name, of any type, settled; None where there is none."""
+        """A field of any type by its full name, with defaults; None where there is none."""
         return self._definitions.get(name)
 
     def level(self, path: str) -> DocumentLevel | None:
@@ -200,7 +200,7 @@ class SearchFields:
         return self._by_path.get(path)
 
     def level_of(self, name: str) -> DocumentLevel | None:
-        """The level that a field stands at; for one of type NESTED, the level that it makes."""
+        """The level that a field is at; for a NESTED field, the level of its documents."""
         return self._level_of.get(name) or self._by_path.get(name)
 
     def indexed(self, name: str) -> IndexedField:
@@ -250,7 +250,7 @@ class SearchFields:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A field that is being compiled, and where it stands."""
+    """A field that is being compiled, and its place in the schema."""
 
     declared: SearchField
     name: str

@@ -1,8 +1,7 @@
-"""Files of an index: arrays as they are, with checksums (`docs/formats/search.md`).
+"""The files of an index: arrays with checksums (`docs/formats/search.md`).
 
-A file of arrays is written once and never changed. What is mapped is checked when it is first
-used, array by array, so that opening an index of any size takes milliseconds, and no damaged byte
-becomes an answer.
+A file of arrays is written once and never changed. A mapped array is checked when it is first used,
+so that opening an index of any size takes milliseconds, and no damaged byte gets into an answer.
 """
 
 import hashlib
@@ -34,11 +33,11 @@ __all__ = [
 ]
 
 MANIFEST: Final = "manifest"
-"""The file that says which others make up the index."""
+"""The file that lists the other files of the index."""
 
-_FORMAT: Final = 3  # a number of its own for whatever changes arrays or tokens
+_FORMAT: Final = 3  # changes with every change of arrays or tokens
 _HEAD: Final = b"WRSEARCH".ljust(64, b"\0")
-_TAIL: Final = struct.Struct("<QII8s")  # the directory: offset, length, checksum; the mark
+_TAIL: Final = struct.Struct("<QII8s")  # the directory's offset, length and checksum; a mark
 _TAIL_MARK: Final = b"WRSEAEND"
 _ALIGNMENT: Final = 64
 _PACKED: Final = {"use_bin_type": True}
@@ -90,7 +89,7 @@ class FileArrays(Mapping[str, NDArray[Any]]):
         return len(self._entries)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is one, without reading it."""
+        """Whether the file has an array of this name. Does not read the array."""
         return name in self._entries
 
     @property
@@ -125,7 +124,7 @@ def _parts(arrays: Arrays, facts: Mapping[str, Any]) -> Iterable[bytes | memoryv
 
 
 def open_arrays(files: IndexFiles, name: str) -> tuple[FileArrays, Mapping[str, Any]]:
-    """The arrays of a file, and its facts. Raises `IndexDamaged` where it is no such file."""
+    """The arrays of a file, and its facts. Raises `IndexDamaged` for any other file."""
     content = files.map(name)
     if len(content) < len(_HEAD) + _TAIL.size or bytes(content[: len(_HEAD)]) != _HEAD:
         raise IndexDamaged(f"{name}: not a file of arrays")
@@ -143,9 +142,9 @@ def open_arrays(files: IndexFiles, name: str) -> tuple[FileArrays, Mapping[str, 
 
 
 class Manifest(NamedTuple):
-    """What an index consists of: files of segments in their order, and of what is alive in them.
+    """The list of an index's files: segments in their order, and the living rows of each.
 
-    `state` is the caller's.
+    `state`: bytes of the caller.
     """
 
     fingerprint: bytes
@@ -155,7 +154,7 @@ class Manifest(NamedTuple):
 
 
 def fingerprint(fields: SearchFields) -> bytes:
-    """What has to be equal for files to be of use: the format, the schema, and the dictionary."""
+    """What must be equal for files to be usable: the format, the schema, and the dictionary."""
     analyzers = {each.definition.analyzer for level in fields.levels for each in level.fields}
     names = {each.name for each in analyzers if each is not None}
     words = names & {AnalyzerName.MAX_WORD, AnalyzerName.MIN_WORD}
@@ -170,7 +169,7 @@ def write_manifest(files: IndexFiles, manifest: Manifest) -> None:
 
 
 def read_manifest(files: IndexFiles) -> Manifest | None:
-    """The manifest; None where there is none. Raises `IndexDamaged` where it was changed."""
+    """The manifest; None where there is none. Raises `IndexDamaged` where its bytes changed."""
     if MANIFEST not in files.names():
         return None
     content = bytes(files.map(MANIFEST))

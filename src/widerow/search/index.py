@@ -1,10 +1,11 @@
 """One search index: what is written into it, and moments of it (search §11.5).
 
-Documents that were written last stand in a list, until a search wants to see them or they are many.
-Then they become a segment: a small one where the index is searched, a large one where nobody asks
-and they are many. Small segments are gathered into larger ones, and in the end into a large one. An
-index is changed by one thread at a time, and no change takes long: what does (`SegmentMerge.run`,
-`Checkpoint.write`) is done beside it, and adopted. Moments of it are for any thread.
+The documents that were written last are kept in a list (the tail), until a search needs them or
+they are many. Then they become a segment: a small one if the index is searched, else a large one.
+Small segments are gathered into larger ones, and in the end into a large one. An index is changed
+by one thread at a time, and no change takes long: long work (`SegmentMerge.run`,
+`Checkpoint.write`) is done without the index, and its result is then adopted. Views are for any
+thread.
 """
 
 import heapq
@@ -39,7 +40,7 @@ from widerow.search.view import SegmentedView
 
 __all__ = ["DocumentChange", "DocumentIndex", "Merged", "SegmentMerge"]
 
-_TOKEN_BYTES: Final = 100  # at most, of a token as it waits in the list
+_TOKEN_BYTES: Final = 100  # at most, of a token in the tail
 
 
 class DocumentChange(NamedTuple):
@@ -52,9 +53,9 @@ class DocumentChange(NamedTuple):
 
 @final
 class _Tail:
-    """The documents that were written last, by key; None: deleted. It grows, and is replaced.
+    """The last changes, in their order: `latest` has the document of each key, None if deleted.
 
-    `changes[:count]` at any moment is what a view of that moment sees.
+    A tail only grows, until a new one replaces it: so `changes[:count]` stays the same for a view.
     """
 
     def __init__(self, fields: SearchFields) -> None:
@@ -67,7 +68,7 @@ class _Tail:
         self.made: tuple[int, IndexSegment] | None = None
 
     def append(self, change: DocumentChange) -> None:
-        """Add what was written."""
+        """Add a change."""
         known = self.latest.get(change.key)
         self.rows += (change.document is not None) - (known is not None)
         self.latest[change.key] = change.document
@@ -76,7 +77,7 @@ class _Tail:
             self.tokens += token_count(change.document)
 
     def segment(self, count: int) -> IndexSegment:
-        """The first `count` changes as a segment. Any thread; two may do the same work."""
+        """The first `count` changes as a segment. For any thread; two threads may both make it."""
         made = self.made
         if made is not None and made[0] == count:
             return made[1]
@@ -94,7 +95,7 @@ class _Tail:
 
 @dataclass(frozen=True)
 class _State:
-    """A moment of an index: large segments with ranks, small ones, and the tail up to a point."""
+    """An index at one moment: large segments with ranks, small ones, the tail and its length."""
 
     large: tuple[SegmentView, ...]
     small: tuple[SegmentView, ...]
@@ -103,28 +104,28 @@ class _State:
 
     @property
     def rows(self) -> int:
-        """How many rows are alive."""
+        """The number of living rows."""
         return sum(each.rows for each in (*self.large, *self.small)) + self.tail.rows
 
 
 @dataclass(frozen=True)
 class SegmentMerge:
-    """Segments that are to become one; `run` may take seconds and holds up nobody.
+    """Segments to be merged; `run` may take seconds, and needs no lock.
 
-    They are large ones, or small ones that were gathered for long enough.
+    All of them are large, or all of them are small.
     """
 
     fields: SearchFields
     parts: tuple[SegmentView, ...]
 
     def run(self, pause: Callable[[], None] = safepoint) -> "Merged":
-        """Merge them as they were. Any thread."""
+        """Merge the segments as they were when this object was made. Any thread."""
         segment, numbers = merged_segment(self.fields, self.parts, pause)
         return Merged(self.parts, segment, tuple(numbers))
 
 
 class Merged(NamedTuple):
-    """What a merge came to. `numbers`: for each part, the new number of each row, or -1."""
+    """The result of a merge. `numbers`: for each part, the new number of each row, or -1."""
 
     parts: tuple[SegmentView, ...]
     segment: IndexSegment
@@ -140,7 +141,7 @@ class DocumentIndex:
         self.fields = fields
         self._unions = TermUnions()
         self._state = _State((), (), _Tail(fields), 0)
-        self._unasked = SEARCH_ASKED_CHANGES  # changes since somebody asked for a moment
+        self._unasked = SEARCH_ASKED_CHANGES  # changes since a view was last asked for
 
     @property
     def rows(self) -> int:
@@ -149,24 +150,24 @@ class DocumentIndex:
 
     @property
     def is_searched(self) -> bool:
-        """Whether somebody has asked for a moment of it while the last changes came."""
+        """Whether views are asked for while changes come."""
         return self._unasked < SEARCH_ASKED_CHANGES
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of all arrays, mapped ones too, and an estimate of what is not in arrays yet."""
+        """Bytes of all arrays, mapped ones too, and an estimate for the tail."""
         state = self._state
         segments = sum(each.segment.bytes for each in (*state.large, *state.small))
         return segments + state.tail.tokens * _TOKEN_BYTES
 
     @property
     def segments(self) -> int:
-        """How many segments there are, which every question is put to one by one."""
+        """The number of segments, each of which costs every search a step."""
         state = self._state
         return len(state.large) + len(state.small) + (state.count > 0)
 
     def apply(self, changes: Iterable[DocumentChange]) -> None:
-        """Write changes in their order; the same key again replaces. Views from now on see them.
+        """Write changes in their order; a later change of a key replaces an earlier one.
 
         Cost: tens of microseconds for each document, whatever the index holds.
         """
@@ -184,10 +185,10 @@ class DocumentIndex:
             self.install(due.run())
 
     def _bounded(self, state: _State) -> _State:
-        """The state with a new tail where the present one is many, and not too many small segments.
+        """The state with a tail and a number of small segments within their bounds.
 
-        Where nobody asks, many documents become a large segment at once. Where somebody does, he
-        should not have to make a segment of so many.
+        A tail beyond its bound becomes a segment. The bound is lower while the index is searched,
+        because a search has to make a segment of the tail.
         """
         tail, asked = state.tail, self.is_searched
         many = SEARCH_SMALL_DOCUMENTS if asked else SEARCH_PENDING_DOCUMENTS_MAX
@@ -204,10 +205,10 @@ class DocumentIndex:
     def view(
         self, *, written_from_ms: int | None = None, check: Callable[[], None] = safepoint
     ) -> SegmentedView:
-        """This moment; without rows written before `written_from_ms`. Cost: microseconds.
+        """A view of this moment, without rows written before `written_from_ms`. Cost: microseconds.
 
-        `check` is called between steps of everything that is asked of the view; what it raises
-        ends the step.
+        `check` is called between steps of everything that is asked of the view; what it raises ends
+        the step.
         """
         state = self._state
         tail, count = state.tail, state.count
@@ -221,7 +222,7 @@ class DocumentIndex:
         )
 
     def written_before(self, oldest_ms: int, limit: int) -> list[bytes]:
-        """Keys of rows that were written before a moment, `limit` at most."""
+        """Keys of rows written before a moment, `limit` at most."""
         state = _frozen(self.fields, self._state)
         self._replace(state)
         found: list[bytes] = []
@@ -241,7 +242,7 @@ class DocumentIndex:
         return heapq.merge(*map(_living_keys, self._state.large))
 
     def excerpt(self, keys: Sequence[bytes]) -> IndexSegment:
-        """The documents of some of its rows, whose keys ascend, as one segment.
+        """The documents of the rows with some ascending keys, as one segment.
 
         Cost: a merge of the segments that hold them; memory: that of the result.
         """
@@ -259,31 +260,30 @@ class DocumentIndex:
         return merged_segment(self.fields, parts, safepoint)[0]
 
     def copy(self) -> "DocumentIndex":
-        """Another index with the same rows: changes of one do not reach the other.
+        """An independent index with equal rows.
 
-        Segments are in both, for they never change; those that are mapped from files stay readable
-        when these are removed. Its checkpoints are for files of its own. Cost: that of a segment of
-        the documents that were written last.
+        The two share segments, which never change; mapped ones stay readable when their files are
+        removed. Its checkpoints need files of their own. Cost: making a segment of the tail.
         """
         frozen = _frozen(self.fields, self._state)
         self._replace(frozen)
         other = DocumentIndex(self.fields)
-        other._state = _State(frozen.large, (), _Tail(self.fields), 0)  # its own
+        other._state = _State(frozen.large, (), _Tail(self.fields), 0)  # an object of this class
         return other
 
     # --- files -----------------------------------------------------------------------------------
 
     def freeze(self, state: bytes) -> Checkpoint:
-        """This moment, to be written to files by any thread; `state` is kept with it.
+        """A checkpoint of this moment, to be written by any thread; `state` is stored with it.
 
-        Cost: that of a segment of the documents that were written last.
+        Cost: making a segment of the tail.
         """
         frozen = _frozen(self.fields, self._state)
         self._replace(frozen)
         return Checkpoint(self.fields, frozen.large, state)
 
     def adopt(self, written: Checkpoint) -> None:
-        """Read the segments that a checkpoint wrote from its files, and forget their memory."""
+        """Replace segments in memory by those that a checkpoint has written to files."""
         large = [
             each
             if (mapped := written.mapped.get(each.segment.identity)) is None
@@ -293,7 +293,7 @@ class DocumentIndex:
         self._replace(replace(self._state, large=tuple(large)))
 
     def checkpoint(self, files: IndexFiles, state: bytes) -> None:
-        """`freeze`, write, and `adopt`: what was applied by now is found again by `open`."""
+        """`freeze`, write and `adopt`: `open` finds every change applied before."""
         written = self.freeze(state)
         written.write(files)
         self.adopt(written)
@@ -302,19 +302,19 @@ class DocumentIndex:
     def open(cls, fields: SearchFields, files: IndexFiles) -> "tuple[DocumentIndex, bytes] | None":
         """The index of the last checkpoint and the state that was given with it.
 
-        None: nothing usable, whatever the damage. Damage that only reading everything would find
-        raises `IndexDamaged` from whatever comes upon it. Cost: milliseconds.
+        None: the files are missing, of another schema or damaged. Damage that only reading
+        everything would find raises `IndexDamaged` when it is met. Cost: milliseconds.
         """
         found = opened(fields, files)
         if found is None:
             return None
         segments, state = found
         index = cls(fields)
-        index._state = replace(index._state, large=tuple(segments))  # its own
+        index._state = replace(index._state, large=tuple(segments))  # an object of this class
         return index, state
 
     def verify(self) -> None:
-        """Read everything. Raises `IndexDamaged` where a byte is not the one that was written."""
+        """Read everything. Raises `IndexDamaged` for a byte that has changed."""
         for each in self._state.large:
             for name in each.segment.arrays:
                 _ = each.segment.arrays[name]
@@ -324,7 +324,7 @@ class DocumentIndex:
     def due_merge(self) -> SegmentMerge | None:
         """Segments that are worth a merge, if there are any (search §11.5).
 
-        Of one size there are several, or of one more than half of the rows are deleted.
+        Several of about one size, or one with more than half of its rows deleted.
         """
         parts = _worth_merging(self._state.large)
         return None if parts is None else SegmentMerge(self.fields, parts)
@@ -332,13 +332,13 @@ class DocumentIndex:
     def due_gathering(self) -> SegmentMerge | None:
         """Small segments that are worth a merge, if there are any; it takes milliseconds.
 
-        Several that are quite small, or all of them where they are as many as a large one has.
+        Several very small ones, or all if together they have as many rows as a large one.
         """
         parts = _worth_gathering(self._state.small)
         return None if parts is None else SegmentMerge(self.fields, parts)
 
     def install(self, merge: Merged) -> bool:
-        """Put a merge in the place of its parts, without rows that were deleted meanwhile.
+        """Replace the parts of a merge by its result, without rows that were deleted meanwhile.
 
         False, and nothing changes, where the index has other segments by now.
         """
@@ -364,12 +364,12 @@ class DocumentIndex:
         return True
 
     def merge(self) -> None:
-        """Merge what is worth it, here and now."""
+        """Run every merge that is worth it, in this thread."""
         while (due := self.due_gathering() or self.due_merge()) is not None:
             self.install(due.run())
 
     def _replace(self, state: _State) -> None:
-        """Go on with another state; views of the former one keep what they need of it."""
+        """Publish another state. Views keep the state that they were made of."""
         before = [id(each.segment) for each in self._state.large]
         self._state = state
         if before != [id(each.segment) for each in state.large]:
@@ -377,7 +377,7 @@ class DocumentIndex:
 
 
 def _made_of(merge: Merged, parts: Sequence[SegmentView]) -> SegmentView:
-    """The segment of a merge, from what its parts are now; with ranks where they have them."""
+    """The merged segment with the living rows and, if all parts have ranks, ranks of `parts`."""
     live = np.ones(merge.segment.count, dtype=np.bool_)
     ranks = np.empty(merge.segment.count, dtype=np.int64)
     ranked = True
@@ -393,7 +393,7 @@ def _made_of(merge: Merged, parts: Sequence[SegmentView]) -> SegmentView:
 
 
 def _living_keys(each: SegmentView) -> Iterator[bytes]:
-    """The keys of the rows of a segment that are alive, ascending."""
+    """The keys of the living rows of a segment, ascending."""
     keys, live = each.segment.keys, each.live
     return (keys[at] for at in range(len(keys)) if live is None or live[at])
 
@@ -403,9 +403,9 @@ def _size(each: SegmentView) -> int:
 
 
 def _settled_tail(state: _State) -> _State:
-    """The state with another tail where a search made a segment of the present one.
+    """The state with an empty tail, if a search has made a segment of the whole tail.
 
-    A few documents stay, since their segment is made again as quickly as another one is asked.
+    A short tail stays: making its segment again is as quick as searching one segment more.
     """
     made = state.tail.made
     if made is None or made[0] != state.count or made[0] < SEARCH_TAIL_DOCUMENTS:
@@ -414,13 +414,13 @@ def _settled_tail(state: _State) -> _State:
 
 
 def _with_small(state: _State, segment: IndexSegment) -> _State:
-    """The state with the segment of its tail among the small ones, and an empty tail."""
+    """The state with `segment`, made of its tail, among the small segments, and an empty tail."""
     small = (*state.small, SegmentView(segment, None)) if segment.count else state.small
     return _State(state.large, small, _Tail(state.tail.fields), 0)
 
 
 def _frozen(fields: SearchFields, state: _State) -> _State:
-    """The state with everything in large segments."""
+    """The state with all rows in large segments."""
     small = list(state.small)
     if state.count:
         small.append(SegmentView(state.tail.segment(state.count), None))
@@ -435,7 +435,7 @@ def _frozen(fields: SearchFields, state: _State) -> _State:
 
 
 def _with_large(large: Sequence[SegmentView], segment: SegmentView) -> list[SegmentView]:
-    """Large segments with another one, and ranks for all of them."""
+    """Large segments with one more, and ranks for all of them."""
     ranked = added(large, segment)
     highest = max(int(each.ranks[-1]) for each in ranked if each.ranks is not None)
     return ranked_afresh(ranked) if highest > 4 * sum(map(_size, ranked)) else ranked
@@ -448,14 +448,14 @@ def _without(segments: Sequence[SegmentView], keys: list[bytes]) -> tuple[Segmen
     for each in segments:
         gone = _found(each, asked)
         if gone:
-            each = each.without(gone)  # noqa: PLW2901  # the same segment, later
+            each = each.without(gone)  # noqa: PLW2901  # a copy of it
         if each.rows:
             result.append(each)
     return tuple(result)
 
 
 def _found(each: SegmentView, keys: SortedTerms) -> list[int]:
-    """Numbers of the living rows of some keys."""
+    """The numbers of the living rows with these keys."""
     known = each.segment.keys
     if (
         not len(keys)
@@ -485,7 +485,7 @@ def _worth_merging(segments: Sequence[SegmentView]) -> tuple[SegmentView, ...] |
 
 
 def _worth_gathering(small: Sequence[SegmentView]) -> tuple[SegmentView, ...] | None:
-    """All small segments, those that are quite small, or none."""
+    """All small segments, the very small ones, or None."""
     if sum(each.rows for each in small) >= SEARCH_PENDING_DOCUMENTS_MAX:
         return tuple(small)
     least = tuple([each for each in small if each.rows < SEARCH_SMALL_DOCUMENTS])
@@ -493,7 +493,7 @@ def _worth_gathering(small: Sequence[SegmentView]) -> tuple[SegmentView, ...] | 
 
 
 def _fitting(members: Sequence[SegmentView]) -> tuple[SegmentView, ...]:
-    """The smallest of some segments, as many as one may hold."""
+    """The smallest of some segments, together at most as large as a segment may be."""
     parts: list[SegmentView] = []
     rows = 0
     for each in sorted(members, key=_size)[:SEARCH_MERGE_FACTOR]:

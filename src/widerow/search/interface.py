@@ -1,9 +1,9 @@
-"""What the parts of a search index promise each other.
+"""The interfaces between the parts of a search index.
 
 An index holds one document for each row, and at each nested path documents of their own below it.
-`IndexView` is a moment of an index that stays as it is. `DocumentSet` is some of its documents, in
-document order, numbered from 0: what a query selected. Sorting, metrics, groups and highlights
-(`search/results`) know no more of an index than this.
+`IndexView` is an index at one moment, and never changes. `DocumentSet` is some of its documents, in
+document order, numbered from 0: those that a query selected. Sorting, metrics, groups and
+highlights (`search/results`) use nothing else of an index.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FieldLiteral = int | float | bool | bytes | tuple[float, float]
-"""One value in the form that `FieldValues` has them; of a field with terms, the term's bytes."""
+"""A value in the form of `FieldValues`; for a field with terms, the bytes of the term."""
 
 
 class FieldValues(NamedTuple):
@@ -66,16 +66,16 @@ class DocumentSet(Protocol):
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of documents."""
         ...
 
     @property
     def scores(self) -> Floats | None:
-        """Their scores; None where none were computed."""
+        """The scores of the documents; None where none were computed."""
         ...
 
     def check(self) -> None:
-        """Between two steps of something long: raises what the view's maker ends it with."""
+        """Called between steps of long work; raises to end it."""
         ...
 
     def field(self, name: str) -> SearchField | None:
@@ -94,18 +94,18 @@ class DocumentSet(Protocol):
         ...
 
     def values(self, name: str) -> FieldValues:
-        """The values of a field of this level, or of a level below, then of all documents there.
+        """The values of a field of this level, or of all documents of a level below.
 
-        Values below a nested path are owned by the documents of this set that they are below.
+        Values of a level below are owned by their ancestors in this set.
         """
         ...
 
     def matching(self, query: Query) -> Booleans:
-        """Which of them match. Raises what the evaluation of queries raises."""
+        """A mask of the documents that match. Raises what the evaluation of queries raises."""
         ...
 
     def scored(self, query: Query) -> tuple[Booleans, Floats]:
-        """Which of them match, and with what scores; 0 where one does not match."""
+        """A mask of the documents that match, and scores; 0 for a document that does not match."""
         ...
 
     def literal(self, name: str, value: Value) -> FieldLiteral:
@@ -116,19 +116,19 @@ class DocumentSet(Protocol):
         ...
 
     def children(self, path: str) -> "tuple[DocumentSet, Integers]":
-        """The documents at a nested path below these, and for each the number of its ancestor."""
+        """The documents at a nested path below these, and the number of each one's ancestor."""
         ...
 
     def offsets(self) -> Integers:
-        """For documents at a nested path: their places in the arrays that they come from."""
+        """The places of documents of a nested path in the arrays that they come from."""
         ...
 
     def take(self, numbers: NDArray[Any]) -> "DocumentSet":
-        """Those of ascending `numbers`, or where a mask `numbers` is true, renumbered."""
+        """The documents with ascending `numbers`, or where a mask `numbers` is true."""
         ...
 
     def key_ranks(self) -> Integers:
-        """Numbers that compare as the encoded primary keys of the documents' rows do."""
+        """Numbers that order the documents as the encoded primary keys of their rows do."""
         ...
 
     def keys(self, numbers: NDArray[Any]) -> list[bytes]:
@@ -136,19 +136,20 @@ class DocumentSet(Protocol):
         ...
 
     def rank_bounds(self, key: bytes) -> tuple[int, int]:
-        """Where an encoded primary key, which need not be there, stands among the ranks.
+        """The place of an encoded primary key, which need not exist, among the `key_ranks`.
 
-        Keys of ranks below the first number are smaller, of the second one and above it greater.
+        Ranks below the first number are of smaller keys, ranks from the second number on of greater
+        ones.
         """
         ...
 
 
 class IndexView(Protocol):
-    """A moment of an index. Immutable; any thread may ask."""
+    """An index at one moment. Immutable; any thread may use it."""
 
     @property
     def rows(self) -> int:
-        """How many rows it has documents for."""
+        """The number of rows with documents."""
         ...
 
     @property
@@ -161,16 +162,15 @@ class IndexView(Protocol):
     ) -> DocumentSet:
         """The rows that match, with scores where `scored`.
 
-        `best`: rows may be left out that score less than so many others do; 0: none are.
+        `best`: rows may be left out that score less than `best` others; 0: none are left out.
 
         `limit`: of the request, which a vector query's `top_k` is at least (search §4.8). `seed`:
-        of what is random in scores. Raises `InvalidRequest` for what the schema or the bounds do
-        not allow.
+        of random scores. Raises `InvalidRequest` for what the schema or the bounds do not allow.
         """
         ...
 
     def spans(self, query: Query, field: str, text: str) -> list[TokenSpan]:
-        """Where in a text of a TEXT field the tokens stand that a query asks of this field.
+        """The places of a query's tokens in a text of a TEXT field.
 
         In the order of the text. Queries inside nested queries count if `field` lies there.
         """
@@ -178,21 +178,21 @@ class IndexView(Protocol):
 
 
 class IndexFiles(Protocol):
-    """Where the files of one index are. For one caller at a time.
+    """The files of one index. For one caller at a time.
 
     Every method raises `StorageFailure` where the system refuses.
     """
 
     def names(self) -> list[str]:
-        """The files that are there, sorted."""
+        """The names of the files, sorted."""
         ...
 
     def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
-        """A new file, whole and synced when this returns; it replaces one of that name."""
+        """Write a new file: whole and synced on return. Replaces a file of that name."""
         ...
 
     def replace(self, name: str, data: bytes) -> None:
-        """The same with these bytes, at once for whoever reads: the old ones or the new ones."""
+        """Write or replace a small file in one step: readers find the old bytes or the new ones."""
         ...
 
     def map(self, name: str) -> memoryview:

@@ -1,7 +1,7 @@
 """Points on the earth: as texts, as the numbers that are stored, and distances (search §4.6).
 
 A stored point is a pair of whole numbers, latitude in units of 180/2³² degrees and longitude in
-units of 360/2³². What is compared is what is stored.
+units of 360/2³². Stored numbers are what is compared.
 """
 
 import math
@@ -26,7 +26,7 @@ _POINT: Final = re.compile(
 
 
 class GeoBox(NamedTuple):
-    """Corners in degrees: the greatest latitude and first longitude, and the others."""
+    """A box: the greatest latitude, the first longitude, the least latitude, the last longitude."""
 
     top: float
     left: float
@@ -35,7 +35,7 @@ class GeoBox(NamedTuple):
 
 
 def parse_point(text: str) -> tuple[float, float] | None:
-    """Latitude and longitude of a text `lat,lon`; None where it is none."""
+    """Latitude and longitude of a text `lat,lon`; None for any other text."""
     found = _POINT.fullmatch(text)
     if found is None:
         return None
@@ -58,7 +58,7 @@ def degrees(stored: NDArray[np.int32]) -> Floats:
 
 
 def in_box(stored: NDArray[np.int32], box: GeoBox) -> Booleans:
-    """Which stored points lie in a box; it crosses the date line where left > right."""
+    """Which stored points lie in a box, which crosses the date line if left > right."""
     top = min(math.floor(box.top / _LATITUDE_UNIT), 2**31 - 1)
     right = min(math.floor(box.right / _LONGITUDE_UNIT), 2**31 - 1)
     bottom = min(math.ceil(box.bottom / _LATITUDE_UNIT), 2**31 - 1)
@@ -90,9 +90,9 @@ def distances(points: Floats, origin: tuple[float, float], *, plane: bool = Fals
 def in_polygon(
     points: Floats, corners: list[tuple[float, float]], check: Callable[[], None]
 ) -> Booleans:
-    """Which points lie inside: those from which a ray crosses the ring an odd number of times.
+    """Which points lie inside a ring: a ray from them crosses it an odd number of times.
 
-    `check` is called for each corner, all of which cost a pass over the points.
+    `check` is called for each corner. Cost: a pass over the points for each corner.
     """
     latitudes, longitudes = points[:, 0], points[:, 1]
     inside = np.zeros(len(points), dtype=np.bool_)

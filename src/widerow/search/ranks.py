@@ -1,8 +1,8 @@
-"""How the rows of several segments rank by their keys (search §5.1: ties go by primary key).
+"""Ranks of rows by their keys, over several segments (search §5.1: ties go by primary key).
 
-Large segments carry the ranks of their rows among all large segments. They are computed when one
-is added, and a merge keeps them, so that no search pays for them. Rows of small segments, of which
-there are few, are placed between them when somebody asks.
+Large segments carry the ranks of their rows among all large segments. Ranks are computed when a
+segment is added, and a merge keeps them, so that no search pays for them. The few rows of small
+segments are placed between them by the search that needs it.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from widerow.search.terms import SortedTerms
 __all__ = ["SMALL_BITS", "added", "ranked_afresh", "small_ranks", "smaller"]
 
 SMALL_BITS: Final = 20
-"""Rows of small segments between two of large ones are numbered in so many bits."""
+"""Bits for numbering the rows of small segments between two rows of large ones."""
 
 
 def smaller(large: Sequence[SegmentView], keys: SortedTerms) -> Integers:
-    """For each key, one more than the greatest rank of a smaller one; 0 where there is none."""
+    """For each key, the greatest rank of a smaller key plus one; 0 if no key is smaller."""
     found = np.zeros(len(keys), dtype=np.int64)
     for each in large:
         if each.segment.count and each.ranks is not None:
@@ -34,7 +34,7 @@ def smaller(large: Sequence[SegmentView], keys: SortedTerms) -> Integers:
 
 
 def added(large: Sequence[SegmentView], segment: SegmentView) -> list[SegmentView]:
-    """The large segments with another one, all with new ranks. Cost: a pass over all ranks."""
+    """The large segments with one more, all with new ranks. Cost: a pass over all ranks."""
     count = segment.segment.count
     before = smaller(large, segment.segment.keys)
     own = before + np.arange(count, dtype=np.int64)
@@ -52,7 +52,7 @@ def _highest(each: SegmentView) -> int:
 
 
 def ranked_afresh(large: Sequence[SegmentView]) -> list[SegmentView]:
-    """The large segments with ranks without holes, which deleted rows leave."""
+    """The large segments with new ranks, without the gaps that deleted rows leave."""
     every = np.concatenate([each.ranks for each in large if each.ranks is not None])
     fresh = np.empty(len(every), dtype=np.int64)
     fresh[np.argsort(every, kind="stable")] = np.arange(len(every), dtype=np.int64)
@@ -81,7 +81,7 @@ def small_ranks(large: Sequence[SegmentView], small: Sequence[IndexSegment]) -> 
 
 
 def _placed(large: Sequence[SegmentView], each: IndexSegment) -> Integers:
-    """`smaller` of the keys of a small segment, which remembers it while the ranks stay."""
+    """`smaller` for the keys of a small segment, remembered while the ranks of `large` stay."""
     ranks = [other.ranks for other in large]
     known = each.placed
     if known is None or len(known[0]) != len(ranks) or not all(map(is_, known[0], ranks)):

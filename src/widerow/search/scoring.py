@@ -27,14 +27,14 @@ B: Final = 0.75
 
 
 class FieldStatistics(NamedTuple):
-    """`documents` that have the field, and how long its texts are on average."""
+    """The number of `documents` with the field, and the average length of its texts."""
 
     documents: int
     average: float
 
 
 def statistics_of(tables: Sequence[TableView], field: IndexedField) -> FieldStatistics:
-    """Of a field in all segments. Remembered by each, as long as no document is deleted."""
+    """The statistics of a field over all segments. Each segment keeps its part until a delete."""
     documents = total = 0
     for table in tables:
         name = ("statistics", field.slot)
@@ -58,19 +58,19 @@ def _counted(table: TableView, field: IndexedField) -> tuple[int, int]:
 
 
 def living(table: TableView, numbers: NDArray[Any]) -> int:
-    """How many of some documents are alive."""
+    """The number of living documents among `numbers`."""
     return len(numbers) if table.live is None else int(np.count_nonzero(table.live[numbers]))
 
 
 def inverse_frequency(documents: int, matching: int) -> float:
-    """How much a token counts that so many of so many documents have."""
+    """The inverse document frequency of a token (BM25)."""
     return math.log(1 + (documents - matching + 0.5) / (matching + 0.5))
 
 
 class TokenWeight(NamedTuple):
-    """What a token counts: `weight` by how rare it is, `factor` by the query.
+    """The weight of a token: `weight` by its rarity, `factor` by the query.
 
-    `most`: no document gets more for it.
+    `most`: no document gets a higher score for it.
     """
 
     weight: float
@@ -82,11 +82,11 @@ class TokenWeight(NamedTuple):
 class FieldScorer:
     """BM25 of one field in some tables.
 
-    A keyword counts as a text of one token that is as long as all others.
+    A keyword counts as a text of one token, of average length.
     """
 
     def __init__(self, tables: Sequence[TableView], field: IndexedField) -> None:
-        """Over what is alive in these tables."""
+        """Scores the living documents of `tables`."""
         self._tables = tables
         self._field = field
         self._is_text = field.type is SearchFieldType.TEXT
@@ -95,14 +95,14 @@ class FieldScorer:
         self._share = 0.0 if short else B
 
     def token(self, found: Sequence[Postings], factor: float) -> TokenWeight:
-        """What a token counts that was found in each table; `factor` times its own weight."""
+        """The weight of a token, with its postings in each table."""
         matching = sum(
             living(table, each.documents) for table, each in zip(self._tables, found, strict=True)
         )
         return self.phrase([matching], factor)
 
     def phrase(self, frequencies: Iterable[int], factor: float) -> TokenWeight:
-        """What several tokens count together that so many documents have."""
+        """The weight of several tokens together, by the number of documents that have each."""
         total = self._statistics.documents
         weight = sum(inverse_frequency(total, each) for each in frequencies)
         return TokenWeight(weight, factor, factor * weight * (K1 + 1 if self._is_text else 1.0))
@@ -110,7 +110,7 @@ class FieldScorer:
     def scores(
         self, at: int, documents: NDArray[Any], frequencies: NDArray[Any], token: TokenWeight
     ) -> Floats:
-        """Of some documents of a table, with how often the token stands in each."""
+        """The scores of some documents of a table, by the token's frequency in each."""
         if not self._is_text:
             return np.full(len(documents), token.factor * token.weight)
         column = self._tables[at].table.column(self._field)

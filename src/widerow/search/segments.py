@@ -1,8 +1,8 @@
 """Segments: documents of some rows as arrays that never change (search §11.5).
 
 Rows stand in the order of their encoded primary keys, documents below rows in the order of those,
-then of their places. A document that was deleted or written again stays in its segment; which are
-still alive is the business of `SegmentView`.
+then of their places. A document that was deleted or written again stays in its segment;
+`SegmentView` says which are alive.
 """
 
 import itertools
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Entry(NamedTuple):
-    """What a segment is made of: the encoded primary key, the document, and when it was written."""
+    """A document for a segment: the encoded primary key, the document, its time."""
 
     key: bytes
     document: Document
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
 @final
 class _Under(Mapping[str, NDArray[Any]]):
-    """The arrays whose names begin in one way, by the rest of their names."""
+    """The arrays whose names begin with a prefix, by the rest of their names."""
 
     def __init__(self, arrays: Arrays, prefix: str) -> None:
         self._arrays = arrays
@@ -81,12 +81,12 @@ class LevelTable:
 
     @property
     def parents(self) -> NDArray[np.int32]:
-        """For documents below others: the number of the one above, ascending."""
+        """For nested documents: the number of each one's parent, ascending."""
         return self._arrays[f"{self.level.number}/parents"]
 
     @property
     def places(self) -> NDArray[np.int32]:
-        """For documents below others: their places in the arrays that they come from."""
+        """For nested documents: their places in the arrays that they come from."""
         return self._arrays[f"{self.level.number}/places"]
 
 
@@ -101,7 +101,10 @@ class IndexSegment:
         counts: Sequence[int],
         identity: object | None = None,
     ) -> None:
-        """`counts`: documents of each level. `identity`: that of the segment that this one maps."""
+        """`counts`: documents of each level.
+
+        `identity`: of the segment in memory that is mapped here.
+        """
         self.fields = fields
         self.arrays = arrays
         self.counts = tuple(counts)
@@ -111,13 +114,14 @@ class IndexSegment:
         ]
         self.identity = object() if identity is None else identity
         self.file: str | None = None  # its name, once it has one
-        # Ranks of large segments, and where its own keys stand among them (`ranks.small_ranks`).
+        # Ranks of large segments, and the places of this segment's keys among them
+        # (`ranks.small_ranks`).
         self.placed: tuple[Sequence[Integers | None], Integers] | None = None
         self._above: dict[tuple[int, int], Integers] = {}
 
     @property
     def count(self) -> int:
-        """How many rows, deleted ones too."""
+        """The number of rows, deleted ones included."""
         return self.counts[0]
 
     @property
@@ -137,7 +141,7 @@ class IndexSegment:
         return self.arrays["written"]
 
     def above(self, level: DocumentLevel, ancestor: DocumentLevel) -> Integers:
-        """For documents of a level, the number of the document at a level above, ascending."""
+        """For each document of a level, the number of its ancestor at another level, ascending."""
         known = self._above.get((level.number, ancestor.number))
         if known is None:
             assert level.parent is not None
@@ -149,7 +153,7 @@ class IndexSegment:
 
 
 def segment_of(fields: SearchFields, entries: Sequence[Entry]) -> IndexSegment:
-    """A segment of entries in the order of their keys, each key once."""
+    """A segment of entries, which ascend by key, each key once."""
     keys = packed([each.key for each in entries])
     arrays: dict[str, NDArray[Any]] = {
         "keys": keys.blob,
@@ -189,10 +193,10 @@ def _build_level(
 
 @final
 class SegmentView:
-    """A segment, which of its rows are alive, and how its keys rank among those of others.
+    """A segment at one moment: which rows are alive, and the ranks of its keys in the index.
 
-    `live` None: all. `ranks`: numbers that compare as the keys of all segments of an index do,
-    where they were computed. Immutable but for what it remembers of itself.
+    `live` None: all. `ranks`: numbers that order the keys of all segments of an index, where they
+    were computed. Immutable, with cached properties.
     """
 
     def __init__(
@@ -206,21 +210,21 @@ class SegmentView:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows are alive."""
+        """The number of living rows."""
         return self.segment.count if self.live is None else int(np.count_nonzero(self.live))
 
     def without(self, numbers: Sequence[int]) -> "SegmentView":
-        """The same with some rows deleted."""
+        """This view with some rows deleted."""
         live = np.ones(self.segment.count, np.bool_) if self.live is None else self.live.copy()
         live[list(numbers)] = False
         return SegmentView(self.segment, live, self.ranks)
 
     def ranked(self, ranks: Integers) -> "SegmentView":
-        """The same with other ranks."""
+        """This view with other ranks."""
         return SegmentView(self.segment, self.live, ranks)
 
     def written_from(self, oldest_ms: int) -> "SegmentView":
-        """The same without rows that were written before."""
+        """This view without rows written before `oldest_ms`."""
         recent = self.segment.written_ms >= oldest_ms
         if recent.all():
             return self
@@ -230,12 +234,13 @@ class SegmentView:
 
 @final
 class TableView:
-    """The documents of one level in a moment of a segment."""
+    """The documents of one level of a segment view."""
 
     def __init__(self, segment: IndexSegment, live: Booleans | None, table: LevelTable) -> None:
-        """Of a segment of which these rows are alive.
+        """`live`: which rows of the segment are alive; None: all.
 
-        It does not know its `SegmentView`: arrays in a circle would stay until a collector comes.
+        It has no reference to its `SegmentView`: a cycle would keep arrays until a garbage
+        collection.
         """
         self.segment = segment
         self._live = live
@@ -244,12 +249,12 @@ class TableView:
 
     @property
     def count(self) -> int:
-        """How many documents, deleted ones too."""
+        """The number of documents, deleted ones included."""
         return self.table.count
 
     @cached_property
     def live(self) -> Booleans | None:
-        """Which are alive: those whose row is. None: all."""
+        """Which documents are alive: those of living rows. None: all."""
         live, level = self._live, self.table.level
         if live is None or level.number == 0:
             return live
@@ -264,7 +269,7 @@ def merged_segment(
 ) -> tuple[IndexSegment, list[Integers]]:
     """One segment of the living documents of several; and the new number of each old row, or -1.
 
-    Where all parts have ranks these say the order, else the keys do. `pause` is called between
+    If all parts have ranks, rows are sorted by ranks, else by keys. `pause` is called between
     fields. Cost: a tenth of a microsecond for each posting; as much memory as the result needs.
     """
     numbers = _row_numbers(parts)
@@ -285,7 +290,7 @@ def merged_segment(
 
 
 def _joined(parts: Sequence[SortedTerms]) -> SortedTerms:
-    """Strings of several parts one behind the other, in no order."""
+    """The strings of several parts, concatenated, not sorted."""
     offsets = np.cumsum([0, *[len(each.blob) for each in parts]])
     starts = [each.starts[:-1] + offset for each, offset in zip(parts, offsets, strict=False)]
     return SortedTerms(
@@ -294,7 +299,7 @@ def _joined(parts: Sequence[SortedTerms]) -> SortedTerms:
 
 
 def _row_numbers(parts: Sequence[SegmentView]) -> list[Integers]:
-    """For each part the new numbers of its rows in the order of the keys; -1 for deleted ones."""
+    """For each part the new numbers of its rows, sorted by key; -1 for deleted rows."""
     alive = [
         np.arange(part.segment.count) if part.live is None else np.flatnonzero(part.live)
         for part in parts
@@ -327,7 +332,7 @@ def _row_numbers(parts: Sequence[SegmentView]) -> list[Integers]:
 
 
 class _Merging(NamedTuple):
-    """A merge that is under way."""
+    """A merge in progress."""
 
     parts: Sequence[SegmentView]
     arrays: dict[str, NDArray[Any]]

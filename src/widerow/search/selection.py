@@ -1,4 +1,4 @@
-"""Some documents of one moment of an index: what sorting, metrics and groups are made of."""
+"""Sets of documents of one view, from which sorting, metrics and groups are computed."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -33,13 +33,13 @@ from widerow.search.unions import TermUnions
 __all__ = ["KeyOrder", "SelectedDocuments", "ViewMoment"]
 
 _NO_NUMBERS: Final = np.zeros(0, dtype=np.int64)
-_FEW: Final = 16  # times fewer values than terms, and only the terms of the values are united
+_FEW: Final = 16  # with so many more terms than values, only the values' terms are united
 
 
 class KeyOrder(NamedTuple):
-    """How the rows of a moment rank by their keys: ranks of rows of a segment, and a look-up.
+    """The order of a view's rows by keys: `ranks` of a segment's rows, and `bounds` of a key.
 
-    Of the rows with some numbers; None: of all.
+    `ranks` takes the segment and numbers of rows; None: all rows.
     """
 
     ranks: Callable[[int, Integers | None], Integers]
@@ -48,7 +48,7 @@ class KeyOrder(NamedTuple):
 
 @final
 class ViewMoment:
-    """What all sets of documents of one view share."""
+    """What all document sets of one view share."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class ViewMoment:
         self.order = order
 
     def asked(self, limit: int = 0, seed: int = 0) -> Asked:
-        """What a query is evaluated in."""
+        """The circumstances of an evaluation."""
         return Asked(self.fields, self.segments, self.check, limit, seed)
 
     def select(self, query: Query, asked: Asked, *, scored: bool) -> "SelectedDocuments":
@@ -93,7 +93,7 @@ class ViewMoment:
         return SelectedDocuments(self, self.fields.root, parts, joined)
 
     def select_best(self, query: Query, asked: Asked, count: int) -> "SelectedDocuments":
-        """The same with scores; those may be left out that `count` others score more than."""
+        """The living rows that match, with scores, except some that `count` others outscore."""
         node = compiled(query, asked, self.fields.root, scored=True)
         parts: list[Integers | None] = []
         scores: list[Floats] = [np.zeros(0)]
@@ -114,7 +114,7 @@ class ViewMoment:
 
 @lru_cache(maxsize=2)
 def _counted(count: int) -> Integers:
-    """The numbers below another one, which are the same for every question put to an index."""
+    """The numbers below `count`, read-only and shared by searches."""
     numbers = np.arange(count)
     numbers.flags.writeable = False
     return numbers
@@ -123,7 +123,7 @@ def _counted(count: int) -> Integers:
 def _living(
     numbers: Integers | None, mask: Booleans | None, live: Booleans | None
 ) -> Integers | None:
-    """Those that are alive; None for all documents of a segment of which none is deleted."""
+    """The living documents of an answer; None: every document of a segment without deleted ones."""
     if mask is None:
         assert numbers is not None
         return numbers if live is None else numbers[live[numbers]]
@@ -136,7 +136,7 @@ def _living(
 
 @final
 class SelectedDocuments:
-    """Some documents of a level of a moment (`interface.DocumentSet`)."""
+    """Some documents of a level of a view (`interface.DocumentSet`)."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class SelectedDocuments:
         parts: Sequence[Integers | None],
         scores: Floats | None = None,
     ) -> None:
-        """`parts`: for each segment the numbers of the documents, ascending; None: all of them."""
+        """`parts`: for each segment the numbers of the documents, ascending; None: all."""
         self._moment = moment
         self._level = level
         self._parts = parts
@@ -153,7 +153,7 @@ class SelectedDocuments:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """The number of the first document of each segment, and how many there are in all."""
+        """The number of the first document of each segment, and the number of all documents."""
         starts = [0]
         for segment, part in zip(self._moment.segments, self._parts, strict=True):
             count = segment.segment.counts[self._level.number] if part is None else len(part)
@@ -162,11 +162,11 @@ class SelectedDocuments:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of documents."""
         return self._starts[-1]
 
     def check(self) -> None:
-        """Between two steps of something long: raises what the view's maker ends it with."""
+        """Called between steps of long work; raises to end it."""
         self._moment.check()
 
     def field(self, name: str) -> SearchField | None:
@@ -178,7 +178,7 @@ class SelectedDocuments:
         level = self._moment.fields.level_of(name)
         if level is None or level is self._level:
             return ""
-        if name == level.path:  # the field that makes the level lies at the one above
+        if name == level.path:  # the field of the level itself is in the level above
             level = level.parent
         return level.path if level is not None and level.is_below(self._level) else ""
 
@@ -187,7 +187,7 @@ class SelectedDocuments:
     def values(self, name: str) -> FieldValues:
         """The values of a field of this level, or of a level below.
 
-        Raises `InvalidRequest` for a field that does not exist or has no such values.
+        Raises `InvalidRequest` for an unknown field, and for TEXT and VECTOR.
         """
         path = self.nested_path(name)
         if path:
@@ -230,7 +230,7 @@ class SelectedDocuments:
         return FieldValues(_joined(values, field), np.concatenate(owners), terms)
 
     def _filled(self) -> Iterator[tuple[int, Integers | None]]:
-        """The numbers of the segments with documents of this set, and which these are."""
+        """The segments with documents of this set, and the numbers of these documents."""
         for at, part in enumerate(self._parts):
             if self._starts[at] < self._starts[at + 1]:
                 self._moment.check()
@@ -239,7 +239,7 @@ class SelectedDocuments:
     def _united(
         self, columns: Sequence[ValueColumn | TermColumn], values: list[NDArray[Any]]
     ) -> tuple[Sequence[bytes], list[NDArray[Any]]]:
-        """One list of terms for all segments, and the numbers of the values in it."""
+        """One list of terms for all segments, and the values as numbers in that list."""
         found = [each for each in columns if isinstance(each, TermColumn)]
         if not found:
             return [], []
@@ -261,7 +261,7 @@ class SelectedDocuments:
     # --- queries ---------------------------------------------------------------------------------
 
     def matching(self, query: Query) -> Booleans:
-        """Which of them match. Raises what the evaluation of queries raises."""
+        """A mask of the documents that match. Raises what the evaluation of queries raises."""
         node = compiled(query, self._moment.asked(), self._level, scored=False)
         pieces: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
         for at, part in self._filled():
@@ -271,7 +271,7 @@ class SelectedDocuments:
         return np.concatenate(pieces)
 
     def scored(self, query: Query) -> tuple[Booleans, Floats]:
-        """Which of them match, and with what scores; 0 where one does not match."""
+        """A mask of the documents that match, and scores; 0 for a document that does not match."""
         node = compiled(query, self._moment.asked(), self._level, scored=True)
         masks: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
         scores: list[Floats] = [np.zeros(0)]
@@ -289,7 +289,7 @@ class SelectedDocuments:
     # --- other documents -------------------------------------------------------------------------
 
     def children(self, path: str) -> "tuple[SelectedDocuments, Integers]":
-        """The documents at a nested path below these, and for each the number of its ancestor."""
+        """The documents at a nested path below these, and the number of each one's ancestor."""
         level = self._moment.fields.level(path)
         if level is None or not level.is_below(self._level):
             raise InvalidRequest(Rule.SEARCH_QUERY_PATH, field=path)
@@ -309,7 +309,7 @@ class SelectedDocuments:
         return SelectedDocuments(self._moment, level, parts), np.concatenate(ancestors)
 
     def offsets(self) -> Integers:
-        """For documents at a nested path: their places in the arrays that they come from."""
+        """The places of documents of a nested path in the arrays that they come from."""
         pieces = [np.zeros(0, dtype=np.int64)]
         for at, part in enumerate(self._parts):
             places = self._moment.segments[at].segment.tables[self._level.number].places
@@ -319,7 +319,7 @@ class SelectedDocuments:
         return np.concatenate(pieces)
 
     def take(self, numbers: NDArray[Any]) -> "SelectedDocuments":
-        """Those of ascending `numbers`, or where a mask `numbers` is true, renumbered."""
+        """The documents with ascending `numbers`, or where a mask `numbers` is true."""
         chosen = np.flatnonzero(numbers) if numbers.dtype == np.bool_ else numbers
         bounds = np.searchsorted(chosen, self._starts)
         parts: list[Integers | None] = []
@@ -332,7 +332,7 @@ class SelectedDocuments:
     # --- keys ------------------------------------------------------------------------------------
 
     def _rows(self, at: int) -> Integers | None:
-        """The rows of the documents of a segment; None: its own, in order."""
+        """The rows of this set's documents in a segment; None: all rows, in order."""
         part = self._parts[at]
         if not self._level.number:
             return part
@@ -340,7 +340,7 @@ class SelectedDocuments:
         return above if part is None else above[part]
 
     def key_ranks(self) -> Integers:
-        """Numbers that compare as the encoded primary keys of the documents' rows do."""
+        """Numbers that order the documents as the encoded primary keys of their rows do."""
         pieces: list[Integers] = []
         for at, _ in self._filled():
             pieces.append(self._moment.order.ranks(at, self._rows(at)))
@@ -363,7 +363,7 @@ class SelectedDocuments:
         return found
 
     def rank_bounds(self, key: bytes) -> tuple[int, int]:
-        """Where an encoded primary key, which need not be there, stands among the ranks."""
+        """The place of an encoded primary key, which need not exist, among the `key_ranks`."""
         return self._moment.order.bounds(key)
 
 
@@ -388,7 +388,7 @@ _EMPTY: Final[dict[SearchFieldType, type[np.generic]]] = {
 def _united_few(
     columns: Sequence[TermColumn], values: list[NDArray[Any]]
 ) -> tuple[list[bytes], list[NDArray[Any]]]:
-    """The same of the terms of the values alone."""
+    """`_united` with only the terms that occur in the values."""
     used = [np.unique(each, return_inverse=True) for each in values]
     texts = [
         [column.terms[number] for number in numbers.tolist()]

@@ -1,9 +1,8 @@
 """Sorted byte strings in two arrays: keys of documents, and terms of fields (search §11.5).
 
-Strings stand one behind the other in one array of bytes; another one says where each begins. So
-they are written to files, and mapped, as they are. Searching many strings at once compares the
-first sixteen bytes behind what all have in common at once, and only strings that agree in those one
-by one.
+The strings are concatenated in one array of bytes; another array has the beginning of each. So they
+are written to files, and mapped, without conversion. A search for many strings compares the sixteen
+bytes after the common prefix of all in one step, and only strings that agree in these one by one.
 """
 
 import re
@@ -31,13 +30,13 @@ __all__ = [
 _T = TypeVar("_T", bound=np.generic)
 
 _HEAD_BYTES: Final = 16
-_FEW_ASKED: Final = 8  # strings that are looked for one by one
-_FEW: Final = 50_000  # terms that are united one by one
-_MARKED: Final = 64  # strings, of which one is kept as such for looking up single ones
+_FEW_ASKED: Final = 8  # with fewer strings, each is searched by itself
+_FEW: Final = 50_000  # with fewer terms, they are united by a set
+_MARKED: Final = 64  # one string in so many is kept as an object, to search single ones
 
 
 def run_numbers(starts: Integers, lengths: Integers) -> Integers:
-    """The numbers from each start on, as many as its length says, one run behind the other."""
+    """The numbers from each start on, as many as its length says, run after run."""
     total = int(lengths.sum())
     if not total:
         return np.zeros(0, dtype=np.int64)
@@ -47,14 +46,14 @@ def run_numbers(starts: Integers, lengths: Integers) -> Integers:
 
 
 def run_begins(values: NDArray[Any]) -> Integers:
-    """Where in an array something else stands than before, the first place included."""
+    """The first place, and the places of values that differ from the one before."""
     begins = np.ones(len(values), dtype=np.bool_)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     return np.flatnonzero(begins)
 
 
 def gathered(values: NDArray[_T], starts: Integers, lengths: Integers) -> NDArray[_T]:
-    """Runs of an array, one behind the other."""
+    """Runs of an array, concatenated."""
     return values[run_numbers(starts, lengths)]
 
 
@@ -65,7 +64,7 @@ class SortedTerms(Sequence[bytes]):
     __slots__ = ("_bytes", "_heads", "_marks", "blob", "starts")
 
     def __init__(self, blob: NDArray[np.uint8], starts: Integers) -> None:
-        """`starts` has one number more than there are strings: where the last one ends."""
+        """`starts` has the beginning of each string, and at last the end of the last one."""
         self.blob = blob
         self.starts = starts
         self._bytes = memoryview(blob.data) if len(blob) else memoryview(b"")
@@ -89,18 +88,18 @@ class SortedTerms(Sequence[bytes]):
         return bytes(self._bytes[self.starts[at] : self.starts[at + 1]])
 
     def __iter__(self) -> Iterator[bytes]:
-        """All of them, in order."""
+        """The strings in order."""
         starts = self.starts.tolist()
         content = self._bytes
         return (bytes(content[a:b]) for a, b in pairwise(starts))
 
     def listed(self) -> list[bytes]:
-        """All of them, in order; quicker than one by one, with a copy of their bytes."""
+        """The strings in order; quicker than one by one, with a copy of their bytes."""
         content = self.blob.tobytes()
         return [content[a:b] for a, b in pairwise(self.starts.tolist())]
 
     def place(self, term: bytes, low: int = 0, high: int | None = None) -> int:
-        """The insertion point of `term`, searched between `low` and `high`."""
+        """Insertion point of `term`, searched between `low` and `high`."""
         if high is None:
             if self._marks is None:
                 self._marks = [self[at] for at in range(0, len(self), _MARKED)]
@@ -114,7 +113,7 @@ class SortedTerms(Sequence[bytes]):
         return at if at < len(self) and self[at] == term else None
 
     def beginning_with(self, prefix: bytes) -> tuple[int, int]:
-        """The numbers of the strings that begin in this way: from the first, up to the second."""
+        """The numbers of the strings that begin with `prefix`: the first, and one past the last."""
         first = self.place(prefix)
         beyond = prefix.rstrip(b"\xff")
         if not beyond:
@@ -131,7 +130,10 @@ class SortedTerms(Sequence[bytes]):
         return np.unique(np.concatenate((numbers[inside], hidden)))
 
     def _hidden(self, part: bytes, across: Integers) -> Integers:
-        """Strings behind a match across a boundary, searched again: `finditer` skips overlaps."""
+        """The strings with `part` behind matches that cross a boundary.
+
+        `finditer` skips overlapping matches, so these strings are searched again.
+        """
         again = [
             number
             for each in np.unique(across).tolist()
@@ -141,7 +143,7 @@ class SortedTerms(Sequence[bytes]):
         return np.array(again, dtype=np.int64)
 
     def search(self, others: "SortedTerms") -> tuple[Integers, Booleans]:
-        """For each of some other strings: how many of these are smaller, and whether it is here."""
+        """For each of `others`: the number of smaller strings here, and whether it is here."""
         if not len(self) or not len(others):
             return np.zeros(len(others), dtype=np.int64), np.zeros(len(others), dtype=np.bool_)
         if len(others) < _FEW_ASKED:
@@ -159,12 +161,12 @@ class SortedTerms(Sequence[bytes]):
         own = self.starts[first + 1] - self.starts[first]
         theirs = others.starts[alike + 1] - others.starts[alike]
         short = (high == first + 1) & (np.maximum(own, theirs) <= common + _HEAD_BYTES)
-        known = alike[short]  # nothing of them stands behind their heads, so their lengths decide
+        known = alike[short]  # these strings end within their heads, so that their lengths decide
         equal[known] = own[short] == theirs[short]
         low[known] += own[short] < theirs[short]
         for number, end in zip(alike[~short].tolist(), high[~short].tolist(), strict=True):
             term, at = others[number], int(low[number])
-            if end == at + 1:  # one string begins in this way
+            if end == at + 1:  # only one string has this head
                 here = self[at]
                 equal[number] = here == term
                 low[number] += here < term
@@ -182,7 +184,7 @@ class SortedTerms(Sequence[bytes]):
         return np.array(places, dtype=np.int64), np.array(equal, dtype=np.bool_)
 
     def _heads_at(self, common: int) -> NDArray[np.bytes_]:
-        """Sixteen bytes of each from a place on; where a string ends, zeros."""
+        """Sixteen bytes of each string after `common` bytes, padded with zeros."""
         known = self._heads
         if known is not None and known[0] == common:
             return known[1]
@@ -198,7 +200,7 @@ class SortedTerms(Sequence[bytes]):
 
 
 def _common(ends: Sequence[bytes]) -> bytes:
-    """What strings begin with in common."""
+    """The common prefix of some strings."""
     first, last = min(ends), max(ends)
     length = 0
     for one, other in zip(first, last, strict=False):
@@ -209,13 +211,13 @@ def _common(ends: Sequence[bytes]) -> bytes:
 
 
 def packed(terms: Sequence[bytes]) -> SortedTerms:
-    """Strings that are in order already, each once."""
+    """Sorted, distinct strings as `SortedTerms`."""
     starts = np.fromiter(accumulate(map(len, terms), initial=0), np.int64, len(terms) + 1)
     return SortedTerms(np.frombuffer(b"".join(terms), dtype=np.uint8), starts)
 
 
 def picked(terms: SortedTerms, numbers: Integers) -> SortedTerms:
-    """The terms at these positions, which ascend."""
+    """The terms at these ascending positions."""
     starts = np.asarray(terms.starts, dtype=np.int64)
     lengths = starts[numbers + 1] - starts[numbers]
     ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
@@ -223,7 +225,7 @@ def picked(terms: SortedTerms, numbers: Integers) -> SortedTerms:
 
 
 def united(parts: Sequence[SortedTerms]) -> tuple[SortedTerms, list[Integers]]:
-    """All strings of some parts, each once; and for each part the new numbers of its strings."""
+    """The distinct strings of all parts, and for each part the new numbers of its strings."""
     if len(parts) == 1:
         return parts[0], [np.arange(len(parts[0]), dtype=np.int64)]
     if sum(map(len, parts)) <= _FEW:

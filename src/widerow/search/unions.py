@@ -10,19 +10,22 @@ from widerow.search.terms import SortedTerms, united
 
 __all__ = ["TermUnions"]
 
-_TERMS_KEPT: Final = 1_000_000  # of all unions that are remembered; more are made each time
+_TERMS_KEPT: Final = 1_000_000  # of all kept unions; larger ones are made for each search
 
 
 @final
 class TermUnions:
-    """Unions of the terms of columns, remembered for those that were asked for last."""
+    """Unions of terms of columns; the last ones are kept."""
 
     def __init__(self) -> None:
         """Nothing is remembered."""
         self._known: OrderedDict[tuple[int, ...], _Union] = OrderedDict()
 
     def of(self, columns: Sequence[TermColumn]) -> tuple[SortedTerms, list[Integers]]:
-        """All terms, and for each column the new numbers of its terms. Any thread."""
+        """The terms of all columns, and for each column the new numbers of its terms.
+
+        Any thread.
+        """
         name = tuple(map(id, columns))
         known = self._known.pop(name, None)
         if known is None:
@@ -37,12 +40,12 @@ class TermUnions:
         return known.terms, known.maps
 
     def forget(self) -> None:
-        """Let go of columns, which are those of segments that may be gone."""
+        """Drop the unions, whose segments may be gone."""
         self._known.clear()
 
 
 class _Union:
-    """One union; it keeps its columns, so that no other column ever has their identity."""
+    """A union; it keeps its columns alive, so that no other column gets their identity."""
 
     def __init__(
         self, columns: tuple[TermColumn, ...], terms: SortedTerms, maps: list[Integers]

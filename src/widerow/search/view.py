@@ -1,4 +1,4 @@
-"""A moment of an index that stays as it is (`interface.IndexView`)."""
+"""An index at one moment (`interface.IndexView`)."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -33,10 +33,10 @@ class SegmentedView:
         check: Callable[[], None],
         written_from_ms: int | None = None,
     ) -> None:
-        """`parts`: large segments, small ones, and what makes a segment of the last changes.
+        """`parts`: large segments, small ones, and a function that makes a segment of the tail.
 
-        That is called with the first question. `check` is called between steps. Rows that were
-        written before `written_from_ms` do not count.
+        The function is called by the first search. `check` is called between steps. Rows written
+        before `written_from_ms` are left out.
         """
         self._fields = fields
         self._parts = parts
@@ -51,7 +51,7 @@ class SegmentedView:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows it has documents for."""
+        """The number of rows with documents."""
         return sum(each.rows for each in self._segments)
 
     @cached_property
@@ -62,7 +62,7 @@ class SegmentedView:
 
     @cached_property
     def _segments(self) -> list[SegmentView]:
-        """All segments; numbers of segments are places in this list."""
+        """All segments, by number."""
         segments = [*self._parts[0], *self._small]
         if self._written_from_ms is None:
             return segments
@@ -83,7 +83,7 @@ class SegmentedView:
         return self._moment.select(query, asked, scored=scored)
 
     def spans(self, query: Query, field: str, text: str) -> list[TokenSpan]:
-        """Where in a text of a TEXT field the tokens stand that a query asks of this field."""
+        """The places of a query's tokens in a text of a TEXT field."""
         return token_spans(self._fields, query, field, text)
 
     # --- keys ------------------------------------------------------------------------------------
@@ -102,12 +102,13 @@ class SegmentedView:
         return np.left_shift(every if rows is None else every[rows], SMALL_BITS)
 
     def _bounds(self, key: bytes) -> tuple[int, int]:
-        """Where a key stands among the ranks: see `ranks.small_ranks` for their arithmetic."""
+        """The bounds of a key among the ranks: see `ranks.small_ranks`."""
         large = self._parts[0]
         before = int(smaller(large, packed([key]))[0])
         keys = [each.segment.keys for each in self._small]
         low = (before << SMALL_BITS) - sum(map(len, keys)) + sum(each.place(key) for each in keys)
-        high = low + sum(each.find(key) is not None for each in keys)  # deleted ones have ranks
+        # deleted rows have ranks, too
+        high = low + sum(each.find(key) is not None for each in keys)
         for each in large:
             number = each.segment.keys.find(key)
             if number is not None and each.ranks is not None:

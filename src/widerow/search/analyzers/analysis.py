@@ -12,7 +12,7 @@ from widerow.search.analyzers.dictionary import all_words, one_segmentation
 __all__ = ["Analysis", "PlacedToken", "analysis_of"]
 
 # Ideographs with their extensions and compatibility forms, kana, and syllables of hangul: each one
-# alone is a token (search §3). The marks among kana, such as the middle dot, are none of them.
+# alone is a token (search §3). Marks among kana, such as the middle dot, are not included.
 _CJK: Final = (
     "\u3005\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
     "\u31f0-\u31ff\uff66-\uff9f\uac00-\ud7a3"
@@ -21,7 +21,7 @@ _CJK: Final = (
 _WORD: Final = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 _PART: Final = re.compile(rf"[{_CJK}]|[^\W\d_{_CJK}]+|\d+")
 _BLANKS: Final = re.compile(r"\S+")
-_HAN: Final = re.compile("[\u4e00-\u9fd5]+")  # what the dictionary has words of
+_HAN: Final = re.compile("[\u4e00-\u9fd5]+")  # runs that the dictionary is asked for
 _ASCII: Final = "".join([chr(n) if chr(n).isalnum() else " " for n in range(128)])
 _WORDS_OF_ASCII: Final = {True: _ASCII, False: _ASCII.lower()}  # by whether case counts
 _SEPARATOR: Final = "\0"  # hardly any token contains it
@@ -43,8 +43,9 @@ _Pieces = Callable[[str], list[tuple[int, int]]]
 class Analysis:
     """One analyzer with its parameters. `fuzzy`: (min, max) characters, None for the others.
 
-    `pattern`: finds the same pieces, where an expression does. `blanks`: makes of a text of ASCII
-    one of its tokens with blanks between them, three times as quick, where a table can.
+    `pattern`: an expression that finds the pieces, if there is one. `blanks`: a table for
+    `str.translate` that leaves the tokens of an ASCII text with blanks between them, three times as
+    quick.
     """
 
     pieces: _Pieces
@@ -68,9 +69,9 @@ class Analysis:
         return _lower(found)
 
     def blanked(self, text: str) -> str | None:
-        """The tokens with blanks between them, where a table can do it.
+        """The tokens with blanks between them; None where `blanks` cannot make them.
 
-        They have no other characters than letters and digits of ASCII; positions are 0, 1, 2 ….
+        Such tokens consist of ASCII letters and digits; their positions are 0, 1, 2 ….
         """
         blanks = self.blanks
         return text.translate(blanks) if blanks is not None and text.isascii() else None
@@ -83,7 +84,7 @@ class Analysis:
         return None if self.fuzzy is None else [start for start, _ in self.pieces(text)]
 
     def placed(self, text: str) -> list[PlacedToken]:
-        """The tokens with their places in the text."""
+        """The tokens, each with its place in the text."""
         places = self.pieces(text)
         positions = range(len(places)) if self.fuzzy is None else [start for start, _ in places]
         return [
@@ -94,7 +95,7 @@ class Analysis:
         ]
 
     def folded(self, text: str) -> str:
-        """A text in the case that tokens are in."""
+        """A text in the case that its tokens have."""
         return text if self.case_sensitive else _lower([text])[0]
 
 
@@ -105,7 +106,7 @@ def _lower(tokens: list[str]) -> list[str]:
 
 
 def analysis_of(analyzer: TextAnalyzer) -> Analysis:
-    """What an analyzer does."""
+    """The analysis of an analyzer."""
     return _ANALYSES[analyzer.name](analyzer)
 
 
@@ -152,7 +153,7 @@ def _matches(pattern: re.Pattern[str]) -> _Pieces:
 
 
 def _between(delimiter: str) -> _Pieces:
-    """What stands between delimiters; between those of blanks, such as lines, without others."""
+    """Splits at a delimiter; if that is white space, pieces are stripped and empty ones dropped."""
     stripped = not delimiter.strip()
 
     def pieces(text: str) -> list[tuple[int, int]]:
@@ -182,7 +183,7 @@ def _grams(shortest: int, longest: int) -> _Pieces:
 
 
 def _by_dictionary(segment: Callable[[str], list[tuple[int, int]]]) -> _Pieces:
-    """Chinese runs by the dictionary, all others as words; in the order of where they begin."""
+    """Splits runs of Han characters by the dictionary, all else into words; in text order."""
 
     def pieces(text: str) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []

@@ -40,7 +40,7 @@ def one_segmentation(run: str) -> list[tuple[int, int]]:
 
 
 def dictionary_name() -> str:
-    """What words are found by, with its version: tokens of another one are other tokens."""
+    """The name and version of the dictionary; with another one, texts have other tokens."""
     return f"jieba {_package().__version__}"
 
 
@@ -55,7 +55,7 @@ def _package() -> ModuleType:
 
 @lru_cache(maxsize=1)
 def _dictionary() -> Any:  # noqa: ANN401  # jieba has no types
-    """The dictionary, read from the package and not from its cache: that is a file of anybody's.
+    """The dictionary, read from the package: any user of the machine may write jieba's cache file.
 
     Takes a second and 80 MB.
     """

@@ -1,4 +1,4 @@
-"""The documents with the best scores, without sorting all of them (search §4.3)."""
+"""Finding the best scores without sorting all of them (search §4.3)."""
 
 from typing import Final
 
@@ -9,18 +9,18 @@ from widerow.search.interface import Floats, Integers
 __all__ = ["best_places"]
 
 _BLOCK: Final = 64
-"""Scores of which only the best is looked at first."""
+"""Scores in a block, of which the best is looked at first."""
 
 
 def best_places(scores: Floats, count: int, floor: float) -> tuple[Integers, float]:
-    """The places of the scores that are among the best, ascending, and the new floor.
+    """The places of scores that may be among the best, ascending, and the new floor.
 
-    Those of at least `floor`, unless `count` of them are greater. No score below the new floor is
-    among the best. Cost: two passes, and a partition of what is left. Where scores are no numbers
+    Scores of at least `floor`, unless `count` of them are greater. No score below the new floor is
+    among the best. Cost: two passes, and a partition of what is left. With NaN among the scores,
     all stay.
     """
     blocks = len(scores) // _BLOCK
-    if blocks > count:  # so many blocks have a score of at least this one
+    if blocks > count:  # at least `count` scores are as good as the worst of the best blocks
         heights = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
         least = float(np.partition(heights, -count)[-count])
         if least != least:  # noqa: PLR0124  # not a number

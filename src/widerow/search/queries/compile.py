@@ -1,6 +1,6 @@
 """Queries as nodes: against the schema of the index and the bounds of requests (search §4).
 
-Every error of a query is raised here, before anything is looked for.
+Every error of a query is raised here, before the search begins.
 """
 
 import math
@@ -70,7 +70,7 @@ def compiled(query: Query, asked: Asked, level: DocumentLevel, *, scored: bool) 
 
 
 class _At(NamedTuple):
-    """Where a query stands: at which level, whether its scores count, and how deep."""
+    """The place of a query in a request: its level, whether its scores count, its depth."""
 
     level: DocumentLevel
     scored: bool
@@ -95,7 +95,7 @@ class _Compiler:
         self._nodes = 0
 
     def node(self, query: Query, at: _At) -> Node:
-        """One query, and those below it."""
+        """A query and the queries inside it, as a node."""
         self._nodes += 1
         if self._nodes > SEARCH_QUERY_NODES_MAX:
             raise InvalidRequest(Rule.SEARCH_QUERY_NODES, limit=SEARCH_QUERY_NODES_MAX)
@@ -108,11 +108,11 @@ class _Compiler:
         return _MAKERS[type(query)](self, query, at)
 
     def nodes(self, queries: tuple[Query, ...], at: _At) -> list[Node]:
-        """Several queries at one place."""
+        """Several queries of one place, as nodes."""
         return [self.node(each, at) for each in queries]
 
     def found(self, name: str, at: _At) -> tuple[IndexedField, list[TableView]] | None:
-        """A field and its documents; None where it stands at another level, so nothing matches."""
+        """A field and its documents; None for a field of another level, which matches nothing."""
         field = self.asked.fields.indexed(name)
         if at.level.by_name.get(name) is not field:
             return None
@@ -120,11 +120,11 @@ class _Compiler:
 
 
 _On = tuple[IndexedField, list[TableView]]
-_Maker = Callable[["_Compiler", Any, _At], Node]  # of the type of query that it stands for
+_Maker = Callable[["_Compiler", Any, _At], Node]  # by type of query
 
 
 def _leaf(make: Callable[["_Compiler", Any, _On, _At], Node]) -> _Maker:
-    """A query of one field: nothing, where the field is one of another level (search §4.4)."""
+    """A query of one field: matches nothing if the field is at another level (search §4.4)."""
 
     def made(compiler: _Compiler, query: Any, at: _At) -> Node:  # noqa: ANN401  # by type
         found = compiler.found(query.field, at)
@@ -135,7 +135,7 @@ def _leaf(make: Callable[["_Compiler", Any, _On, _At], Node]) -> _Maker:
 
 
 def _constant(make: Callable[["_Compiler", Any, _On], Node]) -> _Maker:
-    """A query of one field whose documents all have its weight for a score."""
+    """A query of one field that gives each document its weight as the score."""
 
     def made(compiler: _Compiler, query: Any, on: _On, at: _At) -> Node:  # noqa: ANN401  # by type
         node = make(compiler, query, on)
@@ -208,7 +208,7 @@ def _existing(compiler: _Compiler, name: str, at: _At) -> Node:
 
 
 def _fields_below(compiler: _Compiler, name: str, at: _At) -> list[IndexedField] | None:
-    """The fields below one that holds objects and is no level; None for any other field."""
+    """The fields inside a JSON field; None for any other field."""
     definition = compiler.asked.fields.definition(name)
     if definition is None or not definition.fields:
         return None

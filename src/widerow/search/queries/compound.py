@@ -23,7 +23,7 @@ class AllNode(Node):
     """Every document."""
 
     def __init__(self, tables: list[TableView], score: float | None) -> None:
-        """`score` None: none."""
+        """`score`: of every document; None: without scores."""
         self._tables = tables
         self._score = score
 
@@ -36,10 +36,10 @@ class AllNode(Node):
 
 
 class ConstNode(Node):
-    """What another node finds, with one score."""
+    """The documents of another node, all with one score."""
 
     def __init__(self, below: Node, score: float) -> None:
-        """Each document that `below` finds has this score."""
+        """`score`: of every document that `below` finds."""
         self._below = below
         self._score = score
 
@@ -49,14 +49,14 @@ class ConstNode(Node):
 
 
 def required_should(query: BoolQuery) -> int:
-    """How many of `should` have to match: 1 by default where it stands alone (search §4.2)."""
+    """How many of `should` have to match: 1 by default if nothing else must (search §4.2)."""
     others = bool(query.must or query.filter or query.must_not)
     absent = 1 if query.should and not others else 0
     return required_of(query.minimum_should_match, len(query.should), absent=absent)
 
 
 class BoolNode(Node):
-    """All of some nodes, none of others, enough of yet others."""
+    """Documents that match all of some nodes, none of others, and enough of the rest."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ def _excluding(found: Matched, result: Matched, count: int) -> Matched:
 
 
 class DisMaxNode(Node):
-    """Any of some nodes; the best score counts, and a part of the others."""
+    """Documents that match any of some nodes; the score is the best, plus a part of the others."""
 
     def __init__(
         self, tables: list[TableView], nodes: Sequence[Node], factors: tuple[float, float] | None
@@ -176,7 +176,7 @@ class DisMaxNode(Node):
 
 
 class NestedNode(Node):
-    """Documents with one below them that another node finds."""
+    """Documents with a nested document that another node finds."""
 
     def __init__(
         self,
@@ -185,7 +185,10 @@ class NestedNode(Node):
         below: Node,
         score: tuple[NestedScoreMode, float] | None,
     ) -> None:
-        """`levels`: of the documents, and of those below. `score`: how, and a weight, or None."""
+        """`levels`: of the documents and of nested ones.
+
+        `score`: the mode and a weight, or None.
+        """
         self._asked = asked
         self._level, self._child = levels
         self._below = below

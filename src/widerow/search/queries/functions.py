@@ -50,7 +50,7 @@ _UNIT_NS: Final[dict[DateTimeUnit, int]] = {
     DateTimeUnit.SECOND: _SECOND_NS,
     DateTimeUnit.MILLISECOND: 10**6,
 }
-_Base = Callable[[int, Integers], Floats]  # of some documents of a segment
+_Base = Callable[[int, Integers], Floats]  # the factors of some documents of a segment
 
 
 # --- values of fields --------------------------------------------------------------------------
@@ -59,7 +59,7 @@ _Base = Callable[[int, Integers], Floats]  # of some documents of a segment
 def _reduced(
     values: Floats, owners: Integers | None, count: int, mode: MultiValueMode
 ) -> tuple[Floats, Booleans]:
-    """One value for each of `count` documents, and which have any."""
+    """One value for each of `count` documents, and a mask of those that have a value."""
     if owners is None:
         return values, np.ones(count, dtype=np.bool_)
     result = np.zeros(count)
@@ -111,7 +111,7 @@ class _FieldScoreNode(Node):
 def field_score_node(
     field: IndexedField, tables: list[TableView] | None, below: Node, *, scored: bool
 ) -> Node:
-    """FunctionScoreQuery; `tables` None: the field stands at another level, and has no value."""
+    """FunctionScoreQuery; `tables` None: the field is at another level, and has no value."""
     if field.type not in (_Type.LONG, _Type.DOUBLE):
         raise refused_type(field, "FUNCTION_SCORE")
     return _FieldScoreNode(tables, field, below) if scored else below
@@ -191,7 +191,7 @@ _CURVES: Final[dict[DecayMath, Callable[[Floats, float], Floats]]] = {
 def _distance_of(
     field: IndexedField, param: DecayDateParam | DecayNumericParam | DecayGeoParam
 ) -> tuple[Callable[[NDArray[Any]], Floats], float, float]:
-    """How far stored values are from the origin; the scale, and the offset, in the same unit."""
+    """The function from stored values to distances from the origin; scale; offset."""
     if isinstance(param, DecayGeoParam) and field.type is _Type.GEO_POINT:
         point = point_of(param.origin)
         return lambda stored: distances(degrees(stored), point), param.scale, param.offset
@@ -323,7 +323,7 @@ def functions_node(
 ) -> Node:
     """FunctionsScoreQuery. `below`: its query, scored, and the filters of its functions.
 
-    Without scores it is its query, unless a score may be too low.
+    Without scores, the node of its query, unless there is a minimum score.
     """
     if len(query.functions) > SEARCH_FUNCTIONS_MAX:
         raise InvalidRequest(Rule.SEARCH_QUERY_FUNCTIONS, value=str(len(query.functions)))

@@ -12,11 +12,11 @@ _CONDITION: Final = re.compile(r"([0-9]{1,9})<(-?[0-9]{1,9})(%?)", re.ASCII)
 
 
 def required_of(written: str | None, count: int, *, absent: int) -> int:
-    """How many of `count` have to match; more than there are where the number says so.
+    """How many of `count` clauses have to match; may be more than `count`.
 
     `2`; `-1`: all but one; `75%`, rounded down; `-25%`: all but a quarter, rounded down; `3<75%`:
-    all of at most 3, else 75 %. Several conditions stand between blanks, by their numbers.
-    `absent`: where nothing is written. Raises `InvalidRequest` for any other form.
+    all of at most 3, else 75 %. Conditions may be repeated, with blanks in between. `absent`: the
+    answer where nothing is written. Raises `InvalidRequest` for any other form.
     """
     if written is None:
         return absent

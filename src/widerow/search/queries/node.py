@@ -1,4 +1,4 @@
-"""What a query is carried out with: nodes, what they answer, and what they are asked in."""
+"""Nodes: the interface by which queries are evaluated, and their answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Matched(NamedTuple):
-    """The documents of one table that match, deleted ones perhaps among them.
+    """The documents of one segment's level that match; deleted ones may be among them.
 
     Either `numbers`, ascending, each once, or a `mask`. `scores` of numbers, where asked for.
     """
@@ -36,13 +36,13 @@ class Matched(NamedTuple):
     scores: Floats | None = None
 
     def as_mask(self, count: int) -> Booleans:
-        """As a mask of `count` documents."""
+        """The documents as a mask of `count` documents."""
         if self.mask is not None:
             return self.mask
         return mask_of(self.as_numbers(), count)
 
     def as_numbers(self) -> Integers:
-        """As ascending numbers."""
+        """The documents as ascending numbers."""
         if self.numbers is not None:
             return self.numbers
         assert self.mask is not None
@@ -51,12 +51,12 @@ class Matched(NamedTuple):
 
 _NO_NUMBERS: Integers = np.zeros(0, dtype=np.int64)
 NO_MATCH = Matched(_NO_NUMBERS, scores=np.zeros(0, dtype=np.float64))
-"""No document."""
+"""The answer without a document."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One evaluation: over which segments, and how.
+    """The circumstances of one evaluation: schema, segments, limit, seed.
 
     `limit`: of the request, for vectors. `seed`: of random scores. `check` is called between steps.
     """
@@ -77,40 +77,40 @@ class Node(ABC):
 
     @abstractmethod
     def run(self, at: int) -> Matched:
-        """The documents of segment number `at` that match; with scores if it was made for them."""
+        """The matching documents of segment number `at`; with scores if made with them."""
 
-    def run_best(self, at: int, count: int, floor: float) -> Matched:  # noqa: ARG002  # at most
-        """As `run` with scores; documents may be left out that are not among the best.
+    def run_best(self, at: int, count: int, floor: float) -> Matched:  # noqa: ARG002  # a bound
+        """As `run`, with scores; documents that are not among the best may be left out.
 
-        Those are the `count` best that are alive, and all that score as the last of them does.
-        Documents below `floor` are not, either.
+        The best are the `count` best living documents, and all with the score of the last of them,
+        but none with a score below `floor`.
         """
         return self.run(at)
 
 
 class NoneNode(Node):
-    """No document."""
+    """A node that matches no document."""
 
-    def run(self, at: int) -> Matched:  # noqa: ARG002  # of every segment
-        """Nothing."""
+    def run(self, at: int) -> Matched:  # noqa: ARG002  # for every segment
+        """No document."""
         return NO_MATCH
 
 
 def hits(numbers: NDArray[Any], count: int) -> Matched:
-    """Documents that may come several times, in any order: as a mask where they are many."""
+    """An answer of unsorted numbers, which may repeat; as a mask where they are many."""
     if len(numbers) * 16 < count:
         return Matched(np.unique(numbers).astype(np.int64))
     return Matched(None, mask_of(numbers, count))
 
 
 def constant(found: Matched, score: float) -> Matched:
-    """The same documents, all with one score."""
+    """The documents of `found`, all with one score."""
     numbers = found.as_numbers()
     return Matched(numbers, scores=np.full(len(numbers), score))
 
 
 def both(one: Matched, other: Matched) -> Matched:
-    """What is in both, without scores."""
+    """The documents of both answers, without scores."""
     if one.numbers is None and other.numbers is None:
         assert one.mask is not None
         assert other.mask is not None

@@ -26,8 +26,8 @@ def phrase_postings(
 ) -> Postings:
     """The documents in which tokens, by their numbers, stand at their offsets from some position.
 
-    `frequencies` counts the places; with a `slop`, a float, each place 1 / (1 + how far the tokens
-    are moved in all). Positions are looked at where all tokens stand in one document.
+    `frequencies` counts occurrences; with a `slop`, each occurrence counts 1 / (1 + the sum of the
+    tokens' moves). Only documents with all tokens are looked at.
     """
     numbers = [number for number in tokens if number is not None]
     if len(numbers) < len(tokens):
@@ -45,9 +45,9 @@ def phrase_postings(
 def in_all(
     parts: Sequence[NDArray[np.int32]],
 ) -> tuple[NDArray[np.int32], list[Integers]]:
-    """What is in all of some ascending arrays, and its places in each of them.
+    """The numbers that are in all of some ascending arrays, and their places in each of them.
 
-    Cost: what the shortest has, looked up in the others.
+    Cost: a look-up in the other arrays for each number of the shortest.
     """
     common = min(parts, key=len)
     for each in sorted(parts, key=len)[1:]:
@@ -74,7 +74,7 @@ def _exact(places: list[Integers], offsets: Sequence[int]) -> Postings:
 
 
 def _common(few: Integers, many: Integers) -> Integers:
-    """What is in both of two ascending arrays."""
+    """The numbers that are in both of two ascending arrays."""
     if not len(few) or not len(many):
         return few[:0]
     at = np.minimum(np.searchsorted(many, few), len(many) - 1)
@@ -87,7 +87,7 @@ def _sloppy(
     phrase: tuple[Sequence[int], int],
     check: Callable[[], None],
 ) -> Postings:
-    """Of documents that have all tokens. `phrase`: the offsets and the slop."""
+    """The postings of a phrase with a slop, for documents that have all tokens."""
     offsets, slop = phrase
     kept: list[int] = []
     frequencies: list[float] = []
@@ -111,11 +111,11 @@ def _sloppy(
 
 
 def _sloppy_frequency(within: list[list[int]], offsets: Sequence[int], slop: int) -> float:
-    """What the places of one document count: 1 / (1 + how much the tokens are moved in all).
+    """The frequency of a phrase with a slop in one document.
 
-    That for each way to take one position of each, as near to each other as the leftmost allows.
-    The arithmetic is Lucene's: positions less offsets are equal in the phrase itself, and how much
-    is moved is the distance between the smallest and the largest. Equal tokens take different
+    The sum of 1 / (1 + move) over the ways to take one position of each token, the others as near
+    to the leftmost as possible. As in Lucene, the move is the largest minus the smallest of the
+    positions less their offsets, which are equal in the phrase itself. Equal tokens take different
     positions.
     """
     heap = [
@@ -154,6 +154,6 @@ def _apart(
     within: list[list[int]],
     offsets: Sequence[int],
 ) -> bool:
-    """Whether all tokens stand at different positions; only equal ones may not."""
+    """Whether all tokens have different positions; only equal tokens can share one."""
     taken = {place + offsets[each] for place, each, _ in heap}
     return position not in taken and len(taken) == len(heap) and number < len(within)

@@ -1,4 +1,4 @@
-"""Where in a text the tokens stand that a query asks for: what highlights mark (search §5.6)."""
+"""Places of a query's tokens in a text, for highlights (search §5.6)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -32,9 +32,9 @@ _Choose = Callable[[IndexedField, Any, Sequence[PlacedToken]], list[PlacedToken]
 
 
 def token_spans(fields: SearchFields, query: Query, name: str, text: str) -> list[TokenSpan]:
-    """The places of the tokens of a text that a query asks of a field, in order, each once.
+    """The places of a query's tokens in a text of a field, ascending, each once.
 
-    Empty for a field that is not of type TEXT. Tokens of a phrase count where the phrase stands.
+    Empty for a field that is not of type TEXT. Tokens of a phrase count only inside the phrase.
     """
     level = fields.level_of(name)
     field = None if level is None else level.by_name.get(name)
@@ -51,7 +51,7 @@ def token_spans(fields: SearchFields, query: Query, name: str, text: str) -> lis
 
 
 def _leaves(query: Query) -> Iterator[Any]:
-    """The queries of fields below a query that a document has to match, or may."""
+    """The leaf queries that a document has to match, or may match."""
     if isinstance(query, BoolQuery):
         below: tuple[Query, ...] = (*query.must, *query.filter, *query.should)
     elif isinstance(query, DisMaxQuery):
@@ -88,7 +88,7 @@ def _match(
 def _phrase(
     field: IndexedField, query: MatchPhraseQuery, tokens: Sequence[PlacedToken]
 ) -> list[PlacedToken]:
-    """Tokens of the phrase where it stands as it is; with a slop wherever they stand."""
+    """The tokens of a phrase inside the phrase; of a phrase with a slop, all its tokens."""
     wanted = phrase_tokens(field, query.text)
     if query.slop > 0 or not wanted:
         return _named({each.text for each in wanted}, tokens)

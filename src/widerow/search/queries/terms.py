@@ -48,11 +48,11 @@ __all__ = [
 ]
 
 _Type = SearchFieldType
-_BETWEEN_CHECKS: Final = 4096  # terms that are looked at one by one
+_BETWEEN_CHECKS: Final = 4096  # terms looked at one by one
 
 
 class Span(NamedTuple):
-    """Terms with numbers in a row, or terms with some numbers."""
+    """A range of terms, or terms with certain numbers."""
 
     first: int
     beyond: int
@@ -64,7 +64,7 @@ _FindValues = Callable[[NDArray[Any]], Booleans]
 
 
 class LookupNode(Node):
-    """Documents of which a value is one of those looked for."""
+    """Documents with a value that `find` accepts."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class LookupNode(Node):
         field: IndexedField,
         find: _FindTerms | _FindValues,
     ) -> None:
-        """`find` gets the terms of a field that has any, else the values."""
+        """`find` gets the terms of a field with terms, else the values."""
         self._tables = tables
         self._field = field
         self._find: Callable[[Any], Any] = find
@@ -88,7 +88,7 @@ class LookupNode(Node):
 
 
 def _documents(column: TermColumn | TextColumn, span: Span, count: int) -> Matched:
-    """The documents of terms; those of one term of a keyword come in order, each once."""
+    """The documents of a span of terms; of one term of a keyword, as ascending numbers."""
     if span.numbers is not None:
         return hits(column.documents_of(span.numbers), count) if len(span.numbers) else NO_MATCH
     if span.first >= span.beyond:
@@ -116,7 +116,7 @@ class ExistsNode(Node):
 
 
 def exact(field: IndexedField, values: tuple[Value, ...]) -> _FindTerms | _FindValues:
-    """Any of some values. Raises `InvalidRequest` for what the field cannot have."""
+    """A function that finds any of `values`. Raises `InvalidRequest` for impossible values."""
     if field.type in NUMBER_TYPES:
         return _equal_numbers(field, values)
     if field.type is _Type.IP:
@@ -139,7 +139,7 @@ def _equal_numbers(field: IndexedField, values: tuple[Value, ...]) -> _FindValue
     asked = [asked_number(field, value) for value in values]
     if field.type is _Type.DOUBLE:
         wanted = np.array(asked, dtype=np.float64)
-    else:  # a LONG is none of the numbers that it cannot be
+    else:  # a value that no LONG can have matches nothing
         whole = [int(each) for each in asked if math.isfinite(each) and each == int(each)]
         wanted = np.array([n for n in whole if INT64_MIN <= n <= INT64_MAX], dtype=np.int64)
     if len(wanted) == 1:
@@ -148,7 +148,7 @@ def _equal_numbers(field: IndexedField, values: tuple[Value, ...]) -> _FindValue
 
 
 def _addresses(field: IndexedField, value: Value) -> tuple[bytes, bytes]:
-    """The first and the last address of one, or of a network; bits of its hosts do not count."""
+    """The first and the last address of an address, or of a network."""
     if isinstance(value, str) and "/" in value:
         try:
             network = ip_network(value, strict=False)
@@ -243,7 +243,7 @@ def _number_range(asked: RangeQuery, field: IndexedField) -> _FindValues:
 
 
 def _whole(number: float, *, up: bool) -> int:
-    """The next whole number; beyond all of 64 bits for what is infinite."""
+    """The number rounded up or down; beyond every number of 64 bits if infinite."""
     if isinstance(number, int):
         return number
     if math.isinf(number):
@@ -275,7 +275,7 @@ def prefix_node(asked: PrefixQuery, field: IndexedField, tables: list[TableView]
 
 
 def suffix_node(asked: SuffixQuery, field: IndexedField, tables: list[TableView]) -> Node:
-    """SuffixQuery: values of keywords."""
+    """SuffixQuery: values of keywords that end with a text."""
     suffix = _bounded(asked.suffix)
     if field.type not in KEYWORD_TYPES:
         raise refused_type(field, "SUFFIX")
@@ -310,7 +310,7 @@ def wildcard_node(
 
 
 def _of_form(terms: SortedTerms, wildcard: Wildcard, check: Callable[[], None]) -> Span:
-    """The terms that match; only those that may are looked at."""
+    """The terms that match a wildcard; only terms with its fixed parts are looked at."""
     prefix, part = (each.encode(errors="replace") for each in (wildcard.prefix, wildcard.longest))
     if wildcard.is_prefix:
         return Span(*terms.beginning_with(prefix))

@@ -24,18 +24,18 @@ from widerow.search.segments import TableView
 __all__ = ["match_node", "phrase_node", "phrase_tokens", "term_node"]
 
 _Type = SearchFieldType
-_DENSE: Final = 16  # one of so many documents has one of the tokens
-_ROUNDED: Final = 1 + 2**-40  # no score is greater than its bound by more than it was rounded
+_DENSE: Final = 16  # of so many documents, one has a token
+_ROUNDED: Final = 1 + 2**-40  # no score exceeds its bound by more than rounding
 _NO_POSTINGS: Final = Postings(np.zeros(0, np.int32), np.zeros(0, np.uint8))
 
 
 class _TokensNode(Node):
-    """Documents with at least `required` of some tokens; each counts as often as it is given."""
+    """Documents with at least `required` of some tokens; a repeated token counts as often."""
 
     def __init__(
         self, tables: Sequence[TableView], found: list[list[Postings]], required: int
     ) -> None:
-        """`found`: for each distinct token, what each segment has of it."""
+        """`found`: for each distinct token, its postings in each segment."""
         self._tables = tables
         self._found = found
         self._required = required
@@ -43,7 +43,7 @@ class _TokensNode(Node):
         self._weights: list[TokenWeight] = []
 
     def score(self, field: IndexedField, factors: Sequence[float]) -> None:
-        """Compute scores as well; `factors`: what each token counts."""
+        """Compute scores, too; `factors`: of the tokens."""
         self._scorer = scorer = FieldScorer(self._tables, field)
         self._weights = [
             scorer.token(each, factor) for each, factor in zip(self._found, factors, strict=True)
@@ -74,11 +74,10 @@ class _TokensNode(Node):
         return Matched(numbers[enough], scores=scores[enough])
 
     def run_best(self, at: int, count: int, floor: float) -> Matched:
-        """As `Node.run_best`: documents of frequent tokens alone are not looked at (MaxScore).
+        """As `Node.run_best`; documents with only frequent tokens are not looked at (MaxScore).
 
-        A document that has only tokens which together count less than `floor` is not among the
-        best. So is one that has none of those tokens that count more than the `count` best of the
-        rarest token's documents.
+        A document is not among the best if all its tokens together cannot reach the floor. The
+        floor is raised to the score of the `count`-th best document of the rarest token.
         """
         if self._scorer is None or self._required > 1 or len(self._found) == 1:
             return self.run(at)
@@ -96,7 +95,7 @@ class _TokensNode(Node):
         return self._of_tokens(at, order[int(np.searchsorted(most, floor)) :])
 
     def _of_tokens(self, at: int, tokens: Sequence[int]) -> Matched:
-        """The documents of some of the tokens; with the scores that all tokens give them."""
+        """The documents of some of the tokens, with scores from all tokens."""
         assert self._scorer is not None
         documents = [self._found[each][at].documents for each in tokens]
         if sum(map(len, documents)) * _DENSE > self._tables[at].count:
@@ -114,7 +113,7 @@ class _TokensNode(Node):
         return Matched(numbers.astype(np.int64), scores=scores)
 
     def _with_all(self, at: int, found: list[Postings]) -> Matched:
-        """The documents of all tokens, which are looked up in those of the rarest."""
+        """The documents with all tokens: those of the rarest, looked up in the others' postings."""
         if len(found) == 1:
             documents, chosen = found[0].documents, [np.arange(len(found[0].documents))]
         else:
@@ -128,7 +127,7 @@ class _TokensNode(Node):
         return Matched(numbers, scores=scores)
 
     def _dense(self, at: int, count: int, found: list[Postings]) -> Matched:
-        """The same, over all documents of the segment: quicker where many have the tokens."""
+        """The documents with enough tokens, counted in an array: quicker if they are frequent."""
         counts = np.zeros(count, dtype=np.int16)
         for each in found:
             counts[each.documents] += 1
@@ -209,7 +208,7 @@ def _bounded(tokens: list[str]) -> list[str]:
 
 
 class _PhraseNode(Node):
-    """Documents with tokens at certain distances."""
+    """Documents with tokens at given distances."""
 
     def __init__(self, found: list[Postings]) -> None:
         self._found = found
@@ -219,7 +218,7 @@ class _PhraseNode(Node):
     def score(
         self, field: IndexedField, tables: list[TableView], frequencies: list[int], factor: float
     ) -> None:
-        """Compute scores as well; `frequencies`: documents that have the token of each place."""
+        """Compute scores, too; `frequencies`: how many documents have each token."""
         self._scorer = FieldScorer(tables, field)
         self._weight = self._scorer.phrase(frequencies, factor)
 
@@ -268,10 +267,10 @@ def phrase_node(
 
 
 def phrase_tokens(field: IndexedField, text: str) -> list[PlacedToken]:
-    """The tokens of a phrase with the positions that they have to stand at.
+    """The tokens of a phrase with their positions.
 
-    Of a fuzzy field the text itself where it is no longer than a gram may be, else all its grams
-    of the greatest length; none where it is shorter than any gram (search §3).
+    Of a fuzzy field the text itself where it is no longer than a gram may be, else all its grams of
+    the greatest length; no token if the text is shorter than any gram (search §3).
     """
     analysis = field.analysis
     if analysis.fuzzy is None:

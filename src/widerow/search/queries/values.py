@@ -1,4 +1,4 @@
-"""Values of requests in the form that a field has its own values in (search §2)."""
+"""Values of requests, converted into the form of a field's values (search §2)."""
 
 import math
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def refused_type(field: IndexedField, query: str) -> InvalidRequest:
 def asked_number(field: IndexedField, value: Value) -> int | float:
     """A number that LONG, DOUBLE, BOOLEAN or DATE is compared with; any size, never NaN.
 
-    A LONG may be compared with a float. Raises `InvalidRequest` for what is no such number.
+    A LONG may be compared with a float. Raises `InvalidRequest` for any other value.
     """
     found = _NUMBERS[field.type](field, value)
     if found is None or (isinstance(found, float) and math.isnan(found)):
@@ -42,7 +42,10 @@ def asked_number(field: IndexedField, value: Value) -> int | float:
 
 
 def asked_term(field: IndexedField, value: Value) -> bytes:
-    """A term of KEYWORD, FUZZY_KEYWORD, TEXT or IP. Raises `InvalidRequest` for what is none."""
+    """A term for KEYWORD, FUZZY_KEYWORD, TEXT or IP.
+
+    Raises `InvalidRequest` for any other value.
+    """
     if field.type is _Type.IP:
         address = address_bytes(value) if isinstance(value, str) else None
         if address is None:
@@ -56,7 +59,7 @@ def asked_term(field: IndexedField, value: Value) -> bytes:
 
 
 def point_of(text: str) -> tuple[float, float]:
-    """A point of a request. Raises `InvalidRequest` where the text is none (search §4.6)."""
+    """A point of a request. Raises `InvalidRequest` for a malformed text (search §4.6)."""
     point = parse_point(text)
     if point is None:
         raise InvalidRequest(Rule.SEARCH_QUERY_GEO, value=text[:100])
@@ -64,7 +67,7 @@ def point_of(text: str) -> tuple[float, float]:
 
 
 def literal_of(field: IndexedField, value: Value) -> FieldLiteral:
-    """A value as `FieldValues` has those of the field (`search.interface`)."""
+    """A value in the form of `FieldValues` (`search.interface`)."""
     if field.type is _Type.GEO_POINT and isinstance(value, str):
         return point_of(value)
     if field.type not in _NUMBERS:

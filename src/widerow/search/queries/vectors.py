@@ -1,7 +1,7 @@
 """The nearest vectors, found by looking at all of them (search §4.8).
 
-A product of matrices in 32 bits tells roughly how near each vector is. Those that are near enough
-to be among the nearest, whatever the rounding, are compared in 64 bits.
+A product of matrices in 32 bits gives an estimate of each vector's nearness. Vectors that may be
+among the nearest, within the error of rounding, are compared in 64 bits.
 """
 
 import math
@@ -28,7 +28,7 @@ _EPSILON: Final = float(np.finfo(np.float32).eps)
 
 
 class _VectorNode(Node):
-    """The documents that were found, all segments having been looked at."""
+    """The nearest documents, which were found in all segments before."""
 
     def __init__(self, found: dict[int, Matched]) -> None:
         self._found = found
@@ -39,7 +39,7 @@ class _VectorNode(Node):
 
 
 class _Candidates(NamedTuple):
-    """Documents of all segments: the segment, the number, the row of the matrix, how near."""
+    """Vectors of all segments: segment, document, row of the matrix, nearness."""
 
     segments: Integers
     numbers: Integers
@@ -101,7 +101,7 @@ def _vector(query: KnnVectorQuery, options: VectorOptions) -> Floats:
 
 
 class _Near(NamedTuple):
-    """The vectors of one segment with their documents; how near each is, give or take."""
+    """The vectors of one segment, their documents, and the error bound of the estimate."""
 
     matrix: NDArray[np.float32]
     documents: Integers
@@ -131,7 +131,7 @@ def _near(table: TableView, field: IndexedField, vector: Floats, options: Vector
 def _filtered(
     at: int, table: TableView, part: _Near, filtered: Node | None, asked: Asked
 ) -> _Candidates:
-    """The living vectors of a segment that the filter finds, and how near they are."""
+    """The living vectors of a segment that the filter finds, with their estimated nearness."""
     kept = np.ones(len(part.documents), dtype=np.bool_)
     if table.live is not None:
         kept &= table.live[part.documents]
@@ -160,7 +160,7 @@ def _joined(parts: list[_Candidates]) -> _Candidates:
 
 
 def _roughly(candidates: _Candidates, wanted: int, tolerance: float) -> _Candidates:
-    """Those that may be among the nearest."""
+    """The candidates that may be among the nearest."""
     if len(candidates.nearness) <= wanted:
         return candidates
     limit = -np.partition(-candidates.nearness, wanted - 1)[wanted - 1] - 2 * tolerance
@@ -171,7 +171,7 @@ def _roughly(candidates: _Candidates, wanted: int, tolerance: float) -> _Candida
 def _exactly(
     rough: _Candidates, parts: list[_Near], vector: Floats, metric: VectorMetric
 ) -> Floats:
-    """The product with each candidate; of EUCLIDEAN the square of the distance, negated."""
+    """The exact product with each candidate; for EUCLIDEAN, the squared distance, negated."""
     exact = np.empty(len(rough.rows))
     for at, part in enumerate(parts):
         here = np.flatnonzero(rough.segments == at)
@@ -186,7 +186,7 @@ def _exactly(
 
 
 def _best(rough: _Candidates, exact: Floats, wanted: int, tables: list[TableView]) -> Integers:
-    """The nearest; of equally near ones those of the smallest keys, in whatever segments."""
+    """The nearest candidates; of equally near ones, those with the smallest keys."""
     if len(exact) <= wanted:
         return np.arange(len(exact))
     order = np.argsort(-exact, kind="stable")

@@ -1,21 +1,22 @@
 """Wildcards: `*` any run of characters, `?` any one, backslash escapes either (search §4.1).
 
-The pattern is cut at its runs, and each piece is looked for behind the one before, as early as it
-occurs; nothing is ever tried twice, so that no pattern is slow.
+The pattern is cut at each `*`, and each piece is searched after the one before, at its first
+occurrence; no piece is tried again, so that no pattern is slow.
 """
 
 from typing import Final, final
 
 __all__ = ["Wildcard"]
 
-_ANY: Final = ""  # in the place of a character: whatever it is
+_ANY: Final = ""  # stands for any character
 
 
 @final
 class Wildcard:
-    """One pattern. `prefix`: what everything that matches begins with; `longest`: contains.
+    """A pattern. `prefix`: its fixed beginning; `longest`: its longest fixed part.
 
-    `is_prefix`, `is_part`: everything that begins so, or contains it, matches.
+    `is_prefix`, `is_part`: a text matches exactly if it begins with `prefix`, or contains
+    `longest`.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -51,7 +52,7 @@ class Wildcard:
 
 
 def _pieces(pattern: str) -> list[list[str]]:
-    """The characters between runs of any characters."""
+    """The characters between the `*` of a pattern."""
     pieces: list[list[str]] = [[]]
     escaped = False
     for at, character in enumerate(pattern):
@@ -68,7 +69,7 @@ def _pieces(pattern: str) -> list[list[str]]:
 
 
 def _runs(piece: list[str]) -> list[str]:
-    """The texts between the characters of a piece that may be any."""
+    """The texts between the `?` of a piece."""
     runs = [""]
     for character in piece:
         if character == _ANY:

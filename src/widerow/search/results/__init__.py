@@ -1,5 +1,5 @@
-"""What is made of the documents that a query selected: pages, metrics, groups, highlights.
+"""Results from the documents that a query selected: pages, metrics, groups, highlights.
 
-`page.find_page` is the way in; `highlight.highlighted` marks what matched once a row was read. All
-of it is pure and works on whole arrays: nothing is done in Python for each document.
+Begin at `page.find_page`; `highlight.Highlighter` marks matches in rows that were read. All of it
+is pure and works on whole arrays: nothing is done in Python for each document.
 """

@@ -39,7 +39,7 @@ __all__ = ["break_down"]
 
 
 def break_down(rows: DocumentSet, sort: SearchSort, asked: Breakdown) -> BreakdownAnswer:
-    """What a request asks of all rows that were found.
+    """The metrics and groups of a request, over all rows that were found.
 
     `sort`: their order, for top rows that name none. All groups of a level are computed at once, in
     a few passes over their documents for each metric. Raises `InvalidRequest`.
@@ -53,7 +53,7 @@ def break_down(rows: DocumentSet, sort: SearchSort, asked: Breakdown) -> Breakdo
 def _level_answers(
     context: BreakdownContext, level: Grouping, asked: Breakdown
 ) -> list[BreakdownAnswer]:
-    """What is asked for, of each group of a level."""
+    """The metrics and groups below each group of a level."""
     if not asked:
         return [BreakdownAnswer()] * level.size
     context.count_values(level.size * sum(map(_values, asked.aggregations)))

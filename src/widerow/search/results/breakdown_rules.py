@@ -1,4 +1,4 @@
-"""What a request for metrics and groups must keep to, before anything is computed (search §6.1)."""
+"""Checks of a request for metrics and groups, before anything is computed (search §6.1)."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -55,9 +55,9 @@ def group_kind(asked: GroupBy) -> str:
 
 
 def check_breakdown(asked: Breakdown) -> None:
-    """Names, numbers and depth. Raises `InvalidRequest`.
+    """Check names, numbers and depth. Raises `InvalidRequest`.
 
-    The depth is looked at first: nothing is done for levels that are too deep.
+    The depth is checked first, before any work on a level that is too deep.
     """
     nodes = 0
     level = [asked]

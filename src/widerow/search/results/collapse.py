@@ -19,9 +19,9 @@ def first_of_each_value(
 ) -> Integers:
     """The places of the first documents of `count` values of a field, in order.
 
-    Documents without the field have one value together. `keys`: what the order compares. Looks at
-    the first documents of the order, then at the first of those with other values, and sorts all
-    that are left only where that finds few values. Raises `InvalidRequest`.
+    All documents without the field count as one value. `keys`: the arrays to sort by. Looks at the
+    first documents of the order, then at the first with other values, and sorts the rest only if
+    few values were found. Raises `InvalidRequest`.
     """
     codes = _codes(documents, field)
     left = np.arange(documents.count)
@@ -41,7 +41,7 @@ def first_of_each_value(
 
 
 def _codes(documents: DocumentSet, field: str) -> Integers:
-    """Numbers that are equal where documents have equal values of a field, or none."""
+    """For each document a number: equal for equal values of a field, -1 without a value."""
     collapsed_field(documents, field)
     found = documents.values(field)
     values = found.values

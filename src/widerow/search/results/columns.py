@@ -1,7 +1,7 @@
-"""What documents are sorted by: one column of numbers for each sorter (search §5.1).
+"""Sort columns: for each sorter, a number for each document (search §5.1).
 
-A column holds numbers that ascend in the order that is asked for, so that all sorters are compared
-in one way, and says how a token holds the place of one document in it.
+Ascending numbers are in the order of the request, so that all sorters are compared in one way. A
+column also converts the place of a document to and from a token.
 """
 
 from bisect import bisect_left
@@ -34,7 +34,7 @@ from widerow.search.results.field_rules import TERMS, sorted_field
 __all__ = ["EqualNumbers", "Held", "SortColumn", "completed_sort", "sort_columns"]
 
 Held = int | float | bytes | None
-"""What a token holds of one document in one column; None: it has no value."""
+"""The token's content for one document in one column; None: it has no value."""
 
 _FIRST: Final = "_first"
 _LAST: Final = "_last"
@@ -42,9 +42,9 @@ _INT64: Final = 2**63
 
 
 class EqualNumbers(NamedTuple):
-    """The numbers of a column that are equal to what a token holds; greater ones come behind.
+    """The range of a column's numbers that equal the content of a token; greater ones come later.
 
-    `missing`: whether documents without a value are.
+    `missing`: documents without a value are equal to it.
     """
 
     first: int | float
@@ -56,8 +56,8 @@ class EqualNumbers(NamedTuple):
 class SortColumn:
     """One sorter over some documents.
 
-    `numbers` ascend as is asked for. `missing`: documents without a value, which come before all
-    others if `missing_first` and else behind them; None: each has one.
+    `numbers` ascend in the order of the request. `missing`: documents without a value, first if
+    `missing_first`, else last; None: each document has a value.
     """
 
     numbers: NDArray[Any]
@@ -67,18 +67,18 @@ class SortColumn:
     missing_first: bool = False
 
     def sort_keys(self) -> list[NDArray[Any]]:
-        """Arrays that compare as the column does, the one that counts most first."""
+        """Arrays to sort by, the most significant first."""
         if self.missing is None:
             return [self.numbers]
         return [self.missing != self.missing_first, self.numbers]
 
     def compared(self, held: Held) -> tuple[Booleans, Booleans]:
-        """Which documents come behind what a token holds, and which are equal to it."""
+        """Masks of the documents that come after the content of a token, and that equal it."""
         span = self.span(held)
         behind = self.numbers > span.last
         equal = (self.numbers >= span.first) & ~behind
         if self.missing is None:
-            if span.missing:  # all have values
+            if span.missing:  # every document has a value
                 return np.full(len(behind), self.missing_first), np.zeros_like(behind)
             return behind, equal
         if span.missing:
@@ -88,7 +88,7 @@ class SortColumn:
 
 
 def completed_sort(sort: SearchSort) -> SearchSort:
-    """The order with the primary key behind it, unless it is there or was switched off."""
+    """The order with the primary key added, unless it is there or was switched off."""
     has_key = any(isinstance(each, PrimaryKeySort) for each in sort.sorters)
     if sort.sorters and (has_key or sort.disable_default_pk_sorter):
         return sort
@@ -104,8 +104,8 @@ def sort_columns(
 ) -> list[SortColumn]:
     """A column for each sorter.
 
-    `scores`: those of the documents, None where they have none. `inner`: the documents are hits
-    below a row, whose sorters are others. Raises `InvalidRequest` for what cannot be sorted by.
+    `scores`: of the documents, None without scores. `inner`: the documents are inner hits, which
+    allow other sorters. Raises `InvalidRequest` for a sorter that is not possible.
     """
     _check_count(sorters)
     columns = []
@@ -143,7 +143,7 @@ def _wrong_token() -> InvalidRequest:
 
 
 def _numeric(numbers: NDArray[Any]) -> SortColumn:
-    """A column of numbers as they are."""
+    """A column of plain numbers."""
     whole = numbers.dtype == np.int64
 
     def span(held: Held) -> EqualNumbers:
@@ -159,7 +159,7 @@ def _numeric(numbers: NDArray[Any]) -> SortColumn:
 
 
 def _directed(column: SortColumn, order: SortOrder) -> SortColumn:
-    """The column itself, or the other way round."""
+    """The column, inverted for a descending order."""
     if order is SortOrder.ASC:
         return column
     flip: Callable[[Any], Any] = np.negative if column.numbers.dtype == np.float64 else np.invert
@@ -187,7 +187,7 @@ def _key_column(documents: DocumentSet, order: SortOrder) -> SortColumn:
 
 
 class _Chosen(NamedTuple):
-    """One number for each document that has a value, and whether it has."""
+    """One number for each document, and a mask of those that have a value."""
 
     numbers: NDArray[Any]
     present: Booleans | None
@@ -205,7 +205,7 @@ def _field_column(documents: DocumentSet, sorter: FieldSort) -> SortColumn:
     literal: Held = None
     if sorter.missing_value is not None and sorter.missing_value not in (_FIRST, _LAST):
         value = documents.literal(sorter.field, sorter.missing_value)
-        assert not isinstance(value, tuple)  # no point: its field is not sorted by
+        assert not isinstance(value, tuple)  # points are not sorted by value
         literal = int(value) if isinstance(value, bool) else value
     column = _numeric(numbers) if terms is None else _term_column(numbers, terms, literal)
     if present is not None and literal is not None:
@@ -226,7 +226,7 @@ def _with_missing(column: SortColumn, missing: Booleans, *, first: bool) -> Sort
 
 
 def _term_column(numbers: NDArray[Any], terms: Sequence[bytes], literal: Held) -> SortColumn:
-    """Numbers of terms, twice as large, so that texts between them have numbers too."""
+    """A column of terms' numbers, doubled, so that a text between two terms gets a number, too."""
     return _terms_again(numbers * 2, terms, literal)
 
 
@@ -248,7 +248,7 @@ def _terms_again(numbers: NDArray[Any], terms: Sequence[bytes], literal: Held) -
 
 
 def _check_second(documents: DocumentSet, sorter: FieldSort, name: str) -> None:
-    """Whether the values of a `missing_field` compare with those of the field."""
+    """Raise `InvalidRequest` if values of the `missing_field` do not compare with the field's."""
     first, second = sorted_field(documents, sorter.field), sorted_field(documents, name)
     families = [
         "terms" if each in TERMS[:2] else "numbers" if each.value <= 2 else each.name
@@ -259,7 +259,7 @@ def _check_second(documents: DocumentSet, sorter: FieldSort, name: str) -> None:
 
 
 def _with_second(chosen: _Chosen, second: _Chosen) -> _Chosen:
-    """Where the first field has no value, that of the second one."""
+    """`chosen`, with the values of `second` where the first field has none."""
     assert chosen.present is not None
     terms: Sequence[bytes] | None = None
     first_numbers, second_numbers = chosen.numbers, second.numbers
@@ -290,7 +290,7 @@ def _renumbered(chosen: _Chosen, terms: Sequence[bytes]) -> NDArray[Any]:
 
 
 def _chosen(documents: DocumentSet, name: str, sorter: FieldSort) -> _Chosen:
-    """Of each document one number, by the sort mode."""
+    """One number for each document, chosen by the sort mode."""
     field = sorted_field(documents, name)
     found = _values(documents, name, sorter.nested_filter)
     mode = sorter.mode or SortMode.MIN
@@ -327,7 +327,7 @@ def _reduced(
 
 
 def _values(documents: DocumentSet, name: str, nested: NestedFilter | None) -> FieldValues:
-    """All values of a field, or those of documents below that pass a filter."""
+    """All values of a field, or those of nested documents that pass a filter."""
     if nested is None:
         return documents.values(name)
     if not (documents.nested_path(name) + ".").startswith(nested.path + "."):

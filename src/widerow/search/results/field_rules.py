@@ -39,7 +39,7 @@ def aggregated_field(
 ) -> SearchField:
     """The field that an aggregation or group-by of a kind, such as `avg agg`, is about.
 
-    Raises `InvalidRequest` for an unknown field, another type, and one that is not kept for it.
+    Raises `InvalidRequest` for an unknown field, another type, and a field without `sort_and_agg`.
     """
     field = rows.field(name)
     if field is None:

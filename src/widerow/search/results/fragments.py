@@ -15,7 +15,7 @@ _HTML: Final = str.maketrans(
 
 
 class _Fragment(NamedTuple):
-    """A piece of a text, from `start` up to `stop`, and what matched in it."""
+    """A piece of a text, from `start` to `stop`, and the matches in it."""
 
     text: str
     start: int
@@ -28,12 +28,11 @@ def best_fragments(
     parameter: HighlightParameter,
     encoder: HighlightEncoder,
 ) -> tuple[str, ...]:
-    """The fragments of a field's texts that are answered, with their tags.
+    """The best fragments of a field's texts, with tags around matches.
 
-    Each text comes with the places of what matched in it, in order; those that overlap are marked
-    as one. A fragment ends between words, and holds at most `fragment_size` characters or one
-    match. With 0 fragments asked for, each text that matches is one. Costs as much as the matches
-    and the fragments around them.
+    Each text comes with its matches, ascending; overlapping ones are marked as one. A fragment ends
+    between words, and holds at most `fragment_size` characters or one match. With 0 fragments asked
+    for, each text with a match is one fragment. Cost: linear in the matches and the fragments.
     """
     pieces = [
         fragment
@@ -48,7 +47,7 @@ def best_fragments(
 
 
 def _joined(spans: Sequence[TokenSpan]) -> list[TokenSpan]:
-    """Spans that overlap as one."""
+    """The matches, with overlapping ones joined."""
     joined: list[TokenSpan] = []
     for span in sorted(spans):
         if joined and span.start < joined[-1].stop:
@@ -61,7 +60,7 @@ def _joined(spans: Sequence[TokenSpan]) -> list[TokenSpan]:
 def _pieces(
     text: str, spans: Sequence[TokenSpan], parameter: HighlightParameter
 ) -> Iterator[_Fragment]:
-    """The pieces of a text that something matched in."""
+    """The pieces of a text that contain a match."""
     if not parameter.fragments:
         yield _Fragment(text, 0, len(text), spans)
         return
@@ -81,7 +80,7 @@ def _pieces(
 
 
 def _stop(text: str, start: int, size: int, span: TokenSpan) -> int:
-    """Where a piece ends that begins at `start` and may hold `span`."""
+    """The end of a piece that begins at `start` and contains `span`."""
     if start + size >= len(text):
         return len(text)
     if span.start < start + size < span.stop:
@@ -91,7 +90,7 @@ def _stop(text: str, start: int, size: int, span: TokenSpan) -> int:
 
 
 def _word_start(text: str, place: int, least: int) -> int:
-    """The beginning of the word around a place; the place itself where it began by `least`."""
+    """The beginning of the word at `place`; `place` itself if the word begins before `least`."""
     found = place
     while found > least and _in_word(text, found):
         found -= 1

@@ -14,7 +14,7 @@ _BITS: Final = 5  # of one character
 
 def _widths(precision: int) -> tuple[int, int]:
     bits = precision * _BITS
-    return bits // 2, bits - bits // 2  # of latitude and longitude; longitude comes first
+    return bits // 2, bits - bits // 2  # of latitude, of longitude
 
 
 def cells(points: Floats, precision: int) -> Integers:
@@ -54,7 +54,7 @@ def geohash(cell: int, precision: int) -> str:
 
 
 def cell_corners(cell: int, precision: int) -> tuple[float, float, float, float]:
-    """The smallest and largest latitude of a cell, its smallest and largest longitude."""
+    """The least and greatest latitude of a cell, its least and greatest longitude."""
     rows, columns = _widths(precision)
     bits = f"{cell:0{rows + columns}b}"
     row, column = int(bits[1::2] or "0", 2), int(bits[::2], 2)

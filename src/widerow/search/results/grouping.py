@@ -1,8 +1,8 @@
-"""Documents in groups: what metrics and group-bys of one level are computed over (search §6).
+"""Groups of documents, over which the metrics and group-bys of a level are computed (search §6).
 
-A level has a number of groups and entries, each of which is one document in one group. A document
-may be in several groups of a level, in each of them once. The level of the request has one group
-with all that was found. All groups of a level are computed at once.
+A level has groups and entries: an entry is one document in one group. A document may be in several
+groups of a level, but only once in each. The level of the request has one group with all documents
+found. All groups of a level are computed at once.
 """
 
 from dataclasses import dataclass, replace
@@ -15,14 +15,14 @@ from widerow.search.interface import DocumentSet, Integers
 
 __all__ = ["Grouping", "Spread", "group_sizes", "joined"]
 
-_NARROW: int = 2  # documents for each one still in use, from which on only those are looked at
+_NARROW: int = 2  # with more documents for each used one, unused ones are dropped
 
 
 class Spread(NamedTuple):
     """The values of a field over the entries of a level.
 
-    `entries[i]` is the entry that has `values[i]`, ascending; None: entry i has `values[i]` and no
-    other one. `terms`: as in `FieldValues`.
+    `entries[i]` is the entry that has `values[i]`, ascending; None: each entry has one value.
+    `terms`: as in `FieldValues`.
     """
 
     values: NDArray[Any]
@@ -34,9 +34,9 @@ class Spread(NamedTuple):
 class Grouping:
     """Groups of documents at one nested path, "" for rows.
 
-    `rows`: the documents of rows, and `ancestors` which of them each document lies below; None for
-    rows themselves. `numbers`: the document of each entry; None: entry i is document i. `groups`:
-    the group of each entry; None: all are in group 0.
+    `rows`: the documents of rows; `ancestors`: the row of each document; None for rows themselves.
+    `numbers`: the document of each entry; None: entry i is document i. `groups`: the group of each
+    entry; None: all are in group 0.
     """
 
     rows: DocumentSet
@@ -49,7 +49,7 @@ class Grouping:
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return self.documents.count if self.numbers is None else len(self.numbers)
 
     def document_numbers(self) -> Integers:
@@ -57,13 +57,13 @@ class Grouping:
         return np.arange(self.documents.count) if self.numbers is None else self.numbers
 
     def group_numbers(self, entries: Integers | None = None) -> Integers:
-        """The group of each entry, or of each of some entries."""
+        """The group of each of `entries`; None: of all entries."""
         if self.groups is None:
             return np.zeros(self.entries if entries is None else len(entries), np.int64)
         return self.groups if entries is None else self.groups[entries]
 
     def counts(self) -> Integers:
-        """How many entries each group has."""
+        """The number of entries of each group."""
         if self.groups is None:
             return np.array([self.entries], np.int64)
         return group_sizes(self.groups, self.size)
@@ -79,14 +79,14 @@ class Grouping:
         return Spread(found.values[places], entries, found.terms)
 
     def split(self, entries: Integers | None, groups: Integers, size: int) -> "Grouping":
-        """Other groups of some of the entries; None: of each entry, in order."""
+        """New groups for `entries` (None: for all entries, in order); the others are dropped."""
         if entries is None:
             return replace(self, size=size, groups=groups)
         numbers = entries if self.numbers is None else self.numbers[entries]
         return replace(self, size=size, groups=groups, numbers=numbers).narrowed()
 
     def below(self, path: str) -> "Grouping":
-        """The same groups, of the documents at a nested path below these rows."""
+        """These groups over the documents of a nested path below these rows."""
         children, parents = self.documents.children(path)
         if self.numbers is None:
             numbers, groups = None, None if self.groups is None else self.groups[parents]
@@ -96,7 +96,7 @@ class Grouping:
         return Grouping(self.documents, children, path, parents, self.size, numbers, groups)
 
     def above(self) -> "Grouping":
-        """The same groups, of the rows that these documents lie below, in each group once."""
+        """These groups over the rows of these documents; a row is in a group once."""
         if self.ancestors is None:
             return self
         rows = self.ancestors if self.numbers is None else self.ancestors[self.numbers]
@@ -105,11 +105,11 @@ class Grouping:
         return Grouping(self.rows, self.rows, "", None, self.size, numbers, groups).narrowed()
 
     def narrowed(self) -> "Grouping":
-        """The same without documents that have no entry, where most have none."""
+        """This grouping without the documents that have no entry, if they are most."""
         if self.numbers is None or len(self.numbers) * _NARROW > self.documents.count:
             return self
         used, numbers = self.numbers, None
-        if not (used[1:] > used[:-1]).all():  # a document in several groups
+        if not (used[1:] > used[:-1]).all():  # a document is in several groups
             occurs = np.zeros(self.documents.count, np.bool_)
             occurs[self.numbers] = True
             used, numbers = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[self.numbers]
@@ -129,10 +129,10 @@ def group_sizes(groups: Integers, size: int) -> Integers:
 
 
 def joined(owners: Integers, numbers: Integers, count: int) -> tuple[Integers, Integers]:
-    """Each place in `numbers` with each place in `owners` that has the same number.
+    """The pairs of places in `numbers` and in `owners` with equal numbers.
 
     `owners` ascend; all numbers are below `count`. Answers the places in `numbers`, ascending, and
-    beside them those in `owners`.
+    the places in `owners`.
     """
     sizes = group_sizes(owners, count)
     starts = np.cumsum(sizes) - sizes

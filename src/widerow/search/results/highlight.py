@@ -1,4 +1,4 @@
-"""Marking in the texts of a row what a query asked for (search §4.4, §5.6)."""
+"""Marks a query's matches in the texts of a row (search §4.4, §5.6)."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,10 +30,10 @@ _SEPARATOR: Final = "."
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a field's values are in a row.
+    """The place of a field's values in a row.
 
-    `column`: the column; `names`: from the outermost object to the value, each once; `path`: the
-    nested path that it lies at, "" for rows.
+    `column`: the column; `names`: from the outermost object to the value, each once; `path`: its
+    nested path, "" for rows.
     """
 
     field: SearchField
@@ -42,7 +42,7 @@ class _Place:
 
 
 def check_highlights(schema: SearchSchema, request: Search) -> None:
-    """Whether all fields that are to be marked can be. Raises `InvalidRequest`."""
+    """Raise `InvalidRequest` if a field that is to be marked cannot be."""
     for asked in _all_highlights(request):
         for parameter in asked.parameters:
             place = _place(schema.fields, parameter.field)
@@ -57,7 +57,7 @@ def check_highlights(schema: SearchSchema, request: Search) -> None:
 
 
 def highlight_columns(schema: SearchSchema, request: Search) -> tuple[str, ...]:
-    """The columns of a row that `Highlighter` needs the values of, in the order of their names."""
+    """The columns whose values `Highlighter` needs, sorted by name."""
     places = (
         _place(schema.fields, parameter.field)
         for asked in _all_highlights(request)
@@ -78,7 +78,7 @@ def _all_highlights(request: Search) -> Iterator[Highlight]:
 
 
 def _place(fields: Sequence[SearchField], name: str) -> _Place | None:
-    """The field of a full name; where several could be meant the one that is listed first."""
+    """The place of a field by its full name; if several have it, of the first one."""
     for field in fields:
         own = field.name.strip()
         if own == name:
@@ -93,8 +93,8 @@ def _place(fields: Sequence[SearchField], name: str) -> _Place | None:
 class Highlighter:
     """Marks the hits of one request.
 
-    `view` is the one that the hits were found in. What is marked is the text as the row has it when
-    it is read, which may be newer than the view: then what matches now is marked.
+    `view`: the one in which the hits were found. The text of the row as it was read is marked; it
+    may be newer than the view.
     """
 
     def __init__(self, view: IndexView, schema: SearchSchema, request: Search) -> None:
@@ -104,9 +104,9 @@ class Highlighter:
         self._request = request
 
     def row(self, columns: Mapping[str, Value]) -> Highlighted | None:
-        """The fragments of a row's fields; fields without one do not come. None: not asked for.
+        """The fragments of a row's fields; fields without any are left out. None: not asked for.
 
-        `columns`: the values of `highlight_columns`, as far as the row has them.
+        `columns`: the row's values of `highlight_columns`.
         """
         asked = self._request.highlight
         if asked is None:
@@ -121,7 +121,7 @@ class Highlighter:
     def inner(
         self, found: Sequence[FoundInnerHits], columns: Mapping[str, Value]
     ) -> tuple[InnerHit, ...]:
-        """What was found below a row, with its fragments."""
+        """The inner hits of a row, with their fragments."""
         parsed: dict[str, object] = {}
 
         def column(name: str) -> object:
@@ -134,7 +134,7 @@ class Highlighter:
     def _inner(
         self, found: Sequence[FoundInnerHits], base: str, values: Callable[[str], object]
     ) -> tuple[InnerHit, ...]:
-        """`values`: what an object at `base` has under a name."""
+        """`values`: gives the member of a name of the object at `base`."""
         return tuple(
             InnerHit(
                 each.query.path,
@@ -227,7 +227,7 @@ def _member(element: object, name: str) -> object:
 def _element(
     values: Callable[[str], object], base: str, steps: Sequence[str], offsets: tuple[int, ...]
 ) -> object:
-    """The object at the last of some nested paths, by its places in their arrays."""
+    """The object at the last of some nested paths, by its offsets in the arrays on the way."""
     found: object = None
     for step, offset in zip(steps, offsets, strict=True):
         names = step[len(base) + 1 if base else 0 :].split(_SEPARATOR)
@@ -246,7 +246,7 @@ def _members_of(element: object) -> Callable[[str], object]:
 
 
 def _below(value: object, names: Sequence[str]) -> list[str]:
-    """The texts under a name in an object, or in each object of an array."""
+    """The texts of a member of an object, or of each object of an array."""
     if isinstance(value, list):
         return [text for each in value for text in _below(each, names)]
     if names:

@@ -1,4 +1,4 @@
-"""Which documents below a row matched, and in what order (search §4.4)."""
+"""Inner hits: which nested documents of a row matched, and in what order (search §4.4)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -40,10 +40,9 @@ _DEFAULT_ORDER: Final[tuple[Sorter, ...]] = (ScoreSort(), DocSort())
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document below a row or another document, its score, and what was found below it.
+    """A nested document, its score, and the inner hits below it.
 
-    `offsets`: its places in the arrays that lie between, the outermost first; the last one is that
-    in its own array.
+    `offsets`: its place in each array on the way from the row, the outermost array first.
     """
 
     offsets: tuple[int, ...]
@@ -61,7 +60,7 @@ class FoundInnerHits:
 
 @dataclass(slots=True)
 class _Collected:
-    """What was found so far below one document."""
+    """The inner hits found so far below one document."""
 
     inner: list[FoundInnerHits] = field(default_factory=list)
 
@@ -69,10 +68,10 @@ class _Collected:
 def find_inner_hits(
     documents: DocumentSet, query: Query, base: str = ""
 ) -> list[tuple[FoundInnerHits, ...]]:
-    """For each document, what the nested queries that ask for inner hits find below it.
+    """For each document, the hits of the nested queries that ask for inner hits.
 
-    In the order of the query; without those that find nothing. `documents` are those of one page,
-    `base` the nested path that they are at. Raises `InvalidRequest`.
+    In the order of the query; queries without hits are left out. `documents`: of one page; `base`:
+    their nested path. Raises `InvalidRequest`.
     """
     collected = [_Collected() for _ in range(documents.count)]
     for nested in nested_queries(query):
@@ -118,12 +117,12 @@ def _found(
     matching, scores = children.documents.scored(nested.query)
     children, scores = children.of(matching), scores[matching]
     matched = children.documents
-    if nested.inner_hits is None:  # what lies deeper belongs to the document itself
+    if nested.inner_hits is None:  # deeper inner hits are put on the document itself
         for each in deeper:
             yield from _lifted(_found(matched, nested.path, each), children)
         return
     places, owners = _window(children, scores, nested.inner_hits)
-    shown = np.unique(places)  # ascending, as `take` wants them
+    shown = np.unique(places)  # ascending, for `take`
     inner = find_inner_hits(matched.take(shown), nested.query, nested.path)
     where = dict(zip(shown.tolist(), inner, strict=True))
     below: dict[int, list[FoundDocument]] = {}
@@ -139,7 +138,7 @@ def _asks(query: NestedQuery) -> bool:
 
 
 class _Children(NamedTuple):
-    """Documents below others, the number of the one that each is below, and their places.
+    """Nested documents, and the number of the document that each is below.
 
     `offsets`: for each array on the way the place in it, the outermost array first.
     """
@@ -149,17 +148,17 @@ class _Children(NamedTuple):
     offsets: list[Integers]
 
     def of(self, mask: Booleans) -> "_Children":
-        """Some of them."""
+        """The documents that `mask` marks."""
         offsets = [each[mask] for each in self.offsets]
         return _Children(self.documents.take(mask), self.parents[mask], offsets)
 
     def chain(self, place: int) -> tuple[int, ...]:
-        """The places in all arrays of one document."""
+        """The place of one document in each array on the way."""
         return tuple(int(each[place]) for each in self.offsets)
 
 
 def _children(documents: DocumentSet, base: str, path: str) -> _Children:
-    """The documents at a path, array by array."""
+    """The documents at a path below `documents`, level by level."""
     found = _Children(documents, np.arange(documents.count), [])
     for step in nested_steps(documents.field, base, path):
         below, parents = found.documents.children(step)
@@ -169,7 +168,7 @@ def _children(documents: DocumentSet, base: str, path: str) -> _Children:
 
 
 def nested_steps(field: Callable[[str], SearchField | None], base: str, path: str) -> list[str]:
-    """The nested paths below `base` on the way to one, that one included.
+    """The nested paths below `base` on the way to `path`, with `path`.
 
     `field` answers the definition of a field by its full name.
     """
@@ -188,7 +187,7 @@ def _is_nested(field: SearchField | None) -> bool:
 def _lifted(
     found: Iterator[tuple[int, FoundInnerHits]], children: _Children
 ) -> Iterator[tuple[int, FoundInnerHits]]:
-    """What was found below some documents, of those that they lie below, joined."""
+    """Inner hits of `children`, joined for the documents that `children` are below."""
     joined: dict[int, tuple[NestedQuery, list[FoundDocument]]] = {}
     for number, hits in found:
         kept = joined.setdefault(int(children.parents[number]), (hits.query, []))
@@ -199,7 +198,7 @@ def _lifted(
 
 
 def _window(children: _Children, scores: Floats, asked: InnerHits) -> tuple[Integers, Integers]:
-    """The places of those that are answered, in order within each parent, and their parents."""
+    """The places of the hits to be answered, sorted within each parent, and their parents."""
     if asked.offset < 0 or asked.limit < 0 or asked.offset + asked.limit > INNER_HITS_LIMIT_MAX:
         raise InvalidRequest(Rule.INNER_HITS_WINDOW)
     sorters = asked.sort.sorters if asked.sort is not None else ()

@@ -21,7 +21,7 @@ from widerow.search.results.sums import exact_sums
 __all__ = ["COUNT_ALL", "NS_PER_MS", "metric_numbers", "percentile_values"]
 
 COUNT_ALL: Final = "*"
-"""In the place of a field: COUNT counts documents."""
+"""Stands for a field: COUNT counts documents."""
 
 NS_PER_MS: Final = 1_000_000
 """DATE values are kept in nanoseconds and answered in milliseconds (search §2.3)."""
@@ -37,14 +37,14 @@ _KINDS: Final[dict[MetricKind, tuple[str, tuple[SearchFieldType, ...]]]] = {
     MetricKind.COUNT: ("count agg", _COUNTED),
     MetricKind.DISTINCT_COUNT: ("distinct count agg", _COUNTED),
 }
-_TABLE_MAX: Final = 1 << 23  # marks of groups and values; above, they are sorted instead
+_TABLE_MAX: Final = 1 << 23  # entries of a table; beyond that, values are sorted
 _FLOAT_EXACT: Final = 2**53
 
 
 def metric_numbers(scope: Scope, asked: Metric) -> Floats | Integers:
-    """The metric of each group; of groups without values as search §6.2 says.
+    """The metric of each group; search §6.2 says what a group without values has.
 
-    Whole numbers for COUNT and DISTINCT_COUNT. Raises `InvalidRequest` for a field that has none.
+    Whole numbers for COUNT and DISTINCT_COUNT. Raises `InvalidRequest` for an unsuitable field.
     """
     if asked.field == COUNT_ALL and asked.kind is MetricKind.COUNT:
         return scope.level.counts()
@@ -84,7 +84,7 @@ def _smallest(values: NDArray[Any], groups: Integers | None, size: int) -> Float
 
 
 def _distinct(values: NDArray[Any], groups: Integers | None, size: int) -> Integers:
-    if values.ndim > 1:  # points: equal where both numbers are
+    if values.ndim > 1:  # points: equal if both numbers are
         values = values[:, 0] + 1j * values[:, 1]
     if _is_dense(values):
         codes, kinds = values, int(values.max()) + 1
@@ -102,7 +102,7 @@ def _distinct(values: NDArray[Any], groups: Integers | None, size: int) -> Integ
 
 
 def _is_dense(values: NDArray[Any]) -> bool:
-    """Whether values are small numbers, which need not be sorted to tell them apart."""
+    """Whether values are small integers, which can be told apart without sorting."""
     if values.dtype != np.int64 or len(values) == 0:
         return False
     return int(values.min()) >= 0 and int(values.max()) < _TABLE_MAX
@@ -123,10 +123,10 @@ _COMPUTED: Final[dict[MetricKind, _Computation]] = {
 def percentile_values(
     scope: Scope, asked: PercentilesMetric
 ) -> list[tuple[tuple[float, Value], ...]]:
-    """For each group, the percentages in ascending order with their values; none without values.
+    """For each group, the percentages, ascending, with their values; empty without values.
 
-    Between two values a straight line is assumed, at the place q / 100 · n − 1/2 of n. Of LONG and
-    DATE whole numbers, truncated; of DATE in milliseconds. Raises `InvalidRequest`.
+    Interpolated linearly at the place q / 100 · n − 1/2 of n values. For LONG and DATE truncated to
+    integers; for DATE in milliseconds. Raises `InvalidRequest`.
     """
     shares = sorted(set(asked.percentiles))
     if not 1 <= len(asked.percentiles) <= PERCENTILES_MAX:

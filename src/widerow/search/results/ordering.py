@@ -13,12 +13,12 @@ __all__ = ["behind", "first_places", "order_keys"]
 
 
 def order_keys(columns: Sequence[SortColumn]) -> list[NDArray[Any]]:
-    """Arrays to sort by, the one that counts most first."""
+    """Arrays to sort by, the most significant first."""
     return [key for column in columns for key in column.sort_keys()]
 
 
 def behind(columns: Sequence[SortColumn], held: Sequence[Held]) -> Booleans:
-    """Which documents come strictly behind what a token holds (search §5.2)."""
+    """Which documents come strictly after the content of a token (search §5.2)."""
     later = np.zeros(len(columns[0].numbers), np.bool_)
     equal = ~later
     for column, each in zip(columns, held, strict=True):
@@ -29,9 +29,9 @@ def behind(columns: Sequence[SortColumn], held: Sequence[Held]) -> Booleans:
 
 
 def first_places(keys: Sequence[NDArray[Any]], count: int) -> Integers:
-    """The places of the `count` smallest, in order; equal ones in the order they come in.
+    """The places of the `count` first documents, sorted; ties stay in their order.
 
-    `keys`: arrays of one length, the one that counts most first. Costs a pass over each key that
+    `keys`: arrays of one length, the most significant first. Cost: a pass over each key that
     decides something, and a sort of `count` places.
     """
     chosen = _smallest(keys, count)
@@ -39,7 +39,7 @@ def first_places(keys: Sequence[NDArray[Any]], count: int) -> Integers:
 
 
 def _smallest(keys: Sequence[NDArray[Any]], count: int) -> Integers:
-    """The places of the `count` smallest, ascending."""
+    """The places of the `count` first documents, ascending."""
     first = keys[0]
     if count >= len(first):
         return np.arange(len(first))

@@ -1,6 +1,6 @@
-"""One page of what a search finds: which rows, in what order, and what follows (search §5).
+"""One page of a search's hits: keys of rows, in order, and a token for the next page (search §5).
 
-The rows themselves are read by the caller, from the keys that are answered here.
+The caller reads the rows by these keys.
 """
 
 import math
@@ -41,7 +41,7 @@ __all__ = ["FoundHit", "FoundPage", "find_page"]
 
 @dataclass(frozen=True, slots=True)
 class FoundHit:
-    """A row that was found: its encoded primary key, its score (not a number: none), its inner."""
+    """A found row: its encoded primary key, its score (NaN: none), its inner hits."""
 
     key: bytes
     score: float
@@ -59,9 +59,9 @@ class FoundPage:
 
 
 class _Order(NamedTuple):
-    """How rows are compared, and behind what the page begins; None: at the first row.
+    """The order of rows, and the token's content, after which the page begins, or None.
 
-    `goes_on`: whether a page may be followed by another one. `default`: no order was asked for.
+    `goes_on`: whether another page may follow. `default`: no order was asked for.
     """
 
     sort: SearchSort
@@ -73,8 +73,8 @@ class _Order(NamedTuple):
 def find_page(view: IndexView, schema: SearchSchema, request: Search, seed: int) -> FoundPage:
     """The page of an index that a request asks for, with its metrics and groups.
 
-    `seed`: of what is random in scores. Raises `InvalidRequest` for what search §5, §6 and §8 do
-    not allow, most of it before anything is looked for.
+    `seed`: of random scores. Raises `InvalidRequest` for what search §5, §6 and §8 do not allow,
+    mostly before the search begins.
     """
     offset, limit = _window(request)
     order = _order(view, schema, request)
@@ -90,7 +90,7 @@ def find_page(view: IndexView, schema: SearchSchema, request: Search, seed: int)
     )
     if request.filter is not None:
         found = found.take(found.matching(request.filter))
-    shown = found if limit else found.take(np.zeros(0, np.int64))  # the sorters are checked
+    shown = found if limit else found.take(np.zeros(0, np.int64))  # the sorters are checked, too
     columns = sort_columns(shown, order.sort.sorters, scores=shown.scores)
     places = _places(shown, columns, order, request, (offset, limit))
     full = len(places) == limit > 0 and order.goes_on and request.collapse is None
@@ -139,7 +139,7 @@ def _is_scored(order: _Order, request: Search) -> bool:
 
 
 def _only_best(order: _Order, request: Search) -> bool:
-    """Whether nothing is asked of any row but those with the best scores."""
+    """Whether the answer depends on no row but those with the best scores."""
     first = order.sort.sorters[0]
     return (
         isinstance(first, ScoreSort)
@@ -156,7 +156,7 @@ def _by_score(sort: SearchSort) -> bool:
 
 
 def _top_rows_scored(asked: Breakdown, order: _Order) -> bool:
-    """Whether top rows on any level are ordered by scores."""
+    """Whether top rows of any level are sorted by score."""
     return any(
         isinstance(each, TopRows) and _by_score(each.sort or order.sort)
         for each in asked.aggregations
@@ -170,7 +170,7 @@ def _places(
     request: Search,
     window: tuple[int, int],
 ) -> Integers:
-    """The page's documents, in order."""
+    """The documents of the page, in order."""
     offset, limit = window
     keys = order_keys(columns)
     if request.collapse is not None:

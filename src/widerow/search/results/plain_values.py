@@ -1,8 +1,8 @@
 """Frozen values of orders and queries as plain lists and back, for tokens (search §5.2).
 
 A value is the name of its class and its fields in their order; enumerations are their numbers.
-What is read is checked against the types that the classes declare, so that a token that somebody
-made holds nothing that a request could not have asked for.
+Values read are checked against the types that the classes declare, so that a forged token can hold
+nothing that a request could not.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _CLASSES: Final[Mapping[str, type]] = MappingProxyType(
         if isinstance(each, type) and is_dataclass(each)
     }
 )
-_Kind = Any  # a type, or types as annotations name them
+_Kind = Any  # a type, or a type annotation
 _TUPLE: Final[object] = tuple
 _SCALARS: Final = (NoneType, bool, int, float, str, bytes)
 
@@ -42,7 +42,7 @@ def plain_form(value: object) -> object:
     return [type(value).__name__, *held]
 
 
-def read_plain(kind: _Kind, data: object, depth: int = 0) -> Any:  # noqa: ANN401  # of that kind
+def read_plain(kind: _Kind, data: object, depth: int = 0) -> Any:  # noqa: ANN401  # of that type
     """The value of a type that `plain_form` made `data` of.
 
     Raises `ValueError` for anything else, and for values too deep within each other.
@@ -82,7 +82,7 @@ def _hints(kind: type) -> tuple[_Kind, ...]:
 
 
 def _alternative(kinds: tuple[_Kind, ...], data: object) -> _Kind:
-    """Which of the alternatives the data is one of."""
+    """The alternative of a union that `data` is of."""
     if isinstance(data, list) and data and isinstance(data[0], str):
         found = _CLASSES.get(data[0])
         if found in kinds:

@@ -1,4 +1,4 @@
-"""What one level of groups is asked for, looked up once for all that ask (search §6.1)."""
+"""One level of groups, and the values of fields in it, looked up once (search §6.1)."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -19,10 +19,10 @@ __all__ = ["BreakdownContext", "Scope", "missing_entries"]
 
 @dataclass(slots=True)
 class BreakdownContext:
-    """What holds for all levels of one request.
+    """What all levels of one request share.
 
-    `rows`: what was found; `sort`: its order, for top rows that name none; `descend`: what
-    is asked for below each group of a level. The numbers are those of what is answered so far.
+    `rows`: the rows found; `sort`: their order, for top rows that name none; `descend`: computes
+    what is asked below each group of a level. The counts are of the answer so far.
     """
 
     rows: DocumentSet
@@ -33,24 +33,24 @@ class BreakdownContext:
     top_rows: int = 0
 
     def count_groups(self, count: int) -> None:
-        """Note that so many more are answered. Raises `InvalidRequest` beyond the bound."""
+        """Count groups of the answer; refuse more than the bound. Raises `InvalidRequest`."""
         self.groups += count
         _check_total("groups", self.groups, GROUPS_TOTAL_MAX)
 
     def count_values(self, count: int) -> None:
-        """Count values of metrics below groups; refuse more than `GROUP_VALUES_TOTAL_MAX`."""
+        """Count metric values; refuse above `GROUP_VALUES_TOTAL_MAX`. Raises `InvalidRequest`."""
         self.values += count
         _check_total("values", self.values, GROUP_VALUES_TOTAL_MAX)
 
     def count_top_rows(self, count: int) -> None:
-        """The same of top rows."""
+        """Count top rows of the answer; refuse more than the bound. Raises `InvalidRequest`."""
         self.top_rows += count
         _check_total("top rows", self.top_rows, TOP_ROWS_TOTAL_MAX)
 
 
 @dataclass(slots=True)
 class Scope:
-    """A level, and what is asked for below each of its groups."""
+    """A level of groups, and what is asked below each group."""
 
     context: BreakdownContext
     level: Grouping
@@ -59,14 +59,14 @@ class Scope:
     _spreads: dict[str, Spread] = field(default_factory=dict)
 
     def path(self, name: str) -> str:
-        """The nested path that a field lies at, "" for rows."""
+        """The nested path of a field, "" for rows."""
         return self.context.rows.nested_path(name)
 
     def at(self, path: str) -> Grouping:
-        """The level's groups of documents at a path.
+        """The level's groups over the documents of a nested path.
 
-        Those of this level, of rows above it, or of what lies below rows. Raises `InvalidRequest`
-        for another nested path below a group-by of a nested field.
+        The path is that of this level, that of rows, or any below rows. Raises `InvalidRequest` for
+        another nested path below a group-by of a nested field.
         """
         if path == self.level.path:
             return self.level
@@ -77,17 +77,16 @@ class Scope:
         return self._levels[path]
 
     def spread(self, name: str) -> tuple[Grouping, Spread]:
-        """The level that a field belongs to, and its values there."""
+        """The grouping for a field's nested path, and the field's values in it."""
         level = self.at(self.path(name))
         if name not in self._spreads:
             self._spreads[name] = level.spread(name)
         return level, self._spreads[name]
 
     def filled(self, name: str, missing: Value | None) -> tuple[Grouping, Spread]:
-        """The same with one value more for each entry that has none; None: without.
+        """`spread`, with the value `missing` for each entry without a value; None: none is added.
 
-        The entries of the values that are added come last. A text that is not among the terms gets
-        the number behind them.
+        Added values come last. A text that is not among the terms gets the number after them.
         """
         level, spread = self.spread(name)
         if missing is None:
@@ -111,7 +110,7 @@ def _check_total(what: str, count: int, maximum: int) -> None:
 
 
 def missing_entries(level: Grouping, spread: Spread) -> Integers:
-    """The entries of a level that have no value, ascending."""
+    """The entries of a level without a value, ascending."""
     if spread.entries is None:
         return np.zeros(0, np.int64)
     return np.flatnonzero(group_sizes(spread.entries, level.entries) == 0)

@@ -1,8 +1,8 @@
 """Sums of numbers in groups, rounded once (search §6.2: G expects an average of exactly 4.6).
 
-Numbers are cut at a power of two so large that the upper parts have few enough bits to be added
-without any rounding, and so are the rests, until nothing is left (Rump, Ogita and Oishi, "Accurate
-floating-point summation"). What was added without rounding is added up at the end with one.
+Numbers are split at a power of two so large that the upper parts have few enough bits to be added
+without rounding; then the rests are split, until nothing is left (Rump, Ogita and Oishi, "Accurate
+floating-point summation"). The exact sums of parts are added at the end with one rounding.
 """
 
 import math
@@ -19,13 +19,13 @@ __all__ = ["exact_sums"]
 
 _EXACT: Final = 2**53  # whole numbers up to here are doubles
 _LARGE: Final = 2.0**900  # numbers from here on are scaled down, so that no part is infinite
-_SCALE: Final = 128  # by so many bits
+_SCALE: Final = 128  # scaled down by so many bits
 _WORD: Final = 32
-_FEW: Final = 4  # numbers for each one with a rest, from which on only those are looked at
+_FEW: Final = 4  # with more numbers for each one with a rest, the others are dropped
 
 
 class _Part(NamedTuple):
-    """Sums of groups without rounding, each divided by 2 to the power of `scale`."""
+    """Sums of one part of the numbers, without rounding, divided by 2 to the power of `scale`."""
 
     sums: Floats
     scale: int = 0
@@ -36,7 +36,7 @@ def exact_sums(values: NDArray[Any], groups: Integers | None, size: int) -> Floa
 
     `values`: float64 or int64; `groups`: the group of each, below `size`; None: all in group 0. A
     sum beyond the largest double is infinite. Where a value is not finite the sums are not exact.
-    Costs a few passes over the values, two of them for most data.
+    Cost: a few passes over the values, two for most data.
     """
     if values.dtype == np.float64 and not np.isfinite(values).all():
         return _totals(values, groups, size)
@@ -46,7 +46,7 @@ def exact_sums(values: NDArray[Any], groups: Integers | None, size: int) -> Floa
         parts = list(_integer_parts(values, groups, size))
     if not parts:
         return np.zeros(size)
-    if len(parts) <= 2 and not any(part.scale for part in parts):  # one addition rounds once
+    if len(parts) <= 2 and not any(part.scale for part in parts):  # a single addition rounds once
         total: Floats = np.sum([part.sums for part in parts], axis=0, dtype=np.float64)
         return total
     rows = zip(*(part.sums.tolist() for part in parts), strict=True)

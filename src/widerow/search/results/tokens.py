@@ -1,7 +1,7 @@
-"""What stands in tokens: a version, content as msgpack, and a checksum (search §5.2).
+"""The form of tokens: a version, content as msgpack, and a checksum (search §5.2).
 
-A token is opaque to clients and outlives the server. The checksum finds what was cut or changed on
-its way; who makes a token on purpose gets the page that it says, so what it holds is checked.
+A token is opaque to clients and outlives the server. The checksum finds accidental changes; a token
+may be forged, so its content is checked.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _CHECKSUM_BYTES: Final = 4
 
 
 class PageToken(NamedTuple):
-    """Where a page ended: its order, and what its last row has in each column of it."""
+    """The end of a page: the order, and its last row's content in each sort column."""
 
     sort: SearchSort
     held: tuple[Held, ...]
@@ -38,7 +38,7 @@ def sealed_token(content: object) -> bytes:
 def open_token(token: bytes) -> object:
     """The content of a token. Raises `ValueError` for bytes that `sealed_token` did not make.
 
-    Costs as much as the bytes have, whatever they claim.
+    Cost: linear in the bytes, whatever they claim.
     """
     data, checksum = token[:-_CHECKSUM_BYTES], token[-_CHECKSUM_BYTES:]
     if len(token) > SEARCH_TOKEN_BYTES_MAX or data[:1] != _VERSION:
@@ -52,7 +52,7 @@ def open_token(token: bytes) -> object:
 
 
 def write_page_token(sort: SearchSort, held: Sequence[Held]) -> bytes:
-    """The token of a page; `sort` with all sorters that its rows were compared by."""
+    """The token of a page; `sort` with all sorters that the rows were compared by."""
     return sealed_token([plain_form(sort), list(held)])
 
 
@@ -63,7 +63,7 @@ def _pair(content: object) -> tuple[object, object]:
 
 
 def read_page_token(token: bytes) -> PageToken:
-    """Where a page ended. Raises `InvalidRequest` for bytes that are no token of a page."""
+    """The content of a page's token. Raises `InvalidRequest` for any other bytes."""
     try:
         held_sort, held_values = _pair(open_token(token))
         sort: SearchSort = read_plain(SearchSort, held_sort)

@@ -17,7 +17,7 @@ __all__ = ["top_row_keys"]
 def top_row_keys(scope: Scope, asked: TopRows) -> list[tuple[bytes, ...]]:
     """The encoded primary keys of the first rows of each group, each row once.
 
-    In the order that is asked for, or else that of the search. Raises `InvalidRequest`.
+    In the order of the request, else in the order of the search. Raises `InvalidRequest`.
     """
     level = scope.at("")
     given = asked.sort is not None and asked.sort.sorters

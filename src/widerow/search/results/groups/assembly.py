@@ -1,4 +1,4 @@
-"""From groups to answers: what is below each, and which parent each belongs to."""
+"""Answers of groups: what is asked below each group, and the parent of each."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,10 +19,10 @@ def below_groups(
     groups: tuple[Integers | None, Integers, int],
     below: Breakdown,
 ) -> list[BreakdownAnswer]:
-    """What is asked for below groups, of each.
+    """The metrics and groups below each of some groups.
 
-    `groups`: some entries (None: each of the level's); for each of them the number of its group, or
-    -1; and how many groups there are. Groups without entries have answers too.
+    `groups`: entries of the level (None: all of them); the number of each one's group, or -1; the
+    number of groups. Groups without entries have answers, too.
     """
     entries, places, size = groups
     if not below or size == 0:
@@ -37,6 +37,6 @@ def below_groups(
 def grouped_by_parent(
     groups: Sequence[SearchGroup], parents: Integers, size: int
 ) -> list[tuple[SearchGroup, ...]]:
-    """Groups that come parent by parent, as the groups of each parent."""
+    """Groups that are sorted by parent, as one tuple for each parent."""
     bounds = np.searchsorted(parents, np.arange(size + 1)).tolist()
     return [tuple(groups[start:stop]) for start, stop in pairwise(bounds)]

@@ -1,6 +1,6 @@
-"""Spans of time that follow each other: fixed ones, months and years (search §6.3).
+"""Divides time into spans: fixed ones, months and years (search §6.3).
 
-Times are milliseconds since 1970 in UTC. A span has a number; the next one has the next number.
+Times are milliseconds since 1970 in UTC. Successive spans have successive numbers.
 """
 
 import re
@@ -30,21 +30,21 @@ _FIXED: Final[dict[DateTimeUnit, int]] = {
 _MONTHS: Final[dict[DateTimeUnit, int]] = {_U.YEAR: 12, _U.QUARTER_YEAR: 3, _U.MONTH: 1}
 _OFFSET_DAYS: Final[dict[DateTimeUnit, int]] = {_U.YEAR: 365, _U.QUARTER_YEAR: 90, _U.MONTH: 30}
 _MONDAY: Final = 4 * _DAY  # 1970-01-05
-_SPAN_MAX: Final = 2**53  # milliseconds: longer than all dates there are
+_SPAN_MAX: Final = 2**53  # milliseconds: longer than the range of dates
 _ZONE: Final = re.compile(r"(?P<sign>[+-])(?P<hours>\d{1,2}):?(?P<minutes>\d{2})")
 _UTC: Final = ("", "Z", "UTC")
-_ZONE_HOURS_MAX: Final = 18  # as Java has them
+_ZONE_HOURS_MAX: Final = 18  # as in Java
 
 
 class Calendar(NamedTuple):
-    """How time is cut: `months` of them each, or else `width` milliseconds; moved by `shift`."""
+    """Spans of `months` each, or else of `width` milliseconds; all shifted by `shift`."""
 
     months: int
     width: int
     shift: int
 
     def codes(self, times: Integers) -> Integers:
-        """The number of the span that each time lies in."""
+        """The number of the span of each time."""
         local = times - self.shift
         if not self.months:
             return local // self.width
@@ -53,7 +53,7 @@ class Calendar(NamedTuple):
         )
 
     def start(self, code: int) -> int:
-        """When a span begins."""
+        """The beginning of a span."""
         if not self.months:
             return code * self.width + self.shift
         first = np.datetime64(code * self.months, "M").astype("datetime64[ms]")
@@ -61,7 +61,7 @@ class Calendar(NamedTuple):
 
 
 def calendar_of(asked: DateHistogramGroupBy) -> Calendar:
-    """How a date histogram cuts time. Raises `InvalidRequest`."""
+    """The calendar of a date histogram. Raises `InvalidRequest`."""
     kind = group_kind(asked)
     shift = _milliseconds(asked.offset, kind) - _zone(asked.time_zone or "", kind)
     value, unit = asked.interval.value, asked.interval.unit
@@ -88,7 +88,7 @@ def _milliseconds(span: DateTimeValue | None, kind: str) -> int:
 
 
 def _zone(text: str, kind: str) -> int:
-    """How many milliseconds local time is ahead of UTC."""
+    """Milliseconds that local time is ahead of UTC."""
     if text in _UTC:
         return 0
     found = _ZONE.fullmatch(text)

@@ -30,17 +30,17 @@ __all__ = ["Coded", "Keyed", "coded", "group_key_text"]
 _T = SearchFieldType
 _GROUPED: Final = (*NUMBERS, _T.BOOLEAN, _T.DATE, *TERMS)
 _CODES_MAX: Final = 2**62
-_Number = Any  # one, or an array of them
+_Number = Any  # a number, or an array of numbers
 
 Keyed = FieldGroupBy | HistogramGroupBy | DateHistogramGroupBy | GeoGridGroupBy
 
 
 class Coded(NamedTuple):
-    """Entries of a level with the numbers of their groups.
+    """Entries of a level with the codes of their groups.
 
-    An entry comes once for each of its groups; entries ascend, and None stands for each once. `key`
-    answers the key of a number. `span`: the first and last number of a histogram that is bounded.
-    `mark`: what stands for a key in tokens and compares as numbers do; None: the key itself.
+    An entry comes once for each of its groups; entries ascend; None: each entry once. `key`: the
+    key of a code. `span`: the first and last code of a bounded histogram. `mark`: the form of a key
+    in tokens, ordered as codes are; None: the key itself.
     """
 
     level: Grouping
@@ -52,7 +52,7 @@ class Coded(NamedTuple):
 
 
 def coded(scope: Scope, asked: Keyed) -> Coded:
-    """The groups of the values of a field. Raises `InvalidRequest`."""
+    """The entries and codes of a group-by. Raises `InvalidRequest`."""
     match asked:
         case FieldGroupBy():
             found = _by_value(scope, asked)
@@ -68,14 +68,14 @@ def coded(scope: Scope, asked: Keyed) -> Coded:
 
 
 def group_key_text(key: Value) -> str:
-    """A key as a text: numbers as short as they can be, `true` and `false`."""
+    """A key as text: numbers as short as possible, booleans as `true` and `false`."""
     if isinstance(key, bool):
         return "true" if key else "false"
     return key if isinstance(key, str) else repr(key)
 
 
 def _once(found: Coded) -> Coded:
-    """The same with each entry in each of its groups once, however many values it has there."""
+    """`found`, with each entry only once in each group, even if several values lead there."""
     entries = found.entries
     if entries is None or not (entries[1:] == entries[:-1]).any():
         if entries is not None and (entries[1:] < entries[:-1]).any():
@@ -94,13 +94,13 @@ def _once(found: Coded) -> Coded:
 
 
 def _span_of(codes: Integers) -> tuple[int, int]:
-    """The smallest number, and how many there are from it to the largest one."""
+    """The smallest code, and how many there are up to the largest."""
     least = int(codes.min())
     return least, int(codes.max()) - least + 1
 
 
 def _distinct(numbers: Integers) -> Integers:
-    """Each number once, ascending."""
+    """The distinct numbers, ascending."""
     ordered = np.sort(numbers)
     first = np.ones(len(ordered), np.bool_)
     first[1:] = ordered[1:] != ordered[:-1]
@@ -127,14 +127,14 @@ def _by_value(scope: Scope, asked: FieldGroupBy) -> Coded:
 def _term_names(
     field: SearchField, terms: Sequence[bytes]
 ) -> tuple[Callable[[int], str], Callable[[int], str] | None]:
-    """How the key of a term is answered, and what stands for it in tokens."""
+    """Functions from a term's code to its key in answers, and to its form in tokens."""
     if field.type is not SearchFieldType.IP:
         return (lambda code: str(terms[code], "utf-8")), None
     return (lambda code: _address(bytes(terms[code]))), (lambda code: bytes(terms[code]).hex())
 
 
 def _address(packed: bytes) -> str:
-    """The text of an address of 16 bytes; those of IPv4 as such."""
+    """The text of an address of 16 bytes; of a mapped IPv4 address in the form of IPv4."""
     address = IPv6Address(packed)
     return str(address.ipv4_mapped or address)
 
@@ -199,9 +199,9 @@ def _by_cell(scope: Scope, asked: GeoGridGroupBy) -> Coded:
 
 
 def _number(scope: Scope, name: str, value: Value) -> int | float:
-    """A number of a request, of the field's type."""
+    """A number in a request, in the field's type."""
     literal = scope.context.rows.literal(name, value)
-    assert isinstance(literal, int | float)  # the field is of a type of numbers
+    assert isinstance(literal, int | float)  # the field's type is a number
     return literal
 
 
@@ -225,7 +225,7 @@ def _bounded(kind: str, first: float, last: float) -> tuple[int, int]:
 
 
 def _within(spread: Spread, low: float | None, high: float | None) -> Spread:
-    """The values between two bounds, which count themselves."""
+    """The values between two bounds, both inclusive."""
     if low is None and high is None:
         return spread
     kept = np.ones(len(spread.values), np.bool_)

@@ -35,9 +35,9 @@ _JOINED_MAX: Final = 2**62
 class _Source(NamedTuple):
     """The keys of one source.
 
-    `entries` ascend; `codes` ascend with the keys, and 0 stands for no value. `text` answers the
-    key of a code; `held` what a token holds of it, and `place` where such a thing stands among the
-    codes: the number of smaller ones, and whether it is there.
+    `entries` ascend; `codes` ascend with the keys, and 0 stands for no value. `text`: the key of a
+    code; `held`: its form in a token; `place`: the number of codes below such a form, and whether
+    its code exists.
     """
 
     entries: Integers
@@ -49,16 +49,16 @@ class _Source(NamedTuple):
 
 
 class _Combined(NamedTuple):
-    """Entries with one code of each source, one line for each combination that an entry has."""
+    """Entries with one code of each source: one line for each combination of an entry."""
 
     entries: Integers
     columns: list[Integers]
 
 
 def group_by_composite(scope: Scope, asked: CompositeGroupBy) -> list[GroupByAnswer]:
-    """For each group of the level one page of combinations, by their keys; no value comes first.
+    """For each group of the level a page of combinations, sorted by keys; no value comes first.
 
-    Raises `InvalidRequest` for sources that have no such groups, and for a wrong token.
+    Raises `InvalidRequest` for unsuitable sources, and for a wrong token.
     """
     level, sources = _sources(scope, asked)
     combined = _combined(level, sources)
@@ -145,7 +145,7 @@ def _combined(level: Grouping, sources: Sequence[_Source]) -> _Combined:
     entries = np.arange(level.entries)
     columns: list[Integers] = []
     for source in sources:
-        if len(source.entries) == level.entries:  # one code each
+        if len(source.entries) == level.entries:  # every entry has one code
             columns.append(source.codes[entries])
             continue
         sizes = group_sizes(source.entries, level.entries)
@@ -161,17 +161,17 @@ def _combined(level: Grouping, sources: Sequence[_Source]) -> _Combined:
 
 
 class _Joined(NamedTuple):
-    """One number for each line that compares as its columns do.
+    """One number for each line, ordered as its columns are.
 
-    `steps`: for each column behind the first one how many codes it has, and the numbers that were
-    renumbered before it was joined; None: they were not.
+    `steps`: for each column after the first, its number of codes, and the former numbers if they
+    were renumbered before it was joined.
     """
 
     numbers: Integers
     steps: list[tuple[int, Integers | None]]
 
     def columns(self, numbers: Integers) -> list[Integers]:
-        """The columns that numbers were made of."""
+        """The columns of joined numbers."""
         found = []
         for kinds, renumbered in reversed(self.steps):
             numbers, codes = np.divmod(numbers, kinds)
@@ -197,7 +197,7 @@ def _joined(columns: Sequence[Integers], kinds: Sequence[int]) -> _Joined:
 def _behind(
     sources: Sequence[_Source], columns: Sequence[Integers], token: str | None
 ) -> NDArray[np.bool_]:
-    """Which groups come behind the one that a token holds."""
+    """Which groups come after the group in a token."""
     size = len(columns[0])
     if not token:
         return np.ones(size, np.bool_)
@@ -206,7 +206,7 @@ def _behind(
     for source, column, value in zip(sources, columns, held, strict=True):
         try:
             place, there = source.place(value)
-        except TypeError as error:  # a number among texts
+        except TypeError as error:  # a number compared with texts
             raise InvalidRequest(Rule.GROUP_TOKEN) from error
         later |= equal & (column > place if there else column >= place)
         equal &= (column == place) if there else False

@@ -1,4 +1,4 @@
-"""Groups that have a key: of fields, histograms and geohashes (search §6.3)."""
+"""Groups with a key: of fields, histograms and geohashes (search §6.3)."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -60,7 +60,7 @@ def group_by_key(scope: Scope, asked: Keyed) -> list[tuple[SearchGroup, ...]]:
 
 
 def _wanted(found: Coded, asked: Keyed) -> Candidates:
-    """The groups that have as many rows as they must."""
+    """The groups with enough rows (`min_doc_count`)."""
     level = found.level
     parents = None if level.groups is None else level.group_numbers(found.entries)
     if isinstance(asked, GeoGridGroupBy):
@@ -83,7 +83,7 @@ def _ends(codes: Integers) -> tuple[int, int] | None:
 
 
 def _between_ends(groups: Candidates, size: int) -> NDArray[np.bool_]:
-    """Groups that are not before the first one with rows of their parent, nor behind the last."""
+    """A mask of the groups between the first and the last group with rows, for each parent."""
     filled = np.flatnonzero(groups.counts)
     first = np.full(size, len(groups.counts), np.int64)
     last = np.full(size, -1, np.int64)
@@ -98,7 +98,7 @@ def _refuse(asked: Keyed) -> None:
 
 
 def _order(scope: Scope, found: Coded, groups: Candidates, asked: Keyed) -> Integers:
-    """Which groups are answered: places, parent by parent, in order within each."""
+    """The places of the groups to be answered, by parent, sorted within each."""
     size = _size(asked)
     keys = _sort_keys(scope, found, groups, asked)
     if found.level.size == 1:
@@ -113,7 +113,7 @@ def _order(scope: Scope, found: Coded, groups: Candidates, asked: Keyed) -> Inte
 
 
 def _size(asked: Keyed) -> int | None:
-    """How many groups are answered; None: all of a histogram."""
+    """How many groups are answered; None: all groups of a histogram."""
     if isinstance(asked, FieldGroupBy):
         return GROUPS_DEFAULT if asked.size is None else asked.size
     if isinstance(asked, GeoGridGroupBy):
@@ -137,14 +137,14 @@ def _sort_keys(scope: Scope, found: Coded, groups: Candidates, asked: Keyed) -> 
 
 
 def _descending(key: NDArray[Any]) -> NDArray[Any]:
-    """What compares the other way round; the smallest whole number has no negative."""
+    """An array that sorts descending. `~`: the smallest integer has no negative."""
     return -key if key.dtype == np.float64 else ~key
 
 
 def _metric(
     scope: Scope, found: Coded, groups: Candidates, asked: Keyed, name: str
 ) -> NDArray[Any]:
-    """A metric of each group, however many there are."""
+    """A metric of every group."""
     metrics = (each for each in asked.below.aggregations if isinstance(each, Metric))
     metric = next(each for each in metrics if each.name == name)
     places = groups.places(np.arange(len(groups.codes)))

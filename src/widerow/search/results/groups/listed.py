@@ -64,7 +64,7 @@ def _bounds(ranges: _Ranges, lowest: float) -> Iterator[tuple[float, float]]:
 def _in_ranges(
     values: NDArray[Any], entries: Integers | None, ranges: Sequence[tuple[float, float]]
 ) -> Iterator[Integers]:
-    """For each range the entries that have a value in it, each once, ascending."""
+    """For each range the entries with a value in it, each once, ascending."""
     for low, high in ranges:
         inside = np.flatnonzero((values >= low) & (values < high))
         yield inside if entries is None else np.unique(entries[inside])
@@ -73,7 +73,7 @@ def _in_ranges(
 def _answers(
     scope: Scope, level: Grouping, keys: _Keys, picked: Iterator[Integers], below: Breakdown
 ) -> list[tuple[SearchGroup, ...]]:
-    """A group for each key below each group of the level, with or without rows."""
+    """For each group of the level, a group for each of `keys`, also without rows."""
     kinds = len(keys)
     size = level.size * kinds
     scope.context.count_groups(size)

@@ -1,7 +1,7 @@
-"""Numbers for the groups that occur, and how many entries each has (search §6.3).
+"""Finds the groups that occur, and counts their entries (search §6.3).
 
-A group of a level below is a group of the level and a code. Where there are few codes the groups
-are counted in a table, in one pass; else they are sorted.
+A group is a parent group and a code. If there are few codes, groups are counted in a table, in one
+pass; else they are sorted.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,9 @@ from widerow.search.results.grouping import group_sizes
 
 __all__ = ["Candidates", "candidates", "ranks_within"]
 
-_TABLE_MIN: Final = 1 << 16  # places of a table that are always cheap
-_TABLE_SHARE: Final = 4  # places of a table for each entry, above which sorting is cheaper
+_TABLE_MIN: Final = 1 << 16  # entries of a table that is always cheap
+# table entries for each entry of the level; beyond that, sorting is cheaper
+_TABLE_SHARE: Final = 4
 _JOINED_MAX: Final = 2**62
 
 
@@ -23,8 +24,8 @@ _JOINED_MAX: Final = 2**62
 class Candidates:
     """Groups by parent and code: those that occur, or all of a span of codes.
 
-    `joined`: of each entry, parent and code as one number; `numbers`: the same of each group,
-    ascending.
+    `joined`: parent and code of each entry as one number; `numbers`: parent and code of each group
+    as one number, ascending.
     """
 
     parents: Integers
@@ -35,7 +36,7 @@ class Candidates:
     table: int
 
     def kept(self, mask: Booleans) -> "Candidates":
-        """Some of the groups."""
+        """The groups that `mask` marks."""
         return Candidates(
             self.parents[mask],
             self.codes[mask],
@@ -46,9 +47,9 @@ class Candidates:
         )
 
     def places(self, groups: Integers) -> Integers:
-        """For each entry its place among some groups, and -1 where it is in none of them.
+        """For each entry the place of its group in `groups`; -1 if its group is not among them.
 
-        `groups`: places among these groups, each once.
+        `groups`: distinct places among all groups.
         """
         wanted = self.numbers[groups]
         if self.table:
@@ -65,10 +66,9 @@ class Candidates:
 def candidates(
     parents: Integers | None, codes: Integers, size: int, span: tuple[int, int] | None = None
 ) -> Candidates:
-    """The groups of entries that have a parent, below `size`, and a code each.
+    """The groups of entries, each of which has a parent below `size` and a code.
 
-    `parents` None: 0. `span`: all codes from its first to its last are groups of each parent, with
-    or without entries.
+    `parents` None: all 0. `span`: every code in it is a group of each parent, also without entries.
     """
     if len(codes) == 0 and span is None:
         none = np.zeros(0, np.int64)
@@ -96,14 +96,14 @@ def candidates(
 
 
 def _spanned(sizes: Integers, span: tuple[int, int], least: int, kinds: int) -> Integers:
-    """Where there are entries, and all codes of the span."""
+    """The numbers of groups with entries, and of all groups in the span."""
     wanted = sizes.reshape(-1, kinds) > 0
     wanted[:, span[0] - least : span[1] - least + 1] = True
     return np.flatnonzero(wanted.reshape(-1))
 
 
 def _of_sparse_codes(parents: Integers | None, codes: Integers, size: int) -> Candidates:
-    """The same for codes that are too far apart to be joined with parents."""
+    """`candidates` for codes that are too far apart to be joined with parents."""
     found, dense = np.unique(codes, return_inverse=True)
     narrow = candidates(parents, dense, size)
     return Candidates(
@@ -117,5 +117,5 @@ def _of_sparse_codes(parents: Integers | None, codes: Integers, size: int) -> Ca
 
 
 def ranks_within(parents: Integers) -> Integers:
-    """The place of each within those that have the same parent; parents ascend."""
+    """The rank of each line within its parent; `parents` ascend."""
     return np.arange(len(parents)) - np.searchsorted(parents, parents)
