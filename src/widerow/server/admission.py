@@ -1,7 +1,7 @@
-"""How much the server takes on: connections, requests, bytes of bodies and of unread answers.
+"""Bounds of what the server holds: connections, requests, bytes of bodies and unread answers.
 
-Each has a bound. Beyond it the answer is 503 at once, never a queue that grows. All calls come from
-the loop's thread, so plain integers do.
+Beyond a bound the answer is 503 at once: no queue grows. All calls come from the loop's thread, so
+plain integers do.
 """
 
 from widerow.errors import Exhausted, Rule
@@ -18,7 +18,7 @@ __all__ = ["Admission"]
 
 
 class Admission:
-    """Counts what is in hand and refuses what would be too much."""
+    """Counts connections, requests and bytes that are held, and refuses what exceeds a bound."""
 
     __slots__ = (
         "bytes_in_flight",
@@ -54,7 +54,7 @@ class Admission:
         self.stopping = False
 
     def fit(self, descriptors: int) -> None:
-        """Take on no more connections than so many descriptors allow.
+        """Lower the bound of connections to what `descriptors` file descriptors allow.
 
         Files come first: a store that cannot open one more takes no more writes. They get 1024
         descriptors, or three quarters where there are few; connections get the rest, and as many
@@ -65,9 +65,9 @@ class Admission:
         self.refusals_max = min(self.refusals_max, self.connections_max)
 
     def connect(self) -> bool:
-        """Count a connection, also one to refuse. False: it must be closed without an answer.
+        """Count a new connection. False: it must be closed without an answer.
 
-        Raises: `Exhausted` if it is one too many.
+        Raises: `Exhausted` if the connection is to be refused with an answer.
         """
         self.connections += 1
         if self.connections > self.connections_max + self.refusals_max:
@@ -80,14 +80,15 @@ class Admission:
         return True
 
     def disconnect(self) -> None:
-        """Forget a connection."""
+        """Count a closed connection."""
         self.connections -= 1
 
     def enter(self, *, behind: bool = False) -> None:
-        """Take on a request. Raises `Exhausted` if it is refused; then it is not counted.
+        """Count a new request. Raises `Exhausted` if it is refused; then it is not counted.
 
-        `behind`: another of its connection is in hand. Such requests get half of the room only, so
-        that a few who send many and read no answer take no room from everyone else.
+        `behind`: another request of its connection is not answered yet. Such requests get only half
+        of the room, so that a few clients that send many and read no answers take no room from the
+        others.
         """
         if self.stopping:
             self.refused += 1
@@ -98,23 +99,23 @@ class Admission:
         self.requests_in_flight += 1
 
     def hold(self, size: int) -> None:
-        """Take on `size` more bytes of a body. Raises `Exhausted`; then they are not counted."""
+        """Count `size` more bytes of a body. Raises `Exhausted`; then they are not counted."""
         if self.bytes_in_flight + size > self.bytes_max:
             self._refuse("bytes in flight")
         self.bytes_in_flight += size
 
     def leave(self, size: int) -> None:
-        """A request that was taken on is answered or gone, with the `size` bytes it held."""
+        """Count the end of a request, and of the `size` bytes of its body."""
         self.requests_in_flight -= 1
         self.bytes_in_flight -= size
 
     def owe(self, size: int) -> bool:
-        """Count bytes of answers that wait for a slow reader. False: the sum is too large."""
+        """Count bytes of answers that wait for a slow reader. False: the sum exceeds its bound."""
         self.unsent_bytes += size
         return not self.is_owing_too_much()
 
     def is_owing_too_much(self) -> bool:
-        """Whether answers that wait for slow readers are beyond their bound."""
+        """Whether bytes of answers that wait for slow readers exceed their bound."""
         return self.unsent_bytes > self.unsent_max
 
     def settle(self, size: int) -> None:

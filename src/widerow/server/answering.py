@@ -16,7 +16,7 @@ _log = logging.getLogger("widerow.server")
 
 @final
 class AnswersTogether:
-    """Answers that are written together, behind the stages or a commit; they have one date."""
+    """Answers that are written together, after the stages or a commit, with one date."""
 
     __slots__ = ("_bytes", "_clock", "_date", "_dated", "_ended")
 
@@ -43,7 +43,7 @@ class AnswersTogether:
             self.hand_over()
 
     def hand_over(self) -> None:
-        """Write the answers; an error of one connection does not hinder the others."""
+        """Write the answers; an error of one connection does not affect the others."""
         ended, self._ended = self._ended, []
         self._bytes = 0
         self._dated = None

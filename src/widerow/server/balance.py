@@ -1,8 +1,8 @@
-"""The partitions' own time: a task that takes in what was noted and carries out what is decided.
+"""A task that counts load notes of partitions, and carries out splits and merges.
 
-A few times a second, and in slices between which requests are served. What was decided is a plan
-like any client's and waits with theirs for the next group; nobody waits for it. Changes and reports
-are logged with their reasons.
+A few times a second, and in slices between which requests are served. A change is a plan as those
+of clients, and is committed with them; no request waits for it. Changes and reports are logged with
+their reasons.
 """
 
 import asyncio
@@ -23,20 +23,20 @@ _log = logging.getLogger("widerow.partitions")
 
 T = TypeVar("T")
 
-_SLICE: Final = 500  # notes taken in at one time: about half a millisecond
+_SLICE: Final = 500  # notes counted at one time: about half a millisecond
 
 
 class Balance:
     """Keeps the partitions of an open store in balance, on the loop's thread."""
 
     def __init__(self, engine: Engine, committer: Committer) -> None:
-        """Nothing happens before `run`."""
+        """Does nothing before `run`."""
         self._engine = engine
         self._partitions = engine.partitions
         self._committer = committer
 
     async def run(self) -> None:
-        """Step until cancelled. What fails is logged and tried again: serving goes on."""
+        """Step until cancelled. A failed step is logged and tried again."""
         while True:
             more = False
             if self._engine.store.writable:
@@ -45,14 +45,17 @@ class Balance:
                 except StoreDamaged as error:
                     _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
                     self._engine.store.distrust(str(error))
-                except Exception as error:  # noqa: BLE001  # balance can wait, serving goes on
+                except Exception as error:  # noqa: BLE001  # serving is more important
                     facts = {"kind": type(error).__name__}
                     _log.warning("balancing partitions is put off", extra={"facts": facts})
             log_events(self._partitions)
             await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else BALANCE_SECONDS)
 
     async def finish(self) -> None:
-        """Write down what was counted, for the next start. What fails here is nobody's loss."""
+        """Write the counts, for the next start.
+
+        A failure is logged and costs only the last counts.
+        """
         if not self._engine.store.writable:
             return
         try:
@@ -78,7 +81,7 @@ class Balance:
 
 
 async def commit(committer: Committer, plan: Plan[T]) -> T | None:
-    """Have a plan committed with whatever else waits. Raises what its `finish` raises."""
+    """Commit a plan in the next group. Raises what its `finish` raises."""
     if not plan.writes:
         return None
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""Pages beside the protocols: what is served under a path of its own, on a thread of its own.
+"""Web pages on the port of the protocols, under a path of their own, on a thread of their own.
 
 A handler of pages may compute and may wait: it runs on one thread, one request at a time, so that
 whatever it does costs the protocols a part of one processor at most. It is made with the first
@@ -46,16 +46,16 @@ class PagesHandler(Protocol):
     """Answers requests for pages."""
 
     def answer(self, request: Request) -> Response:
-        """The answer. On the thread of the pages; may take its time."""
+        """The answer. Runs on the thread of the pages, and may take long."""
         ...
 
 
 @dataclass(frozen=True)
 class ServerParts:
-    """The parts of a server that pages show and work with.
+    """The parts of a server that pages use.
 
-    `engine_clock` dates what is stored, `clock` all else. `identity`: the keys and instances as
-    they are now. `endpoint`: where the server listens.
+    `engine_clock` dates stored data, `clock` everything else. `identity`: gives the present keys
+    and instances. `endpoint`: where the server listens.
     """
 
     settings: "Settings"
@@ -84,10 +84,12 @@ class ServerParts:
         return self.engine.operations(TYPED)
 
     def on_loop(self, look: Callable[[], T]) -> T:
-        """What `look` finds on the loop, whose thread some parts belong to. It must be short.
+        """What `look` returns on the loop's thread, to which some parts belong.
 
-        Where reads of the store may block, other threads look after these parts, and it is asked
-        here. Raises what `look` raises, and `TimeoutError` when the loop does not come to it.
+        `look` must be short.
+
+        Where reads of the store may block, `look` runs on this thread: it must not block the loop.
+        Raises what `look` raises, and `TimeoutError` if the loop does not run it in time.
         """
         if self.engine.store.capabilities.reads_may_block:
             return look()
@@ -96,14 +98,14 @@ class ServerParts:
         def run() -> None:
             try:
                 found.set_result(look())
-            except BaseException as error:  # noqa: BLE001  # the one who waits gets it
+            except BaseException as error:  # noqa: BLE001  # raised on the waiting thread
                 found.set_exception(error)
 
         self.loop.call_soon_threadsafe(run)
         return found.result(timeout=BESIDE_SECONDS_MAX)
 
     def long_work(self) -> AbstractContextManager[object]:
-        """What is held while much is read or computed: other long work of the process waits."""
+        """The lock to hold while much is read or computed, so that such work takes turns."""
         return nullcontext() if self.engine.store.capabilities.reads_may_block else LONG_WORK
 
 
@@ -112,7 +114,7 @@ MakePages = Callable[[ServerParts], PagesHandler]
 
 
 class Beside:
-    """Pages under one path (`path`, such as `/console`). Lives on the loop's thread."""
+    """The pages under one path (`path`, such as `/console`). Lives on the loop's thread."""
 
     def __init__(self, path: str, make: Callable[[], PagesHandler], parts: ServerParts) -> None:
         """Pages under `path`, on the loop of these parts."""
@@ -126,12 +128,12 @@ class Beside:
         self._thread: ThreadPoolExecutor | None = None
 
     def claims(self, target: bytes) -> bool:
-        """Whether a request of this target is for these pages."""
+        """Whether a request for this target is for these pages."""
         rest = target.removeprefix(self._path)
         return len(rest) < len(target) and rest[:1] in (b"", b"/", b"?")
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
-        """Have a request answered later, or refuse it now if too many wait."""
+        """Queue a request for the pages' thread; the refusal, if too many wait."""
         if self._waiting >= BESIDE_REQUESTS_MAX:
             return Response(503, _TEXT + _BUSY, b"too many requests for pages wait; try again\n")
         if self._thread is None:
@@ -146,7 +148,7 @@ class Beside:
         return None
 
     def close(self) -> None:
-        """End the thread when it has done its work. Waits for it."""
+        """End the thread after its present work. Waits for it."""
         if self._thread is not None:
             self._thread.shutdown()
 

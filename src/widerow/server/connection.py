@@ -42,8 +42,7 @@ _NEVER: Final = math.inf
 class Connection:
     """One client's connection, from accept to close. Lives on the loop's thread.
 
-    An `asyncio.Protocol` in all but name: compiled classes do not inherit from plain ones, and a
-    loop asks for the methods only.
+    Has the methods of an `asyncio.Protocol`, and is none: a compiled class cannot inherit from it.
     """
 
     __slots__ = (
@@ -68,8 +67,8 @@ class Connection:
         self._shared = shared
         self._admission = shared.admission
         self._http = Http1(shared.admission, shared.clock, shared.headers)
-        self._changes = 0  # the count of `Http1.changes` for which the deadline was set
-        self._last: Response | None = None  # the refusal, once there is one
+        self._changes = 0  # `Http1.changes` when the deadline was set
+        self._last: Response | None = None  # the refusal, once the connection has one
         self._transport: asyncio.Transport | None = None
         self._reading = True
         self._later: memoryview | None = None  # the part of an answer that is not written yet
@@ -83,9 +82,9 @@ class Connection:
     # --- the transport's calls ---------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, or say that there are too many."""
+        """Begin to read, or refuse the connection if there are too many."""
         shared = self._shared
-        self._transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
+        self._transport = transport  # type: ignore[assignment]  # uvloop's transport is no subclass
         shared.connections.add(self)
         self.deadline = shared.now + shared.patience.idle
         try:
@@ -95,7 +94,7 @@ class Connection:
             self._refuse(error)
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came and run what can be run."""
+        """Parse new bytes, and run the requests that can run."""
         http = self._http
         if http.state != READING:
             http.receive(data)
@@ -112,8 +111,8 @@ class Connection:
         return self._http.end() or self._later is not None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget everything but the request that is running: its `reply` will come."""
-        del exc  # why a client went away changes nothing
+        """Drop everything but the running request, whose `reply` comes later."""
+        del exc  # the reason does not matter
         self._shared.connections.discard(self)
         self._settle()
         self._admission.disconnect()
@@ -123,7 +122,7 @@ class Connection:
         self.deadline = _NEVER
 
     def pause_writing(self) -> None:
-        """The client reads slower than it asks: ask it nothing more until it has caught up."""
+        """The client reads slowly: run none of its requests until it has caught up."""
         self._blocked = True
         self._hold_answers()
         if self._transport is not None:
@@ -133,7 +132,7 @@ class Connection:
                 self._shared.relieve()
 
     def resume_writing(self) -> None:
-        """The client caught up."""
+        """The client has caught up: go on."""
         self._blocked = False
         self._settle()
         if self._later is None:
@@ -144,7 +143,7 @@ class Connection:
     # --- the listener's calls ----------------------------------------------------------------
 
     def expire(self) -> None:
-        """The deadline passed: say so if a request was under way, and end the connection."""
+        """Refuse the request that is under way, if there is one, and end the connection."""
         if self._transport is None:
             return
         if self._http.state != READING or self._write_paused:
@@ -160,13 +159,13 @@ class Connection:
             self._close()
 
     def is_flushed(self) -> bool:
-        """Whether no part of an answer still waits here."""
+        """Whether no part of an answer waits in this object."""
         if self._transport is None:
             return True
         return self._later is None and self._transport.get_write_buffer_size() == 0
 
     def abort(self) -> None:
-        """End the connection now, whatever it has in hand."""
+        """End the connection now, whatever it holds."""
         self._settle()
         if self._transport is not None:
             self._transport.abort()
@@ -174,7 +173,7 @@ class Connection:
     # --- reading -----------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Set the deadline, the last answer and the pause of reading that the new bytes ask for."""
+        """Apply what new bytes change: the deadline, the last answer, the pause of reading."""
         http = self._http
         if http.changes != self._changes:
             self._changes = http.changes
@@ -193,7 +192,7 @@ class Connection:
         return shared.now + shared.patience.body if awaited == BODY else _NEVER
 
     def _refuse(self, error: WiderowError) -> None:
-        """Let `error` be the connection's last answer, behind those that are due."""
+        """Make `error` the connection's last answer, after the answers that are due."""
         self._http.refuse(error)
         self._look()
         self._advance()
@@ -235,8 +234,8 @@ class Connection:
     def _advance(self) -> None:
         """Run waiting requests for as long as they are answered at once and read by the client.
 
-        After `TURN_REQUESTS_MAX` of them other connections have their turn: a long pipeline must
-        not hold up the loop.
+        After `TURN_REQUESTS_MAX` requests, other connections have their turn: a long pipeline must
+        not block the loop.
         """
         http = self._http
         turn = TURN_REQUESTS_MAX
@@ -276,7 +275,7 @@ class Connection:
             self._rest()
 
     def _write(self, pieces: list[bytes]) -> None:
-        """Write an answer; of a long one the first part, and the others in turns of their own.
+        """Write an answer; of a long one only the first part, the others in later turns.
 
         The system copies what it is given in one call, and the loop waits for that.
         """
@@ -296,7 +295,7 @@ class Connection:
             self._send_soon()
 
     def _hold_answers(self) -> None:
-        """Run no request until what is to be written was written; the client has time for it."""
+        """Run no request until the pending output is written; the deadline is the client's."""
         if not self._write_paused:
             self._write_paused = True
             self.deadline = self._shared.now + self._shared.patience.body
@@ -324,7 +323,7 @@ class Connection:
             self._go_on_answering()
 
     def _go_on_answering(self) -> None:
-        """Everything is written: go on with the next request, or close behind the last answer."""
+        """All output is written: go on with the next request, or close after the last answer."""
         self._write_paused = False
         http = self._http
         no_more = http.is_closed_by_client() or self._admission.stopping
@@ -341,17 +340,17 @@ class Connection:
             self._transport.write(interim)
 
     def _settle(self) -> None:
-        """Nothing is unsent any more: it was sent, or the connection has ended."""
+        """Take the unsent bytes off the sum of waiting answers."""
         self._admission.settle(self.unsent)
         self.unsent = 0
 
     def _rest(self) -> None:
-        """Give the client the time for its next request, if no part of one is awaited."""
+        """Set the deadline for the client's next request, if no part of one is awaited."""
         if self._http.awaited == NOTHING:
             self.deadline = self._shared.now + self._shared.patience.idle
 
     def _close(self) -> None:
-        """Close once everything is written; a client that never reads it is cut off."""
+        """Close once all output is written; a client that never reads it is cut off."""
         self._http.close()
         self.deadline = self._shared.now + self._shared.patience.body
         if self._transport is not None:

@@ -1,13 +1,11 @@
-"""The socket beside the data, through which a backup is made while the server runs.
+"""A socket in the data directory, through which a running server makes backups.
 
 A Unix socket in the store's directory, for the owner of the process alone. Who may connect may read
 the data anyway: it lies in the same directory. Nothing comes in over a network, and no path does:
 
-    client                      server
-    backup LF                   makes a checkpoint in the store's directory (hard links: no room)
-                                {"checkpoint": "backup-0123456789abcdef"} LF, or {"error": "..."} LF
-    copies its files
-    closes the connection       removes the checkpoint
+client server backup LF makes a checkpoint in the store's directory (hard links: no room)
+{"checkpoint": "backup-0123456789abcdef"} LF, or {"error": "..."} LF copies its files closes the
+connection removes the checkpoint
 
 However the client ends, its checkpoint ends with its connection; what a server leaves behind that
 was killed, the next one removes. One backup at a time.
@@ -45,7 +43,7 @@ class Control:
     def __init__(
         self, directory: Path, checkpoint: Callable[[Path], None], entropy: Entropy
     ) -> None:
-        """Listen nowhere yet. `checkpoint` copies the store; it is called on a thread."""
+        """Does not listen yet. `checkpoint` copies the store; it is called on a thread."""
         self._directory = directory
         self._checkpoint = checkpoint
         self._entropy = entropy
@@ -54,7 +52,7 @@ class Control:
         self._clients: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen. Where that is impossible the log says so and the server goes without."""
+        """Listen. Where that is impossible, log it and go on without."""
         remove_checkpoints(self._directory)
         try:
             listening = _listen(self._directory)
@@ -90,7 +88,7 @@ class Control:
             else:
                 await self._lend(reader, writer)
         except (OSError, EOFError, TimeoutError, asyncio.CancelledError):
-            pass  # the client went away, or the server stops
+            pass  # the client left, or the server stops
         finally:
             self._clients.discard(task)
             writer.close()
@@ -114,12 +112,12 @@ class Control:
 
 
 def new_checkpoint(store: Path, entropy: Entropy) -> Path:
-    """A name for a checkpoint inside the directory of the store, on its file system."""
+    """A path for a new checkpoint, in the directory and on the file system of the store."""
     return store / f"backup-{entropy.token_bytes(8).hex()}"
 
 
 def remove_checkpoints(store: Path) -> None:
-    """Remove what backups left behind that did not come to their end. Holders of the store only.
+    """Remove the checkpoints of unfinished backups. Only for the holder of the store's lock.
 
     What cannot be read or removed stays for the next time.
     """
@@ -148,13 +146,13 @@ def connect(store: Path) -> socket.socket | None:
 
 
 def _listen(store: Path) -> socket.socket:
-    """The listening socket. A file of its name is a killed server's: we hold the store's lock."""
+    """A listening socket. An existing file is that of a killed server: this one has the lock."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         (store / _SOCKET).unlink(missing_ok=True)
         with _address(store) as address:
             listening.bind(address)
-        (store / _SOCKET).chmod(0o600)  # before it listens, so nobody else is ever let in
+        (store / _SOCKET).chmod(0o600)  # before it listens, so that no other user gets in
         listening.settimeout(0)
     except BaseException:
         listening.close()
@@ -164,7 +162,7 @@ def _listen(store: Path) -> socket.socket:
 
 @contextmanager
 def _address(store: Path) -> Iterator[str]:
-    """The socket's address, short enough for the system where that is possible."""
+    """The socket's address, shortened where the system allows."""
     path = str(store / _SOCKET)
     if len(os.fsencode(path)) <= _PATH_BYTES_MAX:
         yield path

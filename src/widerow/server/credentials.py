@@ -32,7 +32,7 @@ Replace = Callable[[AccessRules], None]
 
 
 class CredentialsFile:
-    """The file of `settings.credentials`, and whom it lets in. For the thread of the loop."""
+    """The credentials file of the settings, and the rules it holds. For the loop's thread."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         """Read nothing yet."""
@@ -45,7 +45,7 @@ class CredentialsFile:
         self._failed = ""
 
     def load(self) -> AccessRules:
-        """Whom the file lets in now. Raises: `SettingsInvalid`, which names no secret."""
+        """The rules that the file holds now. Raises: `SettingsInvalid`, which names no secret."""
         self._seen = _read(self._path)
         return AccessRules(self._parse(self._seen), self._instances)
 
@@ -60,7 +60,7 @@ class CredentialsFile:
         try:
             found = await asyncio.to_thread(_read, self._path)
             if found == self._seen:
-                self._failed = ""  # back to what is in force
+                self._failed = ""  # the file is again as the rules in force
                 return
             keyring = self._parse(found)
         except SettingsInvalid as error:
@@ -86,7 +86,7 @@ class CredentialsFile:
         return keyring
 
     def _keep(self, reason: str) -> None:
-        """Go on with the keys in force, and say so once for each reason."""
+        """Keep the rules in force, and log each reason once."""
         if reason != self._failed:
             self._failed = reason
             self._metrics.credentials_failures += 1
@@ -94,7 +94,10 @@ class CredentialsFile:
 
 
 def load_identity(settings: Settings) -> AccessRules:
-    """The default pair, and the instances that the settings name. Raises: `SettingsInvalid`."""
+    """The rules of the default key pair and of instances in the settings.
+
+    Raises: `SettingsInvalid`.
+    """
     return AccessRules(Keyring.default(), _instances(settings))
 
 

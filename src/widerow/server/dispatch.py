@@ -69,14 +69,14 @@ __all__ = ["AccessRules", "Commits", "Dispatcher", "PagesBeside", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
-# The label in metrics of every action that is not known: a client must not choose labels.
+# The label in metrics of all unknown actions: a client must not choose labels.
 _NO_ACTION: Final = "other"
 _LOOP: Final = Caller.LOOP
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """The keys and the instances that may be used. Immutable: a change replaces the whole value."""
+    """The keys and instances in force. Immutable: a change replaces the whole value."""
 
     keyring: Keyring
     instances: InstancePolicy
@@ -86,21 +86,21 @@ class Commits(Protocol):
     """The part of a `Committer` that dispatching uses."""
 
     def submit(self, plan: "Plan[Any]", done: Done | None, caller: Caller) -> "End | None":
-        """Commit `plan`: its end, or None if `done` is told."""
+        """Commit `plan`: its end, or None if `done` will be called with it."""
         ...
 
     def flush(self) -> None:
-        """The loop's turn is over: commit what it submitted."""
+        """End the loop's turn: commit the plans that it submitted."""
         ...
 
     def report(self, error: StorageFailure) -> None:
-        """Note that the store refused a request outside of the committer."""
+        """Note that the store refused a request outside of a commit."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The objects with which requests are carried out."""
+    """What requests are carried out with."""
 
     engine: Engine
     committer: Commits
@@ -110,19 +110,19 @@ class Service:
 
 
 class PagesBeside(Protocol):
-    """Pages on the port whose requests are none of a dialect's; they are under `path`."""
+    """Pages on the port, under `path`, whose requests belong to no dialect."""
 
     @property
     def path(self) -> str:
-        """Where they are, such as `/console`."""
+        """The path of the pages, such as `/console`."""
         ...
 
     def claims(self, target: bytes) -> bool:
-        """Whether a request of this target is theirs."""
+        """Whether a request for this target is for these pages."""
         ...
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
-        """As a dispatcher does."""
+        """As `Dispatcher.handle`."""
         ...
 
 
@@ -130,7 +130,7 @@ class PagesBeside(Protocol):
 class _Route:
     """An operation of a dialect, and the counts of its requests.
 
-    The functions are attributes: a call of an element of a tuple costs the search for a method.
+    The functions are attributes, which compiled code calls faster than elements of a tuple.
     """
 
     __slots__ = (
@@ -157,7 +157,7 @@ class _Route:
     def __init__(
         self,
         dialect: Dialect,
-        operations: Any,  # noqa: ANN401  # of the dialect's table model
+        operations: Any,  # noqa: ANN401  # of the dialect's model
         operation: WireOperation,
         counts: ActionCounts,
     ) -> None:
@@ -175,7 +175,8 @@ class _Route:
         self.consumed = operation.consumed
         self.lengthy = operation.lengthy
         self.foreseen = operation.foreseen
-        self.computes = operation.writes and operation.lengthy is not None  # and then waits
+        # and then waits for its commit
+        self.computes = operation.writes and operation.lengthy is not None
         self.counts = counts
         self.permission = operation.permission
         self.path = operation.path
@@ -183,7 +184,7 @@ class _Route:
 
 @final
 class _Call:
-    """What an answer has to know of its request; `opened` is set when the sender is verified."""
+    """A request until its answer; `opened` is set when the sender is verified."""
 
     __slots__ = ("counts", "dialect", "name", "opened", "path", "received_ns", "request_id")
 
@@ -207,7 +208,7 @@ class _Call:
 
 @final
 class _Task:
-    """One request on its way through the stages. It is called with the outcome of its write."""
+    """A request in the stages. Called with the outcome of its write."""
 
     __slots__ = (
         "asked",
@@ -232,13 +233,14 @@ class _Task:
         self.call = call
         self.on_thread = False
         self.decoded = False
-        self.pace: Callable[[], bool] | None = None  # of the plan that is committed
-        self.reads: ForeseenReads | None = None  # what was read of it before it went on a thread
-        # First the body, then what the operation's `decode` made of it, then the result of a read.
+        self.pace: Callable[[], bool] | None = None  # of the plan being committed
+        # values read for it before it was handed to a thread
+        self.reads: ForeseenReads | None = None
+        # First the body, then the operation's decoded request, then the result of a read.
         self.asked: Any = None
 
     def __call__(self, answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # the plan's
-        """A write is durable, or refused (`Done`). On the loop's thread."""
+        """Take the outcome of the write (`Done`). On the loop's thread."""
         self.dispatcher.settled(self, answer, error)
 
 
@@ -266,19 +268,19 @@ class Dispatcher:
         self._probes = probes
         self._schedule = schedule
         self._dialects = tuple(dialects)
-        self.beside: PagesBeside | None = None  # pages, whose requests are none of a dialect's
-        self.recent: RecentRequests | None = None  # who remembers slow and refused requests
+        self.beside: PagesBeside | None = None  # pages of no dialect
+        self.recent: RecentRequests | None = None  # keeps slow and refused requests
         self._others = service.metrics.of(_NO_ACTION)
         self._ids = RequestIds(service.entropy)
         self._routes: dict[bytes, _Route] = {}  # by the whole target of a request
         self._selected: dict[tuple[str, str], _Route] = {}  # by dialect and operation
-        # Where two dialects have the same path, the first one has it.
+        # If two dialects have the same path, the first one gets it.
         for dialect in reversed(self._dialects):
             for path, operation in dialect.paths.items():
                 self._routes[path] = self._route_of(dialect, operation)
         self._traced = _log.isEnabledFor(logging.DEBUG)
         self._gathered: list[_Task] = []
-        self._now_us = 0  # when these stages began
+        self._now_us = 0  # when the present stages began
         self._answers = AnswersTogether(service.clock)
         self._paced = PacedAnswers(schedule, self._answers.hand_over)
         self._keys: GatheredReads[_Task, bytes, bytes | None] | None = None
@@ -291,12 +293,12 @@ class Dispatcher:
             self._pages = GatheredReads(pages, schedule, self._pages_read)
 
     def stop_reading(self) -> None:
-        """End what reads by way of the loop. On its thread, before `close`."""
+        """End reads on the loop. On the loop's thread, before `close`."""
         if self._keys is not None:
             self._keys.close()
 
     def close(self) -> None:
-        """End the threads when they have done their work."""
+        """End the threads after their present work."""
         self._schedule.close()
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
@@ -324,18 +326,18 @@ class Dispatcher:
         return None
 
     def refuse(self, error: WiderowError) -> Response:
-        """The answer to bytes that are no request."""
+        """The answer to bytes that are not HTTP."""
         return self._refused_unread(self._dialects[0], self._clock.monotonic_ns(), error)
 
     def told(self, ended: Sequence[Waiting]) -> None:
-        """Hear that another thread than the loop's has committed these plans (`Post`)."""
+        """Take plans that another thread has committed (`Post`)."""
         tell_group(ended)
         self._answers.hand_over()
 
     # --- which operation ---------------------------------------------------------------------
 
     def _find(self, request: Request) -> _Route | Response:
-        """The operation of a request whose target alone does not name it, or the answer to it."""
+        """The route of a request whose target alone does not name it, or the answer to it."""
         target = request.target.decode("latin-1").partition("?")[0]
         if request.method in (b"GET", b"HEAD"):
             page = self._probes.page(target)
@@ -377,7 +379,7 @@ class Dispatcher:
     # --- stages ------------------------------------------------------------------------------
 
     def _turn(self) -> None:
-        """Run what was gathered in this turn of the loop, or the first of it."""
+        """Run the requests gathered in this turn of the loop, or the first of them."""
         tasks, self._gathered = self._schedule.first_of(
             self._gathered, lambda task: task.route.lengthy is not None
         )
@@ -388,20 +390,20 @@ class Dispatcher:
                 self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX])
         finally:
             self._schedule.turn_ends()
-        tasks = []  # frees the memory of finished tasks before a group is committed
-        # Reads need not wait for what is synced now.
+        tasks = []  # frees finished tasks before the commit
+        # Reads need not wait for the sync of this turn.
         self._committer.flush()
         self._answers.hand_over()
 
     def _run_stages(self, tasks: list[_Task]) -> None:
-        """Run requests stage by stage, and answer those that are answered now."""
+        """Run requests stage by stage, and answer those that are finished."""
         self._now_us = self._clock.now_us()
         for stage in (self._verify, self._decode, self._ask, self._encode):
             tasks = self._through(stage, tasks)
         self._answers.hand_over()
 
     def _through(self, stage: Callable[[_Task], bool], tasks: list[_Task]) -> list[_Task]:
-        """The tasks that go on to the next stage; those that fail in this one are answered."""
+        """The tasks that go on to the next stage; those that fail in this stage are answered."""
         going_on = []
         for task in tasks:
             try:
@@ -412,7 +414,7 @@ class Dispatcher:
         return going_on
 
     def _end(self, task: _Task, response: Response) -> None:
-        """Answer a request, together with the others that are answered now."""
+        """Add the answer to a request to the answers of this turn."""
         if task.on_thread:
             self._schedule.answered()
         self._answers.add(task.reply, response)
@@ -470,7 +472,7 @@ class Dispatcher:
         return True
 
     def _ask(self, task: _Task) -> bool:
-        """Ask the engine; what it plans to write goes to the committer."""
+        """Run the operation in the engine; its plan goes to the committer."""
         route, call = task.route, task.call
         assert call.opened is not None
         if route.call_within is not None and self._schedule.has_threads:
@@ -487,7 +489,7 @@ class Dispatcher:
             self._submit(task, result)
             return False
         task.asked = result
-        # What may be large is answered now, so that no turn holds many of them.
+        # A large answer is sent now, so that no turn holds many of them.
         if route.lengthy is not None or _is_large(result):
             return self._encode(task)
         return True
@@ -506,7 +508,7 @@ class Dispatcher:
         answer: Any,  # noqa: ANN401  # what the operation's plan returns
         error: Exception | None,
     ) -> None:
-        """A write is durable, or refused."""
+        """Take the outcome of a write: durable, or refused."""
         pace = task.pace
         if pace is not None and pace():
             task.pace = None
@@ -524,9 +526,9 @@ class Dispatcher:
     # --- of a store whose reads may block ----------------------------------------------------
 
     def _run_elsewhere(self, task: _Task) -> None:
-        """Try a request whose reads are foreseen; else, or where it is lengthy, run it on a thread.
+        """Attempt a request whose reads are foreseen; run another, or a lengthy one, on a thread.
 
-        Handing a request to a thread and back costs more than all else that is done for it.
+        Handing a request to a thread and back costs more than the rest of the request.
         """
         route = task.route
         lengthy = route.lengthy is not None and route.lengthy(task.asked)
@@ -561,7 +563,7 @@ class Dispatcher:
         return route.call(route.operations, opened.instance, task.asked)
 
     def _gathers(self, task: _Task, reads: ForeseenReads) -> bool:
-        """Whether what a request asks for is read with what others ask for."""
+        """Gather a request's reads with those of others; False: it asks for none."""
         assert self._keys is not None, "a request is tried where reads are gathered"
         assert self._pages is not None, "as before"
         if reads.wanted:
@@ -581,7 +583,7 @@ class Dispatcher:
         self._foreseen(tasks, None if pages is None else partial(ForeseenReads, pages=pages))
 
     def _foreseen(self, tasks: Sequence[_Task], reads: Callable[[], ForeseenReads] | None) -> None:
-        """What some requests wait for was read: try them again. Without it each finds out why."""
+        """Attempt requests again, with their reads; without, each runs on a thread."""
         for task in tasks:
             try:
                 if reads is None:
@@ -601,9 +603,9 @@ class Dispatcher:
         self._schedule.start(work, back, computes=task.route.computes)
 
     def _work(self, task: _Task) -> _Answer | None:
-        """On a thread: the whole answer, or None for a write that another thread commits."""
+        """Run a request on a thread: the answer, or None if another thread commits its write."""
         route, call, schedule = task.route, task.call, self._schedule
-        # Digests of large bodies let other threads run: they need no turn.
+        # Digests of large bodies release the interpreter's lock: no turn is needed.
         if call.opened is None:
             self._admit(task, self._clock.now_us())
         assert call.opened is not None
@@ -629,7 +631,7 @@ class Dispatcher:
         return self._enveloped(route, call, result, body)
 
     def _called(self, task: _Task, instance: str, asked: Any) -> Any:  # noqa: ANN401  # the route's own
-        """On a thread: ask the engine, again where what was read changed before the last read."""
+        """Run the operation on a thread, again if its view was lost."""
         route, reads = task.route, task.reads
         if reads is not None:
             task.reads = None
@@ -644,11 +646,11 @@ class Dispatcher:
         result: Any,  # noqa: ANN401  # what the route's `encode` takes
         body: bytes,
     ) -> _Answer:
-        """On a thread: an answer with a date of its own."""
+        """Make an answer on a thread, with a date of its own."""
         return _answer(route, call, result, body, route.answer_date(self._clock.now_us()))
 
     def _performed(self, task: _Task, future: "Future[_Answer | None]") -> None:
-        """Back on the loop: write the answer that a thread has made."""
+        """Write an answer that a thread has made. On the loop."""
         pace = task.pace
         if pace is not None and future.exception() is None and future.result() and pace():
             task.pace = None
@@ -671,13 +673,13 @@ class Dispatcher:
         task: _Task,
         result: Any,  # noqa: ANN401  # what the route's `encode` takes
     ) -> Response:
-        """On the loop: the answer to a request, counted."""
+        """Make the answer to a request, and count it. On the loop."""
         route, call = task.route, task.call
         body, date = route.encode(result), self._answers.date(route.dialect)
         return self._answered(call, _answer(route, call, result, body, date))
 
     def _answered(self, call: _Call, answer: _Answer) -> Response:
-        """On the loop: count the answer."""
+        """Count an answer. On the loop."""
         response, consumed = answer
         if consumed is not None:
             read_units, write_units = consumed
@@ -688,12 +690,12 @@ class Dispatcher:
         return response
 
     def _refused_unread(self, dialect: Dialect, received_ns: int, error: Exception) -> Response:
-        """The answer to a request of which no operation is known. It is written at once."""
+        """The answer to a request without a known operation. Written at once."""
         call = _Call(dialect, self._others, "", "/", self._ids.next(), received_ns)
         return self._refused(call, error, dialect.answer_date(self._clock.now_us()))
 
     def _failed(self, call: _Call, error: Exception) -> Response:
-        """On the loop: the answer to a request that was refused, among those answered now."""
+        """The answer to a refused request, added to the answers of this turn."""
         return self._refused(call, error, self._answers.date(call.dialect))
 
     def _refused(
@@ -722,7 +724,7 @@ class Dispatcher:
         return Response(refusal.status, head + refusal.lines, refusal.body)
 
     def _counted(self, request: Request, action: str, response: Response) -> Response:
-        """Count the answer with a page (`/metrics` and the others), which needs nothing else."""
+        """Count the answer of a page (`/metrics` and others)."""
         self._count(
             self._metrics.of(action),
             "",
@@ -733,14 +735,14 @@ class Dispatcher:
         return response
 
     def _remember(self, call: _Call, status: int, code: str, elapsed_ns: int, lines: bytes) -> None:
-        """Keep a request that was slow or refused, for whoever looks at the last ones."""
+        """Keep a slow or refused request in the recent ones."""
         if self.recent is not None:
             instance = "" if call.opened is None else call.opened.instance
             request = call.counts.action, instance, call.request_id
             self.recent.notice(request, (status, code), elapsed_ns, lines)
 
     def _note(self, call: _Call, status: int, code: str) -> int:
-        """Count an answer. After how many nanoseconds it was given."""
+        """Count an answer; its duration in nanoseconds."""
         return self._count(call.counts, call.request_id, call.received_ns, status, code)
 
     def _count(
@@ -767,7 +769,7 @@ def _answer(
     body: bytes,
     date: Any,  # noqa: ANN401  # the dialect's own
 ) -> _Answer:
-    """On any thread: an answer in its envelope, not yet counted."""
+    """Make an answer in its envelope, without counting it. On any thread."""
     consumed = None if route.consumed is None else route.consumed(result)
     head = route.envelope(call.path, body, call.request_id, date, call.opened)
     return Response(200, head, body), consumed

@@ -1,7 +1,7 @@
-"""What requests wait for, read together: one read for as many requests as there are.
+"""Gathers the reads of many requests: one read of the store for all of them.
 
 A read of one key costs the server, the network and the store nearly what a read of fifty does. So
-few reads are under way at a time, and what is asked for meanwhile is gathered for the next one. No
+few reads are under way at a time, and items asked for meanwhile are gathered for the next one. No
 timer is needed while requests are few: where nothing is under way, nothing waits.
 """
 
@@ -30,7 +30,7 @@ Item = TypeVar("Item", bytes, PageWanted)
 Found = TypeVar("Found")
 
 Told = Callable[[Sequence[T], Mapping[Item, Found] | None], None]
-"""Hears of what some requests wait for; of None where it could not be read."""
+"""Called with the items that some requests wait for; with None if they could not be read."""
 
 
 class Turns(Protocol):
@@ -41,7 +41,7 @@ class Turns(Protocol):
         ...
 
     def when_passed(self, seconds: float, work: Callable[[], None]) -> None:
-        """Call `work` on the loop after so long."""
+        """Call `work` on the loop after `seconds`."""
         ...
 
     def start(
@@ -51,15 +51,15 @@ class Turns(Protocol):
         ...
 
     def answered(self) -> None:
-        """What was started on a thread has ended."""
+        """Note that what `start` began has ended."""
         ...
 
 
 class Gathering(NamedTuple, Generic[Item, Found]):
-    """How items are read: `read` for some at once, for so many requests, so many under way.
+    """How items are read: `read` reads some together; the bounds are of requests and reads.
 
-    `begin`: reads without a thread where it can, and says whether it does (`LoopReads`); `close`
-    ends that.
+    `begin`: begins a read without a thread, or answers False (`LoopReads`); `close` ends such
+    reads.
     """
 
     read: Callable[[Sequence[Item]], Sequence[Found]]
@@ -73,7 +73,7 @@ def of_keys(
     read: Callable[[Sequence[bytes]], Sequence[bytes | None]],
     reads: LoopReads | None = None,
 ) -> Gathering[bytes, bytes | None]:
-    """Keys and their values. `reads`: what reads them without a thread."""
+    """Reads of keys. `reads`: reads them without a thread."""
     if reads is None:
         return Gathering(read, GATHERED_KEYS_MAX, GATHERED_READS_MAX)
     return Gathering(read, GATHERED_KEYS_MAX, GATHERED_READS_MAX, reads.begin, reads.close)
@@ -82,13 +82,13 @@ def of_keys(
 def of_pages(
     read: Callable[[Sequence[PageWanted]], Sequence[Found]],
 ) -> Gathering[PageWanted, Found]:
-    """Pages of ranges."""
+    """Reads of pages of ranges."""
     return Gathering(read, GATHERED_PAGES_MAX, GATHERED_PAGES_UNDER_WAY_MAX)
 
 
 @final
 class GatheredReads(Generic[T, Item, Found]):
-    """The items of one kind that requests wait for. Lives on the loop's thread."""
+    """Gathers the items of one kind. Lives on the loop's thread."""
 
     __slots__ = (
         "_due",
@@ -112,26 +112,26 @@ class GatheredReads(Generic[T, Item, Found]):
         self._schedule = schedule
         self._told: Told[T, Item, Found] = told
         self._waiting: list[tuple[T, Sequence[Item]]] = []
-        self._under_way: dict[int, float] = {}  # reads by number, and when they began
+        self._under_way: dict[int, float] = {}  # by number of the read: when it began
         self._number = 0
         self._due = False  # whether `_flush` will be called
-        self._timed = False  # whether it will be after a time
+        self._timed = False  # whether a timer will call it
 
     def add(self, request: T, items: Sequence[Item]) -> None:
-        """Read these items with others, when the loop has read all that there is to read now."""
+        """Read these items, together with others, at the end of the loop's turn."""
         self._waiting.append((request, items))
         if not self._due:
             self._due = True
             self._schedule.when_turn_ends(self._flush)
 
     def close(self) -> None:
-        """Read on threads only from now on."""
+        """Use only threads from now on."""
         close = self._gathering.close
         if close is not None:
             close()
 
     def _flush(self) -> None:
-        """Begin as many reads as may be under way. One that takes long keeps no other back."""
+        """Begin as many reads as are allowed. A slow read is not counted."""
         self._due = False
         requests_max, under_way_max = self._gathering.requests_max, self._gathering.under_way_max
         quick_since = monotonic() - GATHERING_SECONDS_MAX
@@ -168,12 +168,12 @@ class GatheredReads(Generic[T, Item, Found]):
         items: Sequence[Item],
         future: "Future[Sequence[Found]]",
     ) -> None:
-        """A read on a thread has ended."""
+        """Take the end of a read that ran on a thread."""
         self._schedule.answered()
         found: Sequence[Found] | None
         try:
             found = future.result()
-        except Exception:  # noqa: BLE001  # it may be about one item: each request finds out for itself
+        except Exception:  # noqa: BLE001  # perhaps of one item: each request runs again
             found = None
         self._ended(number, requests, items, found)
 

@@ -1,7 +1,7 @@
 """Which headers of a request the listener keeps, and their names however they are spelt.
 
-HTTP's own that the listener acts on, and those that the dialects name. What a client sends beside
-them is counted against the bounds and dropped.
+Kept are headers of HTTP that the listener acts on, and headers that dialects name. All others are
+counted against the bounds and dropped.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from widerow.wire.dialect import HeaderNames
 __all__ = ["HTTP_HEADERS", "PAGE_HEADERS", "KeptHeaders", "Spelling"]
 
 HTTP_HEADERS: Final = frozenset(("connection", "content-length", "expect", "transfer-encoding"))
-"""Those that the listener acts on by itself. They may come twice; their values are joined."""
+"""The headers that the listener acts on. They may be repeated; values are joined."""
 
 PAGE_HEADERS: Final = frozenset(
     (
@@ -20,7 +20,7 @@ PAGE_HEADERS: Final = frozenset(
         *("x-csrf-token", "x-forwarded-for", "x-real-ip"),
     )
 )
-"""Those that pages for people read: who asks, and from where. They may come twice as well."""
+"""The headers that web pages read: who asks, and from where. They may be repeated."""
 
 _SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
 
@@ -29,7 +29,7 @@ _SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use
 class Spelling:
     """A header's name as it is sent, and as the server acts on it: "" if it does not.
 
-    `text` is what was last sent under it, as bytes in `value`: most headers say the same again.
+    `text` is the last value, as bytes in `value`: most headers repeat their value.
     """
 
     __slots__ = ("name", "raw", "text", "value")
@@ -42,7 +42,7 @@ class Spelling:
         self.text = ""
 
     def read(self, value: bytes) -> str:
-        """What `value` says: UTF-8, or Latin-1 where it is not."""
+        """The text of `value`: UTF-8, or Latin-1 if it is not UTF-8."""
         if value != self.value:
             self.text = _text_of(value)
             self.value = value
@@ -56,7 +56,7 @@ class KeptHeaders:
     __slots__ = ("_kept", "_spellings")
 
     def __init__(self, kept: Iterable[HeaderNames]) -> None:
-        """Those of HTTP, and all of `kept`."""
+        """Keeps headers of HTTP, and all of `kept`."""
         self._kept = tuple(kept)
         self._spellings: dict[bytes, Spelling] = {}
 

@@ -1,4 +1,4 @@
-"""The listener: accepts connections, keeps their time, and lets them go."""
+"""The listener: accepts connections, applies their deadlines, and closes them."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ __all__ = ["Listener"]
 
 _TICK_SECONDS: Final = 1.0  # how late a timeout may be; one timer for all connections
 _PATIENCE: Final = Patience()
-_BACKLOG: Final = 1024  # connections that the kernel holds while the loop is busy
+_BACKLOG: Final = 1024  # kept by the kernel while the loop is busy
 _BACKLOG_MIN: Final = 8
 
 
@@ -37,7 +37,7 @@ class Listener:
         headers: KeptHeaders,
         connection: type[Connection] = Connection,
     ) -> None:
-        """Listen nowhere yet. `connection`: what connections are made of."""
+        """Does not listen yet. `connection`: the class of connections."""
         self._connection = connection
         self._shared = Shared(handler, admission, clock, _PATIENCE, headers)
         self._server: asyncio.Server | None = None
@@ -47,8 +47,8 @@ class Listener:
     async def start(self, host: str, port: int, tls: "ssl.SSLContext | None" = None) -> str:
         """Take an address, and return the endpoint, `http://host:port`. Port 0 takes a free one.
 
-        Nobody is let in before `accept`. With `tls` the port speaks nothing else, and the endpoint
-        begins with `https`.
+        No connection is accepted before `accept`. With `tls` the port speaks only TLS, and the
+        endpoint begins with `https`.
 
         Raises: `OSError` if the address is taken or not this machine's.
         """
@@ -70,7 +70,7 @@ class Listener:
             await self._server.start_serving()
 
     def _protocols(self, tls: "ssl.SSLContext | None") -> "Callable[[], asyncio.Protocol]":
-        """What makes the protocol of a connection that is accepted."""
+        """The factory of protocols for accepted connections."""
         shared, connection = self._shared, self._connection
         if tls is None:
             return lambda: cast("asyncio.Protocol", connection(shared))
@@ -80,11 +80,14 @@ class Listener:
         return lambda: Greeting(greetings)
 
     def _backlog(self) -> int:
-        """Loops accept all that the kernel holds at once: where descriptors are few, fewer."""
+        """How many connections the kernel may keep.
+
+        A loop accepts all of them at once: few descriptors allow few.
+        """
         return min(_BACKLOG, max(_BACKLOG_MIN, self._shared.admission.connections_max))
 
     def stop_accepting(self) -> None:
-        """Refuse new connections, and end those that have nothing in hand."""
+        """Refuse new connections, and end idle ones."""
         if self._server is not None:
             self._server.close()
             self._server = None

@@ -36,11 +36,11 @@ from widerow.server.message import Request, Response, render
 __all__ = ["BODY", "CLOSING", "HEAD", "LAST", "LINGERING", "NOTHING", "READING", "Http1"]
 
 READING: Final = 0
-"""A state: what comes is parsed."""
+"""A state: bytes are parsed."""
 LAST: Final = 1
-"""A state: what comes is thrown away, and the last answer is still to be written."""
+"""A state: bytes are dropped, and the last answer is still to be written."""
 CLOSING: Final = 2
-"""A state: the last answer was written, and the connection is to be closed behind it."""
+"""A state: the last answer was written, and the connection is to be closed after it."""
 LINGERING: Final = 3
 """A state: as `CLOSING`, but the client may still be sending: our half is closed first."""
 
@@ -52,7 +52,7 @@ BODY: Final = 2
 """What is awaited: the rest of a request's body."""
 
 _SLICE_BYTES: Final = (
-    # Bytes that are parsed at once outside of bodies, so that bounds are checked within one read.
+    # Bytes parsed at a time outside of bodies, so that bounds are checked within one read.
     4096
 )
 _PIECE_BYTES: Final = 4096  # bytes of a piece of a body; smaller pieces are joined when they arrive
@@ -62,7 +62,7 @@ _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _NO_PARSER: Final = HttpRequestParser(object())
 _SHARED_NAMES_MAX: Final = 256  # sets of header names that are kept: a client sends one or two
 _SHARED_NAMES_CHARS_MAX: Final = 1024  # bytes of the names of one set: SDKs send 200
-# Called for every request: a method at hand is not searched for.
+# For every request: found without a method look-up.
 _feed_data: Final = HttpRequestParser.feed_data
 _method_of: Final = HttpRequestParser.get_method
 _keeps_alive: Final = HttpRequestParser.should_keep_alive
@@ -71,12 +71,12 @@ _NO_HEADERS: Final[dict[str, str]] = {}
 
 
 class _Stop(Exception):
-    """The rest of the input is not parsed. Raised through the parser, caught in this module."""
+    """Ends the parsing of the input. Raised through the parser, caught in this module."""
 
 
 @final
 class Http1:
-    """What one client sends and is answered, from the first byte to the last.
+    """One client's requests and answers, from the first byte to the last.
 
     `state` and `awaited` have the constants of this module; `changes` counts how often `awaited`
     was set. `refusal` is the error that ends the connection, once there is one.
@@ -136,18 +136,18 @@ class Http1:
         self._half_closed = False
         self._continue_due = False
         self._interim = b""
-        # Set while bytes are parsed: the error of these bytes.
+        # While bytes are parsed: their error.
         self._stopped: WiderowError | None = None
         self._discarded = 0
         self._headers_complete = False
         self._entered = False
         self._metered = False
-        self._announced = 0  # read before the first request begins if its first bytes are many
+        self._announced = 0  # read before the first body, if its first bytes are many
         self._body = b""  # the first piece of the body, which usually is the whole body
-        # The other pieces, joined when the body is complete.
+        # The further pieces, joined when the body is complete.
         self._pieces: list[bytes | bytearray] = []
         self._body_bytes = 0  # the bytes of all pieces
-        # The header names of the request before, if none of them came twice.
+        # The header names of the request before, unless one of them was repeated.
         self._former: list[Spelling] = []
         # The names of the headers that the server acts on, in order.
         self._names: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ class Http1:
     # --- bytes in ----------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """Parse what came, as far as there is room for requests; throw it away after the end."""
+        """Parse new bytes, if there is room for requests; after the end, drop them."""
         if self.state != READING:
             self._discarded += len(data)
         elif len(data) <= _SLICE_BYTES and not self._unread and not self._waiting:
@@ -166,7 +166,7 @@ class Http1:
             self._feed_slices(self._unread + data if self._unread else data)
 
     def go_on(self) -> None:
-        """Parse what was received and had no room."""
+        """Parse received bytes that had no room before."""
         if self.state == READING:
             self._feed_slices(self._unread)
 
@@ -178,31 +178,31 @@ class Http1:
         return self.state < CLOSING and self.is_busy()
 
     def close(self) -> None:
-        """Parse nothing more and answer nothing more."""
+        """Parse no more bytes, and answer no more requests."""
         self.state = CLOSING
 
     def refuse(self, error: WiderowError) -> None:
-        """Let `error` be the last answer, behind those that are due."""
+        """Make `error` the last answer, after the answers that are due."""
         self._abandon_message()
         self.state = LAST
         self._unread = b""
         self.refusal = error
 
     def abandon(self) -> None:
-        """Forget everything but the request that is running: its answer will come."""
+        """Drop everything but the running request, whose answer comes later."""
         if self._active is not None:
             self._active.gone = True
         self._abandon_message()
         while self._waiting:
             self._admission.leave(self._waiting.popleft().size)
         self.state = CLOSING
-        self._parser = _NO_PARSER  # the parser holds methods of this object: a reference cycle
+        self._parser = _NO_PARSER  # the parser refers to methods of this object: a reference cycle
         self._unread = b""
 
     # --- what is asked of whoever has the socket -----------------------------------------------
 
     def is_busy(self) -> bool:
-        """Whether a request is running, or waits to be, or the refusal to be written."""
+        """Whether a request is running or waiting, or the refusal is to be written."""
         return self._active is not None or bool(self._waiting) or self.state == LAST
 
     def is_held_up(self) -> bool:
@@ -214,7 +214,7 @@ class Http1:
         return len(self._waiting) < PIPELINE_DEPTH_MAX
 
     def is_flooded(self) -> bool:
-        """Whether more bytes came after the end than are read and thrown away."""
+        """Whether more bytes came after the end than may be read and dropped."""
         return self._discarded > LINGER_BYTES_MAX
 
     def is_closed_by_client(self) -> bool:
@@ -275,11 +275,11 @@ class Http1:
     # --- the parser's calls ------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
+        """Take the first byte of a request."""
         self._await(HEAD)
         self._headers_complete = False
         self._metered = True
-        self._raw_bytes = -_SLICE_BYTES  # this slice may hold what is not ours
+        self._raw_bytes = -_SLICE_BYTES  # this slice may begin with bytes of the request before
         self._header_count = 0
         self._headers: dict[str, str] = {}
         self._spellings = None
@@ -308,7 +308,7 @@ class Http1:
         self._on_other_header(number, raw_name, value)
 
     def _on_other_header(self, number: int, raw_name: bytes, value: bytes) -> None:
-        """One that the request before did not have in this place."""
+        """Take a header that differs from that of the request before in its place."""
         if number >= HEADERS_COUNT_MAX:
             self._stop(InvalidRequest(Rule.HTTP_HEADERS_TOO_LARGE))
         spelling = self._kept.spelling(raw_name)
@@ -334,7 +334,7 @@ class Http1:
             self._former = self._spellings if named == len(headers) else []
             self._spellings = None
             self._names = _shared_names(headers)
-        elif len(self._names) != len(headers):  # otherwise they are those of the request before
+        elif len(self._names) != len(headers):  # else they are those of the request before
             self._names = _shared_names(headers)
         length = headers.get("content-length")
         self._metered = length is None
@@ -370,7 +370,7 @@ class Http1:
         self._body_bytes += size
 
     def _keep_piece(self, part: bytes) -> None:
-        """Keep a piece that is not the first. Small ones are joined: each costs its bytes only."""
+        """Keep a further piece. Small pieces are joined, to save the memory of objects."""
         if len(part) >= _PIECE_BYTES:
             self._pieces.append(part)
             return
@@ -381,7 +381,7 @@ class Http1:
             self._pieces.append(bytearray(part))
 
     def on_message_complete(self) -> None:
-        """The request is whole."""
+        """Take the end of a request."""
         request = Request(
             _method_of(self._parser),
             self._target,
@@ -395,7 +395,7 @@ class Http1:
         self._forget_body()
         self._headers = _NO_HEADERS  # they belong to the request now
         self._await(NOTHING)
-        self._entered = False  # the request returns what it has taken when it is answered
+        self._entered = False  # the request counts what it took until it is answered
         self._metered = False
         self._announced = 0
         self._waiting.append(request)
@@ -409,12 +409,13 @@ class Http1:
         try:
             _feed_data(self._parser, data)
         except (HttpParserError, HttpParserUpgrade):
-            if self.state == READING:  # otherwise: bytes after a request that closes the connection
+            # else these bytes follow a request that closes the connection
+            if self.state == READING:
                 self.refuse(self._stopped or InvalidRequest(Rule.HTTP_MALFORMED))
             return
         if self._metered:
-            # Bytes that become neither a finished head nor a body: headers under way, trailers,
-            # chunk extensions. The parser keeps them; it must not keep them without end.
+            # These bytes are no complete head and no body: an unfinished head, trailers, chunk
+            # extensions. The parser keeps them; they must be bounded.
             self._raw_bytes += len(data)
             if self._raw_bytes > HEADERS_BYTES_MAX:
                 self.refuse(InvalidRequest(Rule.HTTP_HEADERS_TOO_LARGE))
@@ -433,13 +434,13 @@ class Http1:
         self._unread = b""
 
     def _check_framing(self, headers: dict[str, str]) -> None:
-        """Refuse what another server would frame in another way. Raises: `_Stop`."""
+        """Refuse a body that another server could delimit differently. Raises: `_Stop`."""
         coding = headers.get("transfer-encoding")
         if coding is not None and coding.lower() != "chunked":
             self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
         if _upgrades(self._parser):  # or CONNECT; the parser would not read the body
             self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
-        # Without either of the two it can only be HTTP/1.1.
+        # A request that stays open without a `connection` header can only be of HTTP/1.1.
         unsure = not self._keep_alive or "connection" in headers
         if unsure and self._parser.get_http_version() not in _VERSIONS:
             self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
@@ -453,7 +454,7 @@ class Http1:
             self._continue_due = True
 
     def _repeat(self, name: str, value: bytes) -> None:
-        """Note a header that came twice. Of two headers of one name, only one would be signed."""
+        """Note a repeated header. Of two headers with one name, only one would be signed."""
         if name in HTTP_HEADERS or name in PAGE_HEADERS:
             self._headers[name] += "," + str(value, "latin-1").strip()
         else:
@@ -468,7 +469,7 @@ class Http1:
         raise _Stop
 
     def _abandon_message(self) -> None:
-        """Return what a request that will not be complete has taken."""
+        """Give back what an incomplete request has taken."""
         if self._entered:
             self._admission.leave(self._body_bytes)
             self._entered = False
@@ -487,7 +488,7 @@ _SHARED_NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
 
 
 def _shared_names(headers: dict[str, str]) -> tuple[str, ...]:
-    """The names of these headers; the same object for the same names on every connection.
+    """The names of these headers; equal names are one object for all connections.
 
     The sender is not verified yet, so the number of kept names is bounded.
     """

@@ -82,7 +82,7 @@ _REFUSALS: Final = {  # why a port cannot be had, and what to do; the system's w
 
 
 class Server:
-    """One store behind one port. Everything but `hurry` is for the thread of its loop."""
+    """One store behind one port. All methods but `hurry` are for the thread of its loop."""
 
     def __init__(
         self,
@@ -95,12 +95,12 @@ class Server:
         dialects: Sequence[Dialect] | None = None,
         console: MakePages | None = None,
     ) -> None:
-        """Start nothing yet. A `store` that is handed in is the caller's to close.
+        """Starts nothing. A given `store` is closed by the caller.
 
         `engine_clock` dates rows and tables; `clock`, which it is unless given, keeps the time of
-        connections and signatures. A test moves the one, while clients go by the other.
-        `dialects`: what the port speaks, all that there are unless given. `console` makes the pages
-        under `/console/`, which there are none of without it, or where the settings say so.
+        connections and signatures. A test moves the first, and clients use the second. `dialects`:
+        the port's, by default all. `console` makes the pages under `/console/`; without it, or if
+        the settings say so, there are none.
         """
         self.settings = settings
         self.endpoint = ""
@@ -125,18 +125,18 @@ class Server:
         self._balance: Balance | None = None
         self._membership: Membership | None = None
         self._delivery: DeliveryThread | None = None
-        self._engine: Engine | None = None  # from the moment that it is looked after
+        self._engine: Engine | None = None  # set once housekeeping begins
         self._search: SearchThread | None = None
         self._search_begins = threading.Lock()
         self._sweeping = threading.Lock()  # the sweep is for one caller at a time
-        self._tasks: set[asyncio.Task[None]] = set()  # end with the server
+        self._tasks: set[asyncio.Task[None]] = set()  # ended with the server
         self._hurried = False
         self._told_ns = -_REPEAT_NS
         self._poisoned = False
 
     @property
     def default_credentials(self) -> bool:
-        """Whether anyone who knows the default key pair may come in."""
+        """Whether the publicly known default key pair is accepted."""
         return self.settings.credentials is None
 
     async def start(self) -> None:
@@ -201,7 +201,7 @@ class Server:
         self._store = None
 
     async def _end_work(self) -> None:
-        """End what works beside requests."""
+        """End the work in the background."""
         if self._console is not None:
             await asyncio.to_thread(self._console.close)
         if self._search is not None:
@@ -248,7 +248,7 @@ class Server:
         return self._credentials.load()
 
     def _engine_settings(self, store: Store) -> EngineSettings:
-        """What the settings say of the engine. Raises `SettingsInvalid` (delivery_root)."""
+        """The engine's part of the settings. Raises `SettingsInvalid` (delivery_root)."""
         settings = self.settings
         tablestore = TablestoreSettings(
             tables_per_instance=settings.max_tables_per_instance,
@@ -275,7 +275,7 @@ class Server:
         return refusal_of_deliveries()
 
     def _replace(self, identity: AccessRules) -> None:
-        """Let in whom `identity` names from the next request on."""
+        """Use the rules of `identity` from the next request on."""
         if self._dispatcher is not None:
             self._dispatcher.identity = identity
 
@@ -325,7 +325,7 @@ class Server:
         self._engine = engine
 
     def _begin_dev(self) -> None:
-        """Let the engine go by a clock that can be moved, in dev mode. Raises `SettingsInvalid`."""
+        """In dev mode, give the engine a clock that can be set. Raises `SettingsInvalid`."""
         if not self.settings.dev:
             if self.settings.dev_remote:
                 raise SettingsInvalid("dev_remote: is about dev mode; set dev too")
@@ -350,7 +350,7 @@ class Server:
         committer: Committer,
         kept: Sequence[HeaderNames],
     ) -> Listener:
-        """What serves the port: the dispatcher, behind what tests command in dev mode."""
+        """The listener, with the handler of dev mode before the dispatcher if there is one."""
         if self.dev is None:
             return Listener(dispatcher, self.admission, self._clock, KeptHeaders(kept))
         from widerow.server.dev.connection import DevConnection  # noqa: PLC0415  # tests only
@@ -372,7 +372,7 @@ class Server:
     def _serve_pages(
         self, make: MakePages, engine: Engine, committer: Committer, dispatcher: Dispatcher
     ) -> None:
-        """Let the port serve pages, and remember the requests that they show."""
+        """Serve pages on the port, and keep the recent requests that they show."""
         loop = asyncio.get_running_loop()
         recent = RecentRequests(self.metrics, self._clock)
         parts = ServerParts(
@@ -395,7 +395,7 @@ class Server:
         self._tasks.add(loop.create_task(_sample(recent)))
 
     async def _join(self, engine: Engine, store: Store) -> None:
-        """Be one of the servers of a shared store; before that it must write no row."""
+        """Join the servers of a shared store; before that no row may be written."""
         if not store.capabilities.shared or self._committer is None:
             return
         engine.nodes.name = node_name(self.settings.node_name, self.endpoint)
@@ -405,7 +405,7 @@ class Server:
         self._tasks.add(asyncio.get_running_loop().create_task(membership.run()))
 
     async def _begin(self, engine: Engine) -> None:
-        """Take requests, and look after the store."""
+        """Accept requests, and begin housekeeping."""
         assert self._listener is not None, "an address was taken"
         assert self._committer is not None, "it is running"
         loop = asyncio.get_running_loop()
@@ -430,9 +430,9 @@ class Server:
         self._delivery.start()
 
     def _begin_search(self, store: Store, tables: TablestoreEngine) -> "SearchHost":
-        """What search indexes need, which starts their thread. On any thread, any number of times.
+        """The host of search indexes; starts their thread. On any thread, any number of times.
 
-        Files of indexes lie beside an embedded store that this server has opened.
+        Indexes have files only if this server has opened an embedded store.
         """
         from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # few servers search
         from widerow.server.search.host import ServerSearchHost  # noqa: PLC0415  # same
@@ -459,7 +459,7 @@ class Server:
             ) from error
 
     async def _keep_house(self, engine: Engine, committer: Committer) -> None:
-        """Give back, in small steps, what expired or was dropped."""
+        """Remove expired and dropped data, in small steps, until cancelled."""
         while True:
             more = False
             if engine.store.writable:
@@ -468,7 +468,7 @@ class Server:
                 except StoreDamaged as error:
                     _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
                     engine.store.distrust(str(error))
-                except Exception as error:  # noqa: BLE001  # cleaning can wait, serving goes on
+                except Exception as error:  # noqa: BLE001  # serving is more important
                     facts = {"kind": type(error).__name__}
                     _log.warning("cleaning up is put off", extra={"facts": facts})
             pause = engine.pause(HOUSEKEEPING_SECONDS)
@@ -483,7 +483,7 @@ class Server:
         return True
 
     def _plan_cleaning(self, engine: Engine) -> Plan[None] | None:
-        """On a thread: the next step. It reads hundreds of records: it takes turns with others."""
+        """Plan the next step, on a thread: it reads hundreds of records, in turn with others."""
         with (
             self._sweeping,
             nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK,
@@ -491,9 +491,9 @@ class Server:
             return engine.housekeeping()
 
     async def _keep_notes(self, engine: Engine, committer: Committer) -> None:
-        """Write down what the sweep has found and what writers have noted, for the next start.
+        """Write the sweep's records and the writers' notes, for the next start.
 
-        Takes `FLUSH_SECONDS_MAX` at most. Notes that are lost cost later passes, and never a row.
+        Takes `FLUSH_SECONDS_MAX` at most. Lost notes cost later passes, and never a row.
         """
         if not engine.store.writable:
             return
@@ -507,7 +507,7 @@ class Server:
             _log.info("notes of the sweep are not kept", extra={"facts": facts})
 
     def _plan_notes(self, engine: Engine) -> Plan[None] | None:
-        """On a thread: a step of housekeeping that is still being planned ends first."""
+        """Plan the sweep's records, on a thread, after the present step of housekeeping."""
         if not self._sweeping.acquire(timeout=FLUSH_SECONDS_MAX):
             return None
         try:
@@ -524,7 +524,7 @@ class Server:
             await asyncio.sleep(_POLL_SECONDS)
 
     def _store_failed(self, error: StorageFailure) -> None:
-        """The store refused a write. Told once, or now and then, however many writes there are."""
+        """Log that the store refused a write: once, or now and then."""
         facts = {"reason": str(error)}
         now_ns = self._clock.monotonic_ns()
         if isinstance(error, StorePoisoned):
@@ -538,14 +538,14 @@ class Server:
 
 
 async def _sample(recent: RecentRequests) -> None:
-    """Look at the counters of requests now and then, until cancelled."""
+    """Sample the counters of requests now and then, until cancelled."""
     while True:
         recent.sample()
         await asyncio.sleep(REQUEST_SAMPLE_SECONDS)
 
 
 def _store_resumed() -> None:
-    """The store takes writes after it refused some: whoever was warned is told."""
+    """Log that the store takes writes again."""
     _log.warning("the store takes writes again")
 
 

@@ -1,4 +1,4 @@
-"""Names and addresses by which a machine calls itself: for what only its own programs may do."""
+"""Names and addresses that reach only the own machine."""
 
 import ipaddress
 
@@ -6,7 +6,7 @@ __all__ = ["is_loopback", "names_loopback"]
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address, without a port, is one that no other machine reaches."""
+    """Whether a name or an address, without a port, can be reached only from this machine."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:
@@ -16,6 +16,6 @@ def is_loopback(host: str) -> bool:
 
 
 def names_loopback(header: str) -> bool:
-    """Whether a `host` header, with or without a port, names this machine by such a name."""
+    """Whether a `host` header, with or without a port, has such a name or address."""
     has_port = ":" in header and not header.endswith("]")
     return is_loopback(header.rpartition(":")[0] if has_port else header)

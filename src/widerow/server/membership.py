@@ -1,7 +1,7 @@
-"""A server of a shared store among the others: it tells of itself and looks at them.
+"""The task by which a server of a shared store beats and looks at the other servers.
 
 A task looks a few times a second and beats once a second (`engine/nodes/nodes.py`). Where a look or
-a beat fails, the sight of the catalogue ends by itself, and requests ask for the epoch again.
+a beat fails, the read lease ends by itself, and requests read the epoch again.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ __all__ = ["Membership", "node_name"]
 
 _log = logging.getLogger("widerow.nodes")
 
-_JOIN_SECONDS: Final = 2 * NODE_BEAT_SECONDS  # until each of the others has beaten once or twice
-_ANYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104  # addresses that are no name of this machine
+_JOIN_SECONDS: Final = 2 * NODE_BEAT_SECONDS  # until each other server has beaten once or twice
+_ANYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104  # addresses that do not name this machine
 
 
 def node_name(given: str | None, endpoint: str) -> str:
-    """What a server is called: as it was told, or the host and port that it listens on."""
+    """The name of a server: the given one, or the host and port that it listens on."""
     if given is not None:
         return given
     host, _, port = endpoint.partition("://")[2].rpartition(":")
@@ -36,17 +36,17 @@ def node_name(given: str | None, endpoint: str) -> str:
 
 
 class Membership:
-    """Keeps a server among the others, on the loop's thread."""
+    """Keeps a server's node alive, on the loop's thread."""
 
     def __init__(self, engine: Engine, committer: Committer, requests: Callable[[], int]) -> None:
-        """Nothing happens before `join`. `requests` counts those that were answered."""
+        """Does nothing before `join`. `requests`: gives the number of answered requests."""
         self._nodes = engine.nodes
         self._committer = committer
         self._requests = requests
         self._blind = False  # whether the last look failed
 
     async def join(self) -> None:
-        """Become known, and compare clocks with those who are there. Takes up to two seconds.
+        """Beat for the first time, and compare clocks with other servers. Takes up to two seconds.
 
         Raises: `SettingsInvalid` where this machine's clock is wrong, `StorageFailure`.
         """
@@ -70,7 +70,7 @@ class Membership:
             try:
                 await asyncio.to_thread(self._nodes.look)
                 await self._beat()
-            except Exception as error:  # noqa: BLE001  # a server that is blind goes on, and looks again
+            except Exception as error:  # noqa: BLE001  # goes on without a lease, looks again
                 self._missed(error)
                 continue
             if self._blind:
@@ -80,7 +80,10 @@ class Membership:
                 self._tell(self._nodes.clock_fault)
 
     async def leave(self) -> None:
-        """Be gone. What fails here delays the others' next change of a table by seconds."""
+        """Remove the node.
+
+        A failure delays the other servers' next change of the catalogue by seconds.
+        """
         plan = self._nodes.leave()
         if plan is None:
             return

@@ -62,10 +62,10 @@ class Request:
         self.half_closed = False
 
     def let_go(self) -> None:
-        """Forget headers and body: whoever needed them has them.
+        """Drop headers and body, once they are not needed any more.
 
-        A request lives until it is answered, beside a hundred others, and most of its bytes are in
-        these. What is let go early is used again while it is warm.
+        A request lives until it is answered, with a hundred others, and most of its bytes are in
+        these. Memory freed early is used again while it is in the processor's cache.
         """
         self.headers = _NO_HEADERS
         self.body = b""
@@ -124,12 +124,12 @@ def render(
     ]
 
 
-_FRONTS: Final[dict[int, bytes]] = {}  # of success, by the body's length
-_FRONTS_MAX: Final = 4096  # of some sixty bytes each
+_FRONTS: Final[dict[int, bytes]] = {}  # of 200 answers, by the body's length
+_FRONTS_MAX: Final = 4096  # about sixty bytes each
 
 
 def _front(status: int, length: int) -> bytes:
-    """The first two lines. Most answers are a success, as long as one before."""
+    """The status line and the content length. Most answers are 200, with a length seen before."""
     found = _FRONTS.get(length) if status == _OK else None
     if found is None:
         found = b"%b%d\r\n" % (_STATUS_LINES[status], length)

@@ -1,8 +1,8 @@
-"""Answers that wait until what follows their writes has followed (`Plan.pace`).
+"""Delays answers of writes until search indexes have caught up (`Plan.pace`).
 
-The rows are durable, and whoever wrote them is told a little later: so the clients of a table that
-is searched write no faster than its indexes take rows, and a search finds little left to take.
-Nobody else waits, and no thread does.
+The rows are durable, and their client is answered a little later: so clients of a searched table
+write no faster than its indexes take rows, and a search finds few rows left to take. No other
+client waits, and no thread.
 """
 
 from collections import deque
@@ -26,16 +26,16 @@ class _Held(NamedTuple):
 
 
 class PacedAnswers:
-    """The answers that wait now. On the loop's thread."""
+    """The answers that wait. On the loop's thread."""
 
     def __init__(self, timer: _Timer, told: Callable[[], None]) -> None:
-        """`timer`: the loop's; `told` is called when some were told together."""
+        """`timer`: the loop's. `told` is called after some `tell`s were called together."""
         self._timer = timer
         self._told = told
         self._held: deque[_Held] = deque()
 
     def hold(self, pace: Callable[[], bool], tell: Callable[[], None]) -> None:
-        """Call `tell` once `pace` says no, and after `JOURNAL_PACE_SECONDS_MAX` in any case."""
+        """Call `tell` once `pace` is false, or after `JOURNAL_PACE_SECONDS_MAX`."""
         if not self._held:
             self._timer.when_passed(JOURNAL_PACE_LOOK_SECONDS, self._look)
         self._held.append(_Held(monotonic() + JOURNAL_PACE_SECONDS_MAX, pace, tell))

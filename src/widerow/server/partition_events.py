@@ -22,7 +22,7 @@ _FAILED: Final = {
 
 
 def log_events(partitions: Partitions) -> None:
-    """Log what happened, with its reason, and forget it."""
+    """Log the events of partitions, with their reasons, and remove them from the queue."""
     while partitions.events:
         _tell(partitions.events.popleft())
     while partitions.following.events:

@@ -1,4 +1,4 @@
-"""Partitions on the page for Prometheus: a bounded number of series, and no keys."""
+"""Metrics of partitions: a bounded number of series, and no keys."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from widerow.server.metrics import family
 
 __all__ = ["TABLES_MAX", "partition_lines"]
 
-TABLES_MAX: Final = 50  # the busiest have series of their own; series cost the reader memory
+TABLES_MAX: Final = 50  # the busiest tables have series of their own
 
 
 def partition_lines(engine: Engine) -> Iterator[str]:
-    """What is counted of partitions, table by table for the busiest fifty."""
+    """The lines of partitions' metrics: series for the busiest tables, sums for the others."""
     partitions = engine.partitions
     loads = sorted(partitions.loads(), key=lambda pair: (-pair[1].rate, pair[0].id))[:TABLES_MAX]
     yield from family("partitions", "gauge", "Partitions, by table; the busiest tables only.")
@@ -58,7 +58,7 @@ def _range_lines(following: Following) -> Iterator[str]:
 
 
 def _label(table: Partitioned) -> str:
-    """Names hold letters, digits and `_-.:@/` only: nothing to escape."""
+    """A table's label, unescaped: names hold letters, digits and `_-.:@/` only."""
     return f'table="{table.qualified}"'
 
 

@@ -46,7 +46,7 @@ class Probes:
     ) -> None:
         """The pages show the state and the counters of these objects.
 
-        `dev_lines`: what is counted in dev mode, which `/readyz` tells of too; None without it.
+        `dev_lines`: gives the metrics of dev mode, which `/readyz` mentions, too; None without it.
         """
         self._dev_lines = dev_lines
         self._engine = engine
@@ -94,7 +94,7 @@ class Probes:
         return Response(200, _METRICS, page)
 
     def _search_lines(self) -> "Iterable[str]":
-        """What is counted of search indexes, where there are any."""
+        """The lines of search indexes' metrics, if there are any indexes."""
         tables = self._engine.operations(TABLESTORE)
         if not tables.has_search():
             return ()

@@ -1,8 +1,7 @@
 """The last minutes of a server's requests, in bounded memory: what the console draws.
 
-Counters only grow; to say what happened in the last ten minutes, somebody has to have looked at
-them now and then. A sample is a copy of the counters of all actions, made every two seconds. Beside
-the samples lie the last requests that were slow and the last that were refused, one by one.
+Counters only grow, so their past values have to be kept: a sample is a copy of the counters of all
+actions, made every two seconds. The last slow requests and the last refused ones are kept, too.
 
 Lives on the loop's thread. Another thread may copy the deques, which takes one step of the
 interpreter, and read the copies.
@@ -22,7 +21,7 @@ from widerow.server.metrics import Metrics
 __all__ = ["SLOW_NS", "ActionSample", "NoticedRequest", "RecentRequests", "RequestSample"]
 
 SLOW_NS: Final = SLOW_REQUEST_MS * 1_000_000
-"""From how many nanoseconds on a request is slow."""
+"""Nanoseconds from which on a request is slow."""
 
 _LINE: Final = b"x-widerow-hint: "
 
@@ -30,7 +29,7 @@ _LINE: Final = b"x-widerow-hint: "
 class ActionSample(NamedTuple):
     """The counters of one action at one moment; all of them only grow.
 
-    `buckets`: durations, counted as `DurationHistogram` does; `sum_ns`: all of them together.
+    `buckets`: durations, counted as `DurationHistogram` does; `sum_ns`: the sum of durations.
     """
 
     requests: int
@@ -67,7 +66,7 @@ class NoticedRequest(NamedTuple):
 
 
 class RecentRequests:
-    """What is remembered of requests. About half a megabyte where twenty actions are in use."""
+    """The recent requests. About half a megabyte where twenty actions are in use."""
 
     def __init__(self, metrics: Metrics, clock: Clock) -> None:
         """Nothing yet."""
@@ -79,11 +78,11 @@ class RecentRequests:
         self.refused: deque[NoticedRequest] = deque(maxlen=NOTICED_REQUESTS_MAX)
 
     def sample(self) -> None:
-        """Look at the counters. Cost: a few microseconds for each action."""
+        """Take a sample. Cost: a few microseconds for each action."""
         self.samples.append(self.now())
 
     def now(self) -> RequestSample:
-        """The counters as they are, not kept."""
+        """The present counters, as a sample that is not kept."""
         actions = {
             name: ActionSample(
                 requests=sum(codes.values()),
@@ -105,8 +104,8 @@ class RecentRequests:
     ) -> None:
         """Remember a request: its action, instance and id; its status and code.
 
-        `lines`: the header lines of the answer, which may hold a hint. What was refused is among
-        the refused whatever time it took, all else among the slow.
+        `lines`: the header lines of the answer, which may hold a hint. A refused request is kept as
+        refused, even if it was slow.
         """
         action, instance, request_id = request
         status, code = answer

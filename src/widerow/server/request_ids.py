@@ -27,7 +27,7 @@ class RequestIds:
         self._front = f"{self._prefix}{0:010x}"  # all but the last two digits
 
     def next(self) -> str:
-        """An identifier that was not given out before. Cost: a concatenation."""
+        """A new identifier. Cost: a concatenation."""
         count = self._count = self._count + 1
         last = count & 0xFF
         if last == 0:

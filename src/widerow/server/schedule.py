@@ -98,7 +98,7 @@ class Schedule:
         self._running = (
             0  # requests on threads, and plans of such requests that are not committed yet
         )
-        self._calm = CALM_TURNS  # turns since one of those was under way, as far as that matters
+        self._calm = CALM_TURNS  # turns without a request on a thread, counted up to a bound
         self._requests: ThreadPoolExecutor | None = None
         self._batches: ThreadPoolExecutor | None = None
         if rules.request_threads:
@@ -107,14 +107,14 @@ class Schedule:
             self._batches = ThreadPoolExecutor(rules.batch_threads, "widerow-batch")
 
     def close(self) -> None:
-        """End the threads, after the work they have."""
+        """End the threads after their present work."""
         for threads in (self._requests, self._batches):
             if threads is not None:
                 threads.shutdown()
 
     @property
     def sockets(self) -> Sockets:
-        """The loop, as far as it waits for sockets."""
+        """The part of the loop that watches sockets."""
         return self._loop
 
     # --- turns of the loop -------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Schedule:
         self._loop.call_soon(work)
 
     def when_passed(self, seconds: float, work: Callable[[], None]) -> None:
-        """Call `work` on the loop after so long."""
+        """Call `work` on the loop after `seconds`."""
         self._loop.call_later(seconds, work)
 
     def request_came(self) -> None:
@@ -138,11 +138,11 @@ class Schedule:
     def first_of(
         self, requests: list[_R], may_be_long: Callable[[_R], bool]
     ) -> tuple[list[_R], list[_R]]:
-        """The requests of a turn that are dealt with before the loop reads others, and the rest.
+        """The requests of a turn to be answered before the loop reads further ones, and the rest.
 
-        Beside requests on threads few, for these wait for the loop twice: to be read, and with
-        their answers. A client that asks one after the other is between two of them at times, so
-        that goes on for a while. Those that may run on threads are among the first.
+        While requests run on threads these are few: a thread's request waits for the loop twice, to
+        be read and to be answered. That goes on for some turns, because a client is idle between
+        two of its requests. Requests that may run on threads are among the first.
         """
         self.request_came()
         self._calm = 0 if self._running else min(self._calm + 1, CALM_TURNS)
@@ -184,7 +184,7 @@ class Schedule:
         future.add_done_callback(lambda done: loop.call_soon_threadsafe(back, done))
 
     def answered(self) -> None:
-        """A request that was started on a thread has been answered."""
+        """Count a request as answered that was started on a thread."""
         self._running -= 1
 
     def long_turn(self) -> AbstractContextManager[object]:
@@ -194,8 +194,8 @@ class Schedule:
     def hashes_in_turn(self, turns: int) -> bool:
         """Whether a page is hashed before the next one is read.
 
-        `turns`: the number of the loop's turns during the read. Hashing needs no interpreter, so
-        one page could be hashed while the next is read. But if the loop serves other requests and
-        the threads leave it no processor, those requests would wait for both.
+        `turns`: the number of the loop's turns during the read. Hashing releases the interpreter's
+        lock, so one page could be hashed while the next is read. But if the loop serves other
+        requests and the threads leave it no processor, those requests would wait for both.
         """
         return self.rules.crowded and turns > BUSY_TURNS

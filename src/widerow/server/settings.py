@@ -1,10 +1,10 @@
-"""Settings: what can be set, where from, and what is refused.
+"""Settings: their sources, their defaults, and their checks.
 
 Every setting is a flag (`--log-level`), a variable (`WIDEROW_LOG_LEVEL`) and a key of the
 configuration file (`log_level`). The first of these that gives a value wins: flag, variable, file,
-default. A flag or key that is none of ours is refused, with the nearest one that is. The variables
-are others' too: only those with our names are read, and `passed_over` finds those that look as if
-they were meant for us.
+default. An unknown flag or key is refused, with the nearest known one. Variables belong to other
+programs, too: only known names are read, and `passed_over` finds those that look like misspelt
+ones.
 """
 
 import difflib
@@ -41,7 +41,7 @@ CLIENT_VARIABLES: Final = {
         *("security_token", "profile"),
     )
 }
-"""Variables of commands that ask a server, by what they say; a server passes them over."""
+"""Variables of commands that ask a server, by meaning; a server ignores them."""
 _FILE_DEFAULT: Final = Path("widerow.toml")
 _MEBIBYTE: Final = 1024 * 1024
 _PORT_MAX: Final = 65535
@@ -53,12 +53,12 @@ _SERVICE_LINK: Final = ("tcp://", "udp://", "sctp://")
 
 
 class SettingsInvalid(WiderowError):
-    """A setting cannot be used; the message says which, where it came from, and why."""
+    """A setting cannot be used; the message says which one, its source, and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a server is started with."""
+    """The settings of a server."""
 
     host: str = "127.0.0.1"
     port: int = 8087
@@ -94,7 +94,7 @@ class Settings:
 
     @property
     def thresholds(self) -> Thresholds:
-        """What partitions may be."""
+        """The bounds at which partitions split and merge."""
         return Thresholds(
             split_bytes=self.partition_split_mb * _MEBIBYTE,
             split_units=float(self.partition_split_units),
@@ -172,7 +172,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "dev_remote": "Let --dev listen on an address that other machines reach; off if not set.",
     "console": "Serve the console, pages for people, under /console/; on if not set.",
 }
-"""What can be set, and what it means; flags, variables and keys are these names."""
+"""What each setting means; flags, variables and keys have these names."""
 
 _SHORTHANDS: Final = ("path", "memory")
 _SERVER_VARIABLES: Final = tuple(f"{PREFIX}{name.upper()}" for name in (*DESCRIPTIONS, "config"))
@@ -204,7 +204,7 @@ def resolve(
 
 
 def _variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """What the variables of settings say. Whatever else is called WIDEROW_ is not ours."""
+    """The values of settings in variables. Other variables WIDEROW_… are ignored."""
     return {
         name.removeprefix(PREFIX).lower(): value
         for name in _SERVER_VARIABLES
@@ -217,14 +217,14 @@ def _is_service_link(name: str, value: str) -> bool:
 
 
 class PassedOver(NamedTuple):
-    """A variable that no setting is taken from, and why it may have been meant for one."""
+    """A variable that is not read, and why it may have been meant for a setting."""
 
     variable: str
     why: str
 
 
 def passed_over(environment: Mapping[str, str] | None = None) -> list[PassedOver]:
-    """The variables that a server does not read but somebody may think it does."""
+    """The variables that a server does not read although somebody may have meant them for it."""
     given = os.environ if environment is None else environment
     known = (*_SERVER_VARIABLES, *CLIENT_VARIABLES)
     found = []
@@ -264,7 +264,7 @@ def _refuse_unknown(source: str, values: Iterable[str]) -> None:
 
 
 def _with_store(source: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values, with `path` and `memory` written as the `store` they stand for."""
+    """The values, with `path` and `memory` replaced by the `store` that they stand for."""
     rest = {name: value for name, value in values.items() if name not in _SHORTHANDS}
     stores = [rest["store"]] if "store" in rest else []
     if "path" in values:
@@ -339,7 +339,7 @@ _CHOICES: Final = {
 
 
 def _checked(name: str, source: str, value: Any) -> Any:  # noqa: ANN401  # the field's type
-    """The value as the field holds it."""
+    """The value in the type of the field."""
     if name in _NUMBERS:
         return _number(source, name, value, _NUMBERS[name])
     if name in _BOOLEANS:

@@ -1,4 +1,4 @@
-"""What the connections of one listener have in common: time, bounds, and where requests go."""
+"""What all connections of one listener share: time, bounds, and the handler."""
 
 from typing import TYPE_CHECKING, Protocol, final
 
@@ -21,19 +21,19 @@ __all__ = ["Handler", "Kept", "Patience", "Shared"]
 
 
 class Handler(Protocol):
-    """What turns requests into answers. Neither method raises."""
+    """Turns requests into answers. Neither method raises."""
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
         """Answer now, or return None and call `reply` later."""
         ...
 
     def refuse(self, error: WiderowError) -> Response:
-        """The answer to something that never became a request."""
+        """The answer to bytes that are not HTTP."""
         ...
 
 
 class Kept(Protocol):
-    """A connection, as those who keep all of them see it.
+    """A connection, as the listener and the sum of waiting answers see it.
 
     `deadline`: when it is to `expire`, in seconds of the monotonic clock. `unsent`: bytes of its
     answers that wait for a slow reader.
@@ -43,7 +43,7 @@ class Kept(Protocol):
     unsent: int
 
     def expire(self) -> None:
-        """The deadline passed."""
+        """Act on the passed deadline."""
         ...
 
     def close_if_idle(self) -> None:
@@ -51,7 +51,7 @@ class Kept(Protocol):
         ...
 
     def is_flushed(self) -> bool:
-        """Whether nothing that was written still waits here."""
+        """Whether no part of an answer waits in this object."""
         ...
 
     def abort(self) -> None:
@@ -85,7 +85,7 @@ class Patience:
 
 @final
 class Shared:
-    """One for each listener; connections read it, the listener keeps its time.
+    """What one listener shares with its connections; the listener updates the time.
 
     `now`: seconds of the monotonic clock, and `date_line` the line of that name, both as they were
     when the listener last looked. `loop`: set before the first connection.
@@ -123,7 +123,7 @@ class Shared:
         self.date_line = b""
 
     def relieve(self) -> None:
-        """Cut off those who have read nothing for longest, until the others' answers have room."""
+        """Cut off the slowest readers, until waiting answers are within their bound."""
         slow = [each for each in self.connections if each.unsent]
         slow.sort(key=_deadline, reverse=True)
         while slow and self.admission.is_owing_too_much():

@@ -1,4 +1,4 @@
-"""The real clock, entropy and processors. Nothing else in widerow asks the system for them."""
+"""The real clock, entropy and processors. No other module asks the system for them."""
 
 import os
 import secrets
@@ -7,7 +7,7 @@ from typing import Final
 
 __all__ = ["SystemClock", "SystemEntropy", "processors"]
 
-# Compiled, a name of the module's own is found without looking it up.
+# Compiled, a global name of the module is found without a look-up.
 _monotonic_ns: Final = monotonic_ns
 _time_ns: Final = time_ns
 
@@ -33,7 +33,7 @@ class SystemEntropy:
 
 
 def processors() -> int:
-    """How many processors this process may run on; all of the machine's where nothing tells."""
+    """How many processors this process may use; all of them if the system does not tell."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # outside Linux

@@ -1,8 +1,8 @@
-"""TLS on the port: the certificate, and connections until they speak it.
+"""TLS on the port: the certificate, and connections until their handshake has ended.
 
-A handshake costs the server more than the client, and what is in one has not said a word yet. So a
-handshake has a time, and so many may be under way; whoever comes then is cut off. Only a connection
-that speaks TLS becomes one of `connection.py`, and counts as one.
+A handshake costs the server more than the client, and its client is not verified. So a handshake
+has a deadline, and the number of handshakes under way is bounded; a further connection is cut off.
+Only after the handshake a connection is one of `connection.py`, and counted as one.
 """
 
 import asyncio
@@ -23,15 +23,17 @@ class TlsFiles:
     """A certificate chain and its key, in files."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
-        """Read them. Raises: `SettingsInvalid`."""
+        """Read the files. Raises: `SettingsInvalid`."""
         self._certificate = certificate
         self._key = key
         self.context = self._load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
 
     def reload(self) -> None:
-        """Read them again, for connections from now on. Raises: `SettingsInvalid`, and keeps both.
+        """Read the files again, for later connections.
 
-        What is read is tried first: half a pair must not end up in use.
+        Raises: `SettingsInvalid`, and keeps the former pair.
+
+        The new pair is tried first: half of one must not be used.
         """
         self._load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
         self._load(self.context)
@@ -41,7 +43,7 @@ class TlsFiles:
         context.set_alpn_protocols(["http/1.1"])
         try:
             context.load_cert_chain(self._certificate, self._key, password=_no_password)
-        except OSError as error:  # errors of TLS are such, too
+        except OSError as error:  # errors of TLS are `OSError`s, too
             raise SettingsInvalid(
                 f"cannot use certificate {self._certificate} with key {self._key}: "
                 f"{error.strerror or error}"
@@ -54,7 +56,7 @@ def _no_password() -> str:
 
 
 class Greetings:
-    """The handshakes of one listener that are under way."""
+    """The handshakes under way of one listener."""
 
     def __init__(
         self,
@@ -78,17 +80,17 @@ class Greetings:
         return True
 
     def leave(self, greeting: "Greeting") -> None:
-        """A handshake ended, well or not."""
+        """Count the end of a handshake."""
         self._under_way.discard(greeting)
 
     def close(self) -> None:
-        """Cut off all that are under way."""
+        """Cut off all handshakes under way."""
         for greeting in list(self._under_way):
             greeting.abort()
 
 
 class Greeting(asyncio.Protocol):
-    """A connection that was accepted and does not speak TLS yet."""
+    """An accepted connection whose handshake has not ended."""
 
     def __init__(self, greetings: Greetings) -> None:
         """One of these."""
@@ -103,22 +105,22 @@ class Greeting(asyncio.Protocol):
         if not self._greetings.enter(self):
             self._transport.abort()
             return
-        self._transport.pause_reading()  # uvloop reads on until it is told again, see below
+        self._transport.pause_reading()  # uvloop reads on until the next turn, see below
         self._task = self._greetings.loop.create_task(self._shake_hands())
 
     def data_received(self, data: bytes) -> None:
-        """The handshake's first bytes came before it began: they are kept for it."""
+        """Keep the bytes of the handshake that came before it began."""
         self._early += data
         if self._transport is not None:
             self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client went away before the handshake began."""
-        del exc  # why changes nothing
+        del exc  # the reason does not matter
         self._greetings.leave(self)
 
     def abort(self) -> None:
-        """Cut it off."""
+        """Cut the connection off."""
         if self._task is not None:
             self._task.cancel()
         if self._transport is not None:
@@ -127,7 +129,7 @@ class Greeting(asyncio.Protocol):
     async def _shake_hands(self) -> None:
         assert self._transport is not None
         greetings, between = self._greetings, _Between()
-        if self._early:  # before what `start_tls` calls soon: the handshake, and reading on
+        if self._early:  # before the calls that `start_tls` schedules: the handshake, and reading
             greetings.loop.call_soon(self._pass_on)
         try:
             secured = await greetings.loop.start_tls(
@@ -146,7 +148,7 @@ class Greeting(asyncio.Protocol):
             between.hand_over(secured, greetings.connect())
 
     def _pass_on(self) -> None:
-        """Give the protocol of the handshake what came before it, as a transport would."""
+        """Hand the early bytes to the handshake's protocol, as a transport would."""
         assert self._transport is not None
         protocol = self._transport.get_protocol()
         if not isinstance(protocol, Greeting):
@@ -160,7 +162,7 @@ class Greeting(asyncio.Protocol):
 
 
 class _Between(asyncio.Protocol):
-    """Keeps what is said between the end of a handshake and the moment that we hear of it."""
+    """Keeps bytes that arrive between the end of a handshake and the callback that tells of it."""
 
     def __init__(self) -> None:
         self._said = b""
@@ -170,11 +172,11 @@ class _Between(asyncio.Protocol):
         self._said += data
 
     def connection_lost(self, exc: Exception | None) -> None:
-        del exc  # why changes nothing
+        del exc  # the reason does not matter
         self._lost = True
 
     def hand_over(self, secured: asyncio.Transport, connection: Connection) -> None:
-        """Let `connection` have it from here on."""
+        """Let `connection` take over."""
         if self._lost:
             with suppress(OSError):
                 secured.abort()

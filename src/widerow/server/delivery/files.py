@@ -1,9 +1,9 @@
-"""Files below one directory: whole or not there, and never anywhere else (change §D3).
+"""Writes files below one directory, each as a whole or not at all (change §D3).
 
 Every part of a path is opened in the directory before it, and no link is followed on the way. A
-file is written under `<name>.tmp`, synced, renamed, and its directory synced, so that its name
-says that all of it is there. Two processes that write one name take turns: the one that has the
-lock of the `.tmp` file finishes first.
+file is written under `<name>.tmp`, synced, renamed, and its directory synced, so that a file with
+its final name is complete. Two processes that write one name take turns: the one that has the lock
+of the `.tmp` file finishes first.
 """
 
 import fcntl
@@ -31,18 +31,21 @@ class Disk:
     """What is asked of the system. Names are single parts; directories are descriptors."""
 
     def open_root(self, path: Path) -> int:
-        """The directory that everything lies in; it may be reached by links."""
+        """Open the root directory; links on the way are followed."""
         return os.open(path, _DIRECTORY)
 
     def open_directory(self, name: str, parent: int) -> int:
-        """A directory in another one; made and made durable if it is not there. No link."""
+        """Open a directory in `parent`; make it, durably, if it is missing. Follows no link."""
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=parent)
             os.fsync(parent)
         return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
 
     def open_file(self, name: str, directory: int) -> int:
-        """An empty file that nobody else writes. Raises `BlockingIOError` if somebody does."""
+        """Open an empty file with a lock on it.
+
+        Raises `BlockingIOError` if another process has it.
+        """
         while True:
             file = os.open(name, _FILE, 0o666, dir_fd=directory)
             try:
@@ -53,14 +56,14 @@ class Disk:
             except BaseException:
                 os.close(file)
                 raise
-            os.close(file)  # somebody finished it in between: that file has its name by now
+            os.close(file)  # another process has renamed it in between
 
     def sync(self, file: int) -> None:
         """Make what was written durable."""
         os.fsync(file)
 
     def rename(self, before: str, after: str, directory: int) -> None:
-        """Give a file its name, in place of one that may have it."""
+        """Rename a file; an existing file of that name is replaced."""
         os.rename(before, after, src_dir_fd=directory, dst_dir_fd=directory)
 
     def remove(self, name: str, directory: int) -> None:
@@ -78,22 +81,22 @@ def _is_at(file: int, name: str, directory: int) -> bool:
 
 
 class FileDraft:
-    """A file that is being written. `stream` takes its bytes."""
+    """A file being written through `stream`, under its temporary name."""
 
     def __init__(self, disk: Disk, stream: IO[bytes], name: str, directory: int) -> None:
-        """To be named `name`, in an open directory."""
+        """`name`: the final name, in the open `directory`."""
         self.stream = stream
         self._disk = disk
         self._name = name
         self._directory = directory
 
     def sync(self) -> None:
-        """Make its bytes durable, still under the other name."""
+        """Make the bytes durable, under the temporary name."""
         self.stream.flush()
         self._disk.sync(self.stream.fileno())
 
     def publish(self) -> None:
-        """Give it its name; durable when this returns."""
+        """Rename the file to its final name; durable on return."""
         self._disk.rename(self._name + _TEMPORARY, self._name, self._directory)
         self._disk.sync(self._directory)
 
@@ -102,15 +105,17 @@ class DeliveryRoot:
     """The directory of all buckets."""
 
     def __init__(self, path: Path, disk: Disk | None = None) -> None:
-        """It must be there when files are written."""
+        """The directory `path` must exist when files are written."""
         self._path = path
         self._disk = disk or Disk()
 
     @contextmanager
     def draft(self, bucket: str, file: DeliveredFile) -> Iterator[FileDraft]:
-        """A file that is written in the block, which publishes it. Names have been checked.
+        """A file to be written in the block, which has to call `publish`.
 
-        Raises: `DeliveryFailed` where the system refuses something, in the block too.
+        Names must be checked before.
+
+        Raises: `DeliveryFailed` where the system refuses, also inside the block.
         """
         shown = "/".join((bucket, *file.directories, file.name))
         try:
@@ -125,7 +130,7 @@ class DeliveryRoot:
                 try:
                     yield FileDraft(self._disk, stream, file.name, directory)
                 except Exception:
-                    with suppress(OSError):  # what is left is written over by the next attempt
+                    with suppress(OSError):  # a leftover is overwritten by the next attempt
                         self._disk.remove(file.name + _TEMPORARY, directory)
                     raise
         except BlockingIOError as error:

@@ -1,4 +1,4 @@
-"""Rows as Parquet, by pyarrow, which is an extra and is imported with the first file."""
+"""Writes rows as Parquet, by pyarrow, an extra that is imported with the first file."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ from widerow.server.delivery.files import DeliveryFailed
 
 __all__ = ["write_parquet"]
 
-_ROWS: Final = 8192  # that are turned into columns at once
+_ROWS: Final = 8192  # converted to columns at a time
 
 
 def write_parquet(
@@ -21,7 +21,7 @@ def write_parquet(
 ) -> None:
     """Write a whole file: the columns in their order, every value in PLAIN encoding.
 
-    `turn` is held while values are computed and not while they are written. Raises:
+    `turn` is held while values are converted, but not while they are written. Raises:
     `DeliveryFailed` without pyarrow.
     """
     arrow, parquet = _libraries()

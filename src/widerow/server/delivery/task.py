@@ -1,9 +1,9 @@
-"""One delivery task at work: a client of its tunnel that writes what it takes into files.
+"""Runs one delivery task: a client of its tunnel, which writes records into files.
 
 Rows wait in a buffer for each channel until there are enough of them or they have waited long
 enough. Then their files are written and made durable, and only then is the channel's checkpoint
-set. The sequence number in the names of the files is that of the checkpoint: whoever repeats what
-a dead server had begun writes over its files.
+set. The sequence number in the files' names is that of the checkpoint: so a server that repeats the
+work of a killed one overwrites its files.
 """
 
 from collections.abc import Callable
@@ -42,10 +42,10 @@ T = TypeVar("T")
 
 
 class DeliveryParts(NamedTuple):
-    """What tasks work with.
+    """What all tasks share.
 
-    `run` commits a plan and waits for it. `turn` is held while much is computed. `wait_ns`: so long
-    rows wait for their file at most.
+    `run` commits a plan and waits for it. `turn` is held while much is computed. `wait_ns`: how
+    long rows may wait for their file.
     """
 
     deliveries: Deliveries
@@ -57,25 +57,25 @@ class DeliveryParts(NamedTuple):
 
 
 class ChannelBuffer:
-    """What was taken from a channel since its checkpoint. `size`: about its bytes in memory."""
+    """Rows taken from a channel since its checkpoint. `size`: about their bytes in memory."""
 
     def __init__(self, channel: Channel) -> None:
-        """Nothing yet; `channel` is as it was assigned."""
+        """An empty buffer of a channel as it was assigned."""
         self.channel = channel
         self.rows: list[DeliveredRow] = []
         self.size = 0
         self.position = channel.position
         self.number = channel.number
-        self.since_ns: int | None = None  # when the position first left the checkpoint
+        self.since_ns: int | None = None  # when the position left the checkpoint
         self.more = True
 
     def take(self, rows: list[DeliveredRow]) -> None:
-        """Add rows."""
+        """Add rows to the buffer."""
         self.rows += rows
         self.size += sum(row.size for row in rows)
 
     def is_due(self, now_ns: int, wait_ns: int) -> bool:
-        """Whether what is there is to be written now."""
+        """Whether the rows are to be written now."""
         if self.since_ns is None:
             return False
         return (
@@ -86,7 +86,7 @@ class ChannelBuffer:
         )
 
     def written(self) -> None:
-        """All of it is in files, and the checkpoint is set."""
+        """Empty the buffer, after its rows are in files and the checkpoint is set."""
         self.rows = []
         self.size = 0
         self.number += 1
@@ -94,10 +94,10 @@ class ChannelBuffer:
 
 
 class Delivering:
-    """A task at work, on one thread. Raises as `step` says; then it is of no more use."""
+    """A running task, on one thread. After an error it must not be used any more."""
 
     def __init__(self, found: FoundTask, parts: DeliveryParts) -> None:
-        """Nothing is done until `step`."""
+        """Does nothing before `step`."""
         self.found = found
         self.buffers: dict[str, ChannelBuffer] = {}
         self._parts = parts
@@ -108,10 +108,10 @@ class Delivering:
         self._suffers = parts.deliveries.trouble(found) is not None
 
     def step(self) -> bool:
-        """Take a page of each channel, and write what is due; whether more is there now.
+        """Read a page of each channel, and write due buffers; whether more can be read now.
 
-        Raises: `DeliveryFailed`; `NotFound` where the task is gone or somebody else works at it;
-        and what committing raises.
+        Raises: `DeliveryFailed`; `NotFound` where the task was deleted or another server runs it;
+        errors of commits.
         """
         if not self._client:
             self._connect()
@@ -122,7 +122,7 @@ class Delivering:
         return more
 
     def finish(self) -> None:
-        """Write what waits, and give the channels back. Raises as `step`."""
+        """Write all buffers, and give the channels back. Raises as `step`."""
         for buffer in self.buffers.values():
             if buffer.since_ns is not None:
                 self.flush(buffer)
@@ -138,7 +138,7 @@ class Delivering:
     # --- channels ------------------------------------------------------------------------------
 
     def _connect(self) -> None:
-        """Become the only client: whoever was one before works no more, or not for long."""
+        """Become the tunnel's only client: clients of other servers are shut down."""
         run, tunnel = self._parts.run, self.found.task.tunnel
         shown = self._tunnels.describe(self._instance, TunnelName("", "", tunnel.id))
         for client in shown.state.clients if shown.state is not None else ():
@@ -149,7 +149,7 @@ class Delivering:
         self._heard_ns = 0
 
     def _beat(self) -> None:
-        """Give back what is consumed, and learn of channels, now and then."""
+        """Send a heartbeat, if due: report consumed channels, take over assigned ones."""
         now_ns = self._parts.clock.monotonic_ns()
         ended = [
             ChannelReport(each.channel.id, each.channel.version + 1, ChannelStatus.TERMINATED)
@@ -171,14 +171,14 @@ class Delivering:
         self.buffers = {channel.id: self._buffer_of(channel) for channel in channels}
 
     def _buffer_of(self, channel: Channel) -> ChannelBuffer:
-        """The buffer that goes on, unless the channel was away meanwhile."""
+        """The buffer of a channel; a new one if the channel was assigned elsewhere meanwhile."""
         known = self.buffers.get(channel.id)
         if known is not None and known.channel.version == channel.version:
             return known
         return ChannelBuffer(channel)
 
     def _advance(self, buffer: ChannelBuffer) -> bool:
-        """Take a page of a channel; whether more is there."""
+        """Read a page of a channel; whether more can be read."""
         now_ns = self._parts.clock.monotonic_ns()
         if not buffer.position.finished:
             self._take_page(buffer, now_ns)
@@ -205,7 +205,7 @@ class Delivering:
     # --- files ---------------------------------------------------------------------------------
 
     def flush(self, buffer: ChannelBuffer) -> None:
-        """Write what was taken of a channel into its files, then set the checkpoint."""
+        """Write a channel's rows into files, then set its checkpoint."""
         for file, rows in self._files(buffer).items():
             self._write(buffer, file, rows)
         number = buffer.number + 1
@@ -220,9 +220,12 @@ class Delivering:
             self._suffers = False
 
     def _files(self, buffer: ChannelBuffer) -> dict[DeliveredFile, list[DeliveredRow]]:
-        """Which rows go where, in their order; those that do not fit may go nowhere."""
+        """Rows by file, in their order.
+
+        Rows that do not fit are dropped without a place for them.
+        """
         task, concurrent = self.found.task, self._concurrent_id(buffer.channel)
-        minutes: dict[tuple[bool, int], list[DeliveredRow]] = {}  # rows of one share their file
+        minutes: dict[tuple[bool, int], list[DeliveredRow]] = {}  # rows of one minute share a file
         files: dict[DeliveredFile, list[DeliveredRow]] = {}
         for row in buffer.rows:
             key = bool(row.dirty), row.time_us // _MINUTE_US
@@ -239,10 +242,10 @@ class Delivering:
         return files
 
     def _concurrent_id(self, channel: Channel) -> str:
-        """The number of the task's tunnel, which no other task ever has, and that of the channel.
+        """The number of the task's tunnel, and a number for the channel.
 
-        Channels of rows have the first numbers, then come the shards of the stream. So a task never
-        writes over the files of another one of its name.
+        Channels of rows have the first numbers, then come the shards of the stream. Tunnels'
+        numbers are never used again: a task never overwrites files of a former one of its name.
         """
         ranges = self._parts.deliveries.row_channels(self.found)
         place = ranges.index(channel.id) if not channel.shard else len(ranges) + int(channel.shard)
@@ -260,10 +263,10 @@ class Delivering:
             draft.publish()
 
     def _check_held(self, buffer: ChannelBuffer) -> None:
-        """Raise `NotFound` where somebody else has consumed the channel meanwhile.
+        """Raise `NotFound` where another client has consumed the channel meanwhile.
 
-        Asked with the lock of the file in hand: whoever consumes it next gets the lock later, and
-        writes over the file.
+        Called with the lock of the file held: the next client gets the lock later, and overwrites
+        the file.
         """
         call = self._channel_call(buffer)
         if self._tunnels.get_checkpoint(self._instance, call)[1] != buffer.number:

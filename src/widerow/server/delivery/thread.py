@@ -1,4 +1,4 @@
-"""The thread of delivery tasks, beside the server and outside of its requests."""
+"""The thread that runs delivery tasks."""
 
 import logging
 import threading
@@ -23,17 +23,17 @@ _log = logging.getLogger("widerow.server")
 
 
 def refusal_of_deliveries() -> Rule | None:
-    """Why a server with a directory for files takes no delivery tasks; None where it does."""
+    """The rule by which a server with a directory for files refuses tasks; None: it takes them."""
     return None if find_spec("pyarrow") is not None else Rule.DELIVERY_LIBRARY
 
 
 class DeliveryThread:
-    """Works at the tasks of an engine from `start` to `stop`."""
+    """Runs the tasks of an engine from `start` to `stop`."""
 
     def __init__(
         self, engine: Engine, committer: Committer, clock: Clock, root: Path, wait_seconds: int
     ) -> None:
-        """`clock` is the engine's. Rows wait for their file for `wait_seconds` at most."""
+        """`clock`: the engine's. `wait_seconds`: how long rows may wait for their file."""
         turn = nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK
         parts = DeliveryParts(
             engine.operations(TABLESTORE).deliveries,
@@ -48,11 +48,11 @@ class DeliveryThread:
         self._thread = threading.Thread(target=self._run, name="widerow-delivery", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Write what waits and end. Waits for that, `DELIVERY_STOP_SECONDS_MAX` at most."""
+        """Write all buffers and end. Waits for that, `DELIVERY_STOP_SECONDS_MAX` at most."""
         self._stopping.set()
         self._thread.join(DELIVERY_STOP_SECONDS_MAX)
         if self._thread.is_alive():
@@ -62,10 +62,10 @@ class DeliveryThread:
         more = False
         while not self._stopping.wait(0 if more else DELIVERY_PAUSE_SECONDS):
             more = self._step()
-        self._step()  # for what was written since the last one
+        self._step()  # for records since the last step
         try:
             self._worker.finish()
-        except Exception as error:  # noqa: BLE001  # the next start takes it again
+        except Exception as error:  # noqa: BLE001  # the next start repeats it
             _told(error)
 
     def _step(self) -> bool:

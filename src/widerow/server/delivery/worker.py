@@ -1,4 +1,4 @@
-"""All delivery tasks of a store, step by step: which of them work, and what becomes of failures.
+"""Runs all delivery tasks of a store, step by step, and tries failed ones again.
 
 Where several servers share the store, the one that holds the lease delivers. A task whose files
 cannot be written says so in its description and is tried again after a minute, from its checkpoint.
@@ -23,21 +23,21 @@ __all__ = ["DeliveryWorker"]
 
 _log = logging.getLogger("widerow.server")
 
-_INVALID_BUCKET: Final = 2  # (change §D3): the protocol's number of a place that takes no files
+_INVALID_BUCKET: Final = 2  # the protocol's number for an unusable place (change §D3)
 
 
 class DeliveryWorker:
-    """Works at every task of one engine. For one thread."""
+    """Runs every task of one engine. For one thread."""
 
     def __init__(self, engine: Engine, parts: DeliveryParts) -> None:
-        """Nothing is done until `step`."""
+        """Does nothing before `step`."""
         self._engine = engine
         self._parts = parts
         self._working: dict[str, Delivering] = {}  # by the ids of their tunnels
-        self._put_off: dict[str, int] = {}  # until when, by the same
+        self._put_off: dict[str, int] = {}  # by the ids of tunnels: until when
 
     def step(self) -> bool:
-        """A little of every task; whether there is more to do at once."""
+        """One step of every task; whether more can be done at once."""
         if not self._engine.lease.held() or not self._engine.store.writable:
             self._working.clear()
             return False
@@ -51,7 +51,7 @@ class DeliveryWorker:
         return more
 
     def finish(self) -> None:
-        """Write what waits. What cannot be written is taken again at the next start."""
+        """Write all buffers. Rows that cannot be written are read again at the next start."""
         for task in list(self._working.values()):
             try:
                 task.finish()
@@ -72,7 +72,7 @@ class DeliveryWorker:
             return False
 
     def _keep_bounds(self) -> None:
-        """Write the largest buffers while all of them together are too large."""
+        """Write the largest buffers while all buffers together exceed their bound."""
         while True:
             held = [
                 (buffer.size, len(buffer.rows), task, buffer)
@@ -89,7 +89,7 @@ class DeliveryWorker:
                 self._failed(task.found, error)
 
     def _failed(self, found: FoundTask, error: Exception) -> None:
-        """Begin again at the checkpoint: now, or after a minute where that would not help."""
+        """Begin again at the checkpoint: at once after `NotFound`, else after a pause."""
         name = found.task.tunnel.id
         self._working.pop(name, None)
         if isinstance(error, NotFound):

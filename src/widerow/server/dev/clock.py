@@ -1,4 +1,4 @@
-"""A clock that is moved: it runs with another clock or stands still, at any distance from it."""
+"""A clock that tests set: it runs at any distance from another clock, or stands still."""
 
 import threading
 from typing import NamedTuple
@@ -9,7 +9,7 @@ __all__ = ["MovableClock"]
 
 
 class _Setting(NamedTuple):
-    """While the clock runs, what is added to its base; while it stands, what it shows."""
+    """While the clock runs: what is added to its base. While it stands still: its times."""
 
     running: bool
     wall_us: int
@@ -20,7 +20,7 @@ class MovableClock:
     """Both clocks of an engine, moved together. Any thread may read and move it."""
 
     def __init__(self, base: Clock, *, running: bool = True) -> None:
-        """At the time of `base`; with it, unless it does not run."""
+        """Begin at the time of `base`, running or standing still."""
         self._base = base
         self._moving = threading.Lock()
         self._setting = _Setting(True, 0, 0)  # noqa: FBT003  # in the order of the fields
@@ -39,7 +39,7 @@ class MovableClock:
 
     @property
     def running(self) -> bool:
-        """Whether it goes on by itself."""
+        """Whether the clock runs."""
         return self._setting.running
 
     def advance(self, seconds: float) -> None:
@@ -58,7 +58,7 @@ class MovableClock:
             self._setting = self._setting._replace(wall_us=now_ms * 1000 - base_us)
 
     def freeze(self) -> None:
-        """Stand still. Nothing changes where it stands already."""
+        """Stand still from now on. Does nothing if the clock stands still already."""
         with self._moving:
             if self._setting.running:
                 self._setting = _Setting(False, self.now_us(), self.monotonic_ns())  # noqa: FBT003  # as above
@@ -69,7 +69,7 @@ class MovableClock:
             self._setting = _Setting(False, now_us, monotonic_ns)  # noqa: FBT003  # as above
 
     def run(self) -> None:
-        """Go on from where it stands. Nothing changes where it runs already."""
+        """Run again from the present times. Does nothing if the clock runs already."""
         with self._moving:
             if not self._setting.running:
                 wall_us = self._setting.wall_us - self._base.now_us()

@@ -8,7 +8,7 @@ from widerow.server.message import Response
 __all__ = ["DROPPED", "DevConnection"]
 
 DROPPED: Final = Response(503, b"", b"")
-"""Stands for no answer at all: whoever is given it closes the connection."""
+"""Stands for no answer: the connection is closed instead."""
 
 
 class DevConnection(Connection):
@@ -21,5 +21,5 @@ class DevConnection(Connection):
         if response is not DROPPED:
             super()._finish(response)
             return
-        self._http.answer(response, b"")  # the request is over; its bytes are counted no more
+        self._http.answer(response, b"")  # end the request without bytes
         self.abort()

@@ -1,7 +1,7 @@
 """Faults on demand: which requests fail, and how.
 
-A fault names the requests that it is for (action, instance, table), how many of them it strikes
-(`skip`, `count`, `probability` with its `seed`), and what happens to one: an error with a
+A fault has a selection of requests (action, instance, table), the number of them that it strikes
+(`skip`, `count`, `probability` with its `seed`), and what happens to a struck one: an error with a
 documented code, a connection that is cut off, a delay, or errors for some rows of a batch. `when`
 says whether the request is carried out first: a client that is told `OTSTimeout` after its write
 was made cannot know that it was.
@@ -30,7 +30,9 @@ _MESSAGE_NEEDS_CODE: Final = "needs an error code in `error`"
 
 @dataclass(frozen=True, slots=True)
 class RequestFault:
-    """One fault as it was asked for; None is "any" for what it is for, and "nothing" else.
+    """One fault as it was asked for.
+
+    None means any request in its selection, and nothing elsewhere.
 
     `rows`: the share of a batch's rows that fail, or the numbers of those rows.
     """
@@ -51,7 +53,7 @@ class RequestFault:
 
 
 class Arrived(NamedTuple):
-    """What a fault looks at in a request: `rows` are the tables of a batch's rows."""
+    """What faults see of a request. `rows`: for each row of a batch, its table."""
 
     action: str
     instance: str
@@ -60,7 +62,7 @@ class Arrived(NamedTuple):
 
 
 class Strike(NamedTuple):
-    """What happens to one request. `rows`: those of a batch that fail, None for all of it."""
+    """What happens to a struck request. `rows`: which rows of a batch fail; None: all of it."""
 
     error: Injected | None
     drop: bool
@@ -91,7 +93,7 @@ def fault_fields(codes: Iterable[str], actions: Iterable[str]) -> dict[str, Body
 def read_fault(
     document: Mapping[str, Any], fields: Mapping[str, BodyField], parts: FaultParts
 ) -> RequestFault:
-    """The fault that a document asks for. Raises `FieldRefused` for one that makes no sense."""
+    """The fault of a document. Raises `FieldRefused` for an unreasonable one."""
     fault = RequestFault(**read_fields(document, fields))
     if fault.error is None and not fault.drop and not fault.latency_ms:
         raise FieldRefused("error", "or drop or latency_ms must say what is to happen")
@@ -108,7 +110,7 @@ def read_fault(
 
 
 class _Entry:
-    """A fault in the book, and what became of it."""
+    """A fault in the book, with its counts."""
 
     def __init__(self, number: int, fault: RequestFault, text: tuple[int, str]) -> None:
         self.number = number
@@ -121,14 +123,14 @@ class _Entry:
             if fault.error is None
             else Injected(status, fault.error, fault.message or words, number)
         )
-        self._random = Random(fault.seed)  # noqa: S311  # to repeat, not to keep a secret
+        self._random = Random(fault.seed)  # noqa: S311  # repeatable, no secret
 
     @property
     def spent(self) -> bool:
         return self.fault.count is not None and self.struck >= self.fault.count
 
     def strike(self, arrived: Arrived) -> Strike | None:
-        """What it does to a request, or None."""
+        """What the fault does to a request, or None."""
         fault = self.fault
         if self.spent or not self._is_for(arrived):
             return None
@@ -153,7 +155,7 @@ class _Entry:
         )
 
     def _rows(self, arrived: Arrived, part: float | frozenset[int]) -> tuple[bool, ...]:
-        """Which rows of a batch fail; of a table's fault only the table's."""
+        """Which rows of a batch fail; a fault of one table strikes only that table's rows."""
         drawn = [
             number in part if isinstance(part, frozenset) else self._random.random() < part
             for number in range(len(arrived.rows))
@@ -176,7 +178,7 @@ class FaultBook:
         """None."""
         self._entries: dict[int, _Entry] = {}
         self._number = 0
-        self._struck = 0  # by faults that are removed
+        self._struck = 0  # requests struck by removed faults
         self._lock = threading.Lock()
         self.active = False
         """Whether any fault may strike; a request looks at no more where none may."""
@@ -202,7 +204,7 @@ class FaultBook:
             return entry is not None
 
     def clear(self) -> int:
-        """Remove every fault; how many there were."""
+        """Remove every fault; the number of removed ones."""
         with self._lock:
             removed = len(self._entries)
             self._struck += sum(entry.struck for entry in self._entries.values())
@@ -211,17 +213,17 @@ class FaultBook:
             return removed
 
     def documents(self) -> list[dict[str, Any]]:
-        """Every fault, with how many requests it was for and how many it struck."""
+        """The document of every fault, with counts of matching and of struck requests."""
         with self._lock:
             return [entry.document() for entry in self._entries.values()]
 
     def struck(self) -> int:
-        """How many requests were struck, by faults that are removed as well."""
+        """The number of struck requests, removed faults included."""
         with self._lock:
             return self._struck + sum(entry.struck for entry in self._entries.values())
 
     def strike(self, arrived: Arrived) -> Strike | None:
-        """What happens to a request: what the first fault does that strikes it, or None."""
+        """What the first fault that strikes a request does to it, or None."""
         with self._lock:
             for entry in self._entries.values():
                 found = entry.strike(arrived)

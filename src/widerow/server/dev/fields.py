@@ -1,7 +1,7 @@
-"""The JSON bodies of dev mode: which fields there are, and what each may hold.
+"""Reads the JSON bodies of dev mode, by tables of their fields.
 
-A field is a function that takes a value and gives it back as it is used, or raises `FieldRefused`;
-beside it stand the words that say what is allowed. Nothing is accepted that is not a field.
+A field is a function that converts a value or raises, and a text that says what is allowed. Unknown
+fields are refused.
 """
 
 import json
@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 CLOCK_MS_MAX: Final = INT64_MAX // 1_000_000
-"""The last moment of the clock: the last version that a cell can have (semantics §1.6)."""
+"""The last time of the clock: the last version that a cell can have (semantics §1.6)."""
 CLOCK_SECONDS_MAX: Final = CLOCK_MS_MAX // 1000
 _ROW_NUMBERS_MAX: Final = 200  # rows of the largest batch
-_ROW_NUMBER_MAX: Final = 9_999  # no batch has as many rows
+_ROW_NUMBER_MAX: Final = 9_999  # no batch has so many rows
 _COUNT_MAX: Final = 1_000_000_000
 _SEED_MAX: Final = 2**63 - 1
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -41,7 +41,7 @@ _SPAN: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ms|s|m|h|d)")
 
 
 class FieldRefused(WiderowError):
-    """A body is not what it may be. `field`: which part of it; `allowed`: what it may be."""
+    """A body is not allowed. `field`: the part that is wrong; `allowed`: what it may be."""
 
     def __init__(self, field: str, allowed: str) -> None:
         """One field of the body, or `body` for the whole."""
@@ -51,7 +51,7 @@ class FieldRefused(WiderowError):
 
 
 class BodyField(NamedTuple):
-    """A field: what it may hold in words, and the check, which raises `ValueError`."""
+    """A field: what it may hold, in words, and the check, which raises `ValueError`."""
 
     allowed: str
     read: Callable[[Any], Any]
@@ -67,7 +67,7 @@ def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_document(body: bytes) -> dict[str, Any]:
-    """The object of a body; nothing at all stands for an empty one. Raises `FieldRefused`."""
+    """The JSON object of a body; {} for an empty body. Raises `FieldRefused`."""
     if not body.strip():
         return {}
     try:
@@ -80,7 +80,7 @@ def read_document(body: bytes) -> dict[str, Any]:
 
 
 def read_fields(document: Mapping[str, Any], fields: Mapping[str, BodyField]) -> dict[str, Any]:
-    """The given fields, each as it is used. A null is as if it was not given.
+    """The given fields, converted. A null counts as not given.
 
     Raises `FieldRefused` for the first one that is unknown or not allowed.
     """
@@ -112,7 +112,7 @@ def _refused(value: object) -> ValueError:
 def _text(value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= DEV_NAME_CHARACTERS_MAX:
         raise _refused(value)
-    value.encode()  # a half of a surrogate pair is no text
+    value.encode()  # refuses lone surrogates
     return value
 
 
@@ -187,7 +187,7 @@ def _span_seconds(text: str) -> float:
 
 
 def choice(words: Iterable[str]) -> BodyField:
-    """One of these words."""
+    """A field for one of `words`."""
     known = tuple(words)
 
     def read(value: object) -> str:

@@ -1,8 +1,7 @@
-"""What stands before the dispatcher in dev mode: its pages, and the faults that strike requests.
+"""Gets requests before the dispatcher in dev mode: serves its pages, and applies faults.
 
-A request is opened here as the dispatcher would open it, to know whose it is and what it names; one
-that is not what it says is left to the dispatcher, which refuses it. Where no fault may strike,
-nothing is opened.
+A request that a fault may strike is opened here as the dispatcher would open it, to know its sender
+and its tables; a request that cannot be opened is left to the dispatcher, which refuses it.
 """
 
 import asyncio
@@ -35,7 +34,7 @@ _OK: Final = 200
 
 
 class _Known(NamedTuple):
-    """A request that a fault may strike: what is known of it before it is carried out."""
+    """A request that a fault may strike, opened."""
 
     dialect: Dialect
     operation: WireOperation
@@ -57,7 +56,10 @@ class DevHandler:
         *,
         remote: bool,
     ) -> None:
-        """Hand to `following` what no fault strikes. `remote`: other machines may command too."""
+        """`following` gets requests that no fault strikes.
+
+        `remote`: other machines may send commands.
+        """
         self._following = following
         self._service = service
         self._engine: Engine = service.engine
@@ -87,11 +89,11 @@ class DevHandler:
         return self._strike(request, known, strike, reply)
 
     def refuse(self, error: WiderowError) -> Response:
-        """The answer to bytes that are no request."""
+        """The answer to bytes that are not HTTP."""
         return self._following.refuse(error)
 
     def hurry(self) -> None:
-        """Answer what is held back: the server is stopping."""
+        """Answer delayed requests now: the server is stopping."""
         for timer, go_on in list(self._late.items()):
             timer.cancel()
             go_on()
@@ -99,10 +101,10 @@ class DevHandler:
     # --- which fault -------------------------------------------------------------------------
 
     def _look(self, request: Request) -> tuple[_Known | None, Strike | None]:
-        """What is known of a request, and what strikes it."""
+        """The opened request, and what a fault does to it."""
         try:
             known = self._open(request)
-        except Exception:  # noqa: BLE001  # the dispatcher finds the same, and says it
+        except Exception:  # noqa: BLE001  # the dispatcher refuses it
             return None, None
         if known is None or known.dialect.fault_parts is None:
             return None, None
@@ -114,7 +116,7 @@ class DevHandler:
         return known, self._mode.faults.strike(arrived)
 
     def _open(self, request: Request) -> _Known | None:
-        """Raises what is wrong with a request."""
+        """Open a request. Raises what is wrong with it."""
         found = self._operation_of(request)
         if found is None or request.repeated:
             return None
@@ -148,7 +150,7 @@ class DevHandler:
     def _strike(
         self, request: Request, known: _Known, strike: Strike, reply: Reply
     ) -> Response | None:
-        """Let a request fail before it is carried out, or a batch in some of its rows."""
+        """Let a request fail before it runs, or a batch in some of its rows."""
         if strike.drop:
             return self._dropped(known)
         if strike.error is None:
@@ -165,7 +167,7 @@ class DevHandler:
     def _carry_out_first(
         self, request: Request, known: _Known, strike: Strike, reply: Reply
     ) -> Response | None:
-        """Carry a request out, and let its client hear something else. A refusal stays one."""
+        """Run a request, and give its client another answer, unless the request was refused."""
 
         def heard(response: Response) -> None:
             if response.status != _OK:
@@ -184,13 +186,13 @@ class DevHandler:
         return self._instead(known, strike, response) if response.status == _OK else response
 
     def _instead(self, known: _Known, strike: Strike, response: Response) -> Response:
-        """What the client of a request that was carried out is told."""
+        """The answer for the client of a request that has run."""
         if strike.drop:
             return self._dropped(known)
         return response if strike.error is None else self._refused(known, strike.error)
 
     def _later(self, strike: Strike, reply: Reply, make: Callable[[], Response | None]) -> None:
-        """Make the answer after the strike's delay."""
+        """Make the answer after the delay of the fault."""
 
         def go_on() -> None:
             del self._late[timer]
@@ -210,7 +212,7 @@ class DevHandler:
         *,
         after: bool,
     ) -> None:
-        """Carry out a batch whose marked rows fail; `after`: those are carried out as well."""
+        """Run a batch whose marked rows fail; `after`: the marked rows are written, too."""
         operation = known.operation
         assert known.dialect.fault_parts is not None, "it was struck"
         parts = known.dialect.fault_parts()
@@ -227,7 +229,7 @@ class DevHandler:
         reply(response)
 
     async def _call(self, known: _Known, asked: Any) -> Any:  # noqa: ANN401  # the operation's own
-        """Ask the engine, and commit what it plans."""
+        """Run the operation in the engine, and commit its plan."""
         operation, instance = known.operation, known.opened.instance
         call = partial(operation.call, known.dialect.open(self._engine), instance, asked)
         result = await asyncio.to_thread(read_anew, call)

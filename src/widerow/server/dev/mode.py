@@ -1,4 +1,4 @@
-"""What tests command a server: its clock, its faults, and what its instances hold."""
+"""The state of dev mode: clock, faults, and snapshots of instances."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -37,12 +37,12 @@ class _Kept(NamedTuple):
 
 
 class DevMode:
-    """One for each server in dev mode. Its coroutines are for the thread of the server's loop."""
+    """The dev mode of one server. Coroutines run on the loop's thread."""
 
     def __init__(self, clock: MovableClock, dialect: Dialect) -> None:
-        """A server whose engine goes by `clock`, without faults and snapshots.
+        """Without faults and snapshots. `clock`: the engine's.
 
-        Faults have the codes and actions of `dialect`.
+        `dialect`: has the codes and actions of faults.
         """
         assert dialect.fault_parts is not None, "a dialect of dev mode has faults"
         self.clock = clock
@@ -54,14 +54,14 @@ class DevMode:
         self._committer: Committer | None = None
 
     def serve(self, engine: Engine, committer: Committer) -> None:
-        """Command this engine from now on."""
+        """Use this engine from now on."""
         self._engine = engine
         self._committer = committer
 
     # --- the clock ---------------------------------------------------------------------------
 
     def clock_document(self) -> dict[str, Any]:
-        """The time by which rows are dated and expire."""
+        """The document of the engine's clock."""
         now_ms = self.clock.now_us() // 1000
         shown = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")
         return {"now_ms": now_ms, "now": shown, "running": self.clock.running}
@@ -75,14 +75,14 @@ class DevMode:
     # --- faults ------------------------------------------------------------------------------
 
     def add_fault(self, document: "Mapping[str, Any]") -> dict[str, Any]:
-        """Add the fault that a document asks for; the document of it. Raises `FieldRefused`."""
+        """Add the fault of a document, and answer its document. Raises `FieldRefused`."""
         fault = read_fault(document, self._fields, self._parts)
         return self.faults.add(fault, self._parts)
 
     # --- instances ---------------------------------------------------------------------------
 
     def instances(self) -> frozenset[str]:
-        """Those that have tables."""
+        """The instances that have tables."""
         return frozenset(
             each.owner
             for model in self._open()[0].open_models()
@@ -91,7 +91,7 @@ class DevMode:
         )
 
     async def keep(self, instance: str, name: str) -> dict[str, Any]:
-        """Keep a snapshot of an instance under a name; a former one of that name is replaced.
+        """Keep a snapshot of an instance under a name, replacing a former one of that name.
 
         Raises: `FieldRefused` where there are too many, `CopyRefused` for what it cannot hold.
         """
@@ -108,19 +108,19 @@ class DevMode:
         return kept.document()
 
     def _others(self, instance: str, name: str) -> list[_Kept]:
-        """The snapshots beside one of that name. Raises `FieldRefused` where it has no room."""
+        """The other snapshots of an instance. Raises `FieldRefused` if there are too many."""
         others = [each for place, each in self._kept.items() if place != (instance, name)]
         if len(others) >= COPIES_MAX:
             raise FieldRefused("name", f"is one snapshot too many: {COPIES_MAX} may be there")
         return others
 
     def forget_all(self, instance: str) -> None:
-        """Forget every snapshot of an instance."""
+        """Drop every snapshot of an instance."""
         for name in self._names(instance):
             self.forget(instance, name)
 
     def forget(self, instance: str, name: str) -> bool:
-        """Forget a snapshot; whether it was there."""
+        """Drop a snapshot; whether it was there."""
         return self._kept.pop((instance, name), None) is not None
 
     def snapshots(self) -> list[dict[str, Any]]:
@@ -128,9 +128,9 @@ class DevMode:
         return [self._kept[place].document() for place in sorted(self._kept)]
 
     async def reset(self, instance: str, name: str | None = None) -> dict[str, Any]:
-        """Let an instance hold what a snapshot of it holds, or nothing. Returns when it is durable.
+        """Replace an instance's content by a snapshot, or remove it. Durable on return.
 
-        Raises: `FieldRefused` for a name that was not kept.
+        Raises: `FieldRefused` for an unknown snapshot.
         """
         _check_instance(instance)
         copy = EMPTY_COPY
@@ -156,7 +156,7 @@ class DevMode:
     # --- what is told ------------------------------------------------------------------------
 
     def metric_lines(self) -> "Iterable[str]":
-        """Its lines of the metrics page."""
+        """The lines of dev mode on the page of metrics."""
         yield "# HELP widerow_dev_mode Whether tests may command this server: 1."
         yield "# TYPE widerow_dev_mode gauge"
         yield "widerow_dev_mode 1"

@@ -1,9 +1,9 @@
-"""`/_widerow/…`: what can be asked and commanded over HTTP. JSON in, JSON out.
+"""The pages `/_widerow/…` of dev mode, over HTTP. JSON in, JSON out.
 
-An answer is 200 or 201 with what is there now, or `{"error": {"field", "message"}}` with 400 (the
+An answer is 200 or 201 with the present state, or `{"error": {"field", "message"}}` with 400 (the
 body), 403 (a page of another site may have sent it), 404 (no such thing), 405 or 413. A body must
-be announced as `application/json`, and unless other machines are let in the host that was asked
-must be this machine: a page that is open in a browser here can send neither.
+have the content type `application/json`, and unless other machines are allowed the `host` header
+must name this machine: a web page of another site can send neither.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ __all__ = ["DEV_HEADERS", "DEV_PREFIX", "DevPages"]
 
 DEV_PREFIX: Final = b"/_widerow"
 DEV_HEADERS: Final = HeaderNames(frozenset(("content-type", "host")), ())
-"""What the listener keeps of a request, so that these pages can look at it."""
+"""The headers that the listener keeps for these pages."""
 
 _log = logging.getLogger("widerow.server")
 _HEAD: Final = b"content-type: application/json\r\ncache-control: no-store\r\n"
@@ -39,7 +39,7 @@ _SNAPSHOT: Final = {"instance": f.NAME, "name": f.NAME}
 
 
 class _Refused(WiderowError):
-    """An answer that is no success."""
+    """An answer with an error."""
 
     def __init__(self, status: int, field: str, message: str, allow: str = "") -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class _Refused(WiderowError):
 
 
 class _Asked(NamedTuple):
-    """A request to a page: what stands behind the page's path, and the body."""
+    """A request to a page: the part of its path after the page's, and the body."""
 
     rest: tuple[str, ...]
     document: dict[str, Any]
@@ -61,10 +61,10 @@ _Page = Callable[[_Asked], _Answer | Awaitable[_Answer]]
 
 
 class DevPages:
-    """The pages of one server. On the thread of its loop."""
+    """The pages of one server. On the loop's thread."""
 
     def __init__(self, mode: DevMode, *, remote: bool) -> None:
-        """Command `mode`. `remote`: for other machines too."""
+        """`remote`: other machines may use the pages."""
         self._mode = mode
         self._remote = remote
         self._running: set[asyncio.Task[None]] = set()
@@ -112,7 +112,7 @@ class DevPages:
         return page(_Asked(tuple(rest), read_document(request.body)))
 
     def _check_sender(self, request: Request, method: str) -> None:
-        """Refuse what a page of another site could have sent."""
+        """Refuse a request that a page of another site could have sent."""
         host = request.headers.get("host", "")
         if not self._remote and host and not names_loopback(host):
             raise _Refused(403, "host", "must be this machine's loopback name or address")

@@ -1,4 +1,4 @@
-"""What search indexes need of a server: their files, a thread that keeps them up, their metrics.
+"""Search indexes in a server: their files, the threads that work for them, their metrics.
 
-`files.py`: the directory of an index. `host.py`: what the engine is given. `thread.py`: the thread.
+`files.py`: the directory of an index. `host.py`: what the engine gets. `thread.py`: the threads.
 """

@@ -1,7 +1,7 @@
 """The files of search indexes: a directory for each, beside the data of an embedded store.
 
-A file is written under another name, synced, and renamed; then the directory is synced. So what has
-a name is whole, and a name that was given survives a loss of power.
+A file is written under another name, synced, and renamed; then the directory is synced. So a file
+with its final name is complete, and survives a loss of power.
 """
 
 import mmap
@@ -23,11 +23,11 @@ class IndexDirectory:
     """The files of one index (`IndexFiles`). For one caller at a time."""
 
     def __init__(self, path: Path) -> None:
-        """They lie in `path`, which is made when the first one is written."""
+        """The directory `path` is made with the first file."""
         self._path = path
 
     def names(self) -> list[str]:
-        """The files that are there, sorted, without those that were not finished."""
+        """The names of the complete files, sorted."""
         try:
             found = sorted(each.name for each in self._path.iterdir())
         except FileNotFoundError:
@@ -37,7 +37,7 @@ class IndexDirectory:
         return [each for each in found if not each.endswith(_TEMPORARY)]
 
     def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
-        """A new file, whole and synced when this returns; it replaces one of that name."""
+        """Write a new file: whole and synced on return. Replaces a file of that name."""
         temporary = self._path / f"{name}{_TEMPORARY}"
         try:
             if not self._path.is_dir():
@@ -57,7 +57,7 @@ class IndexDirectory:
             raise _failed(self._path / name, error) from error
 
     def replace(self, name: str, data: bytes) -> None:
-        """The same with these bytes, at once for whoever reads."""
+        """Replace a small file in one step."""
         self.write(name, (data,))
 
     def map(self, name: str) -> memoryview:
@@ -84,7 +84,10 @@ class SearchDirectory:
     """The directories of all indexes of a store: `<store>/search/<number of the index>`."""
 
     def __init__(self, store: Path) -> None:
-        """Of the store in this directory. Nothing is made before the first file."""
+        """`store`: the directory of the store.
+
+        The directory of indexes is made with the first file.
+        """
         self._path = store.resolve() / "search"
 
     def of(self, index_id: int) -> IndexDirectory:

@@ -1,4 +1,4 @@
-"""The surroundings of search indexes in a server: locks, files, the log."""
+"""What a server gives to its search indexes: locks, files, the log."""
 
 import logging
 import threading
@@ -18,16 +18,16 @@ class ServerSearchHost:
     """A `SearchHost`. Any thread may call."""
 
     def __init__(self, directory: SearchDirectory | None, lag_seconds: int) -> None:
-        """Files lie in `directory`; None: none are kept."""
+        """`directory`: of the files; None: no files are kept."""
         self.lag_us = lag_seconds * _SECOND_US
         self._directory = directory
 
     def lock(self) -> "threading.RLock":
-        """A lock that one thread holds at a time, for any number of times."""
+        """A re-entrant lock for one thread at a time."""
         return threading.RLock()
 
     def files(self, index_id: int) -> IndexDirectory | None:
-        """Where the files of an index are; None where none are kept."""
+        """The files of an index; None where no files are kept."""
         return None if self._directory is None else self._directory.of(index_id)
 
     def kept(self) -> list[int]:
@@ -40,5 +40,5 @@ class ServerSearchHost:
             self._directory.forget(index_id)
 
     def tell(self, event: str, facts: Mapping[str, object]) -> None:
-        """A line of the log."""
+        """Log an event."""
         _log.info(event, extra={"facts": dict(facts)})

@@ -1,4 +1,4 @@
-"""What the page of metrics says of search indexes."""
+"""The metrics of search indexes."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ _GAUGES = (
 
 
 def search_lines(engine: TablestoreEngine) -> Iterator[str]:
-    """Numbers of each search index that is in memory."""
+    """The lines of each search index in memory."""
     told = sorted(engine.search.statistics().items())
     for key, name, text in _GAUGES:
         yield from family(name, "gauge", text)

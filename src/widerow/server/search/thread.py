@@ -1,10 +1,10 @@
-"""The threads that keep search indexes up, beside the server and outside of its requests.
+"""The threads that work for search indexes in the background.
 
-One opens and builds indexes and takes what was written, so that a search finds little to do. While
-it computes it takes turns with others who do so for long (`storage/bulk.py`). Another one merges
-segments and writes files, which may take seconds during which the first goes on; it takes no turn,
-because a merge pauses for those who do, and nobody waits for a disk with a turn in hand. They start
-with the first index.
+The first opens and builds indexes and takes written rows, so that a search finds few left to take.
+While it computes it takes turns with other long work (`storage/bulk.py`). The second merges
+segments and writes files, which may take seconds; it takes no turn, because a merge pauses for
+threads that have one, and no thread waits for a disk with the turn. Both start with the first
+index.
 """
 
 import logging
@@ -23,22 +23,25 @@ _log = logging.getLogger("widerow.search")
 
 
 class SearchThread:
-    """Works at the indexes of an engine from `start` to `stop`."""
+    """Works for the indexes of an engine from `start` to `stop`."""
 
     def __init__(self, engine: TablestoreEngine, *, lags: bool = False) -> None:
-        """Nothing happens before `start`. `lags`: rows are taken a time after they were written."""
+        """Does nothing before `start`.
+
+        `lags`: rows are found only some time after they were written.
+        """
         self._engine = engine
         self._turn = nullcontext() if engine.core.store.capabilities.reads_may_block else LONG_WORK
         self._lags = lags
         self._stopping = threading.Event()
-        self._called = threading.Event()  # many rows wait, or it is to end
+        self._called = threading.Event()  # many rows wait, or the thread is to end
         self._threads = [
             threading.Thread(target=self._follow, name="widerow-search", daemon=True),
             threading.Thread(target=self._compact, name="widerow-search-files", daemon=True),
         ]
 
     def start(self) -> None:
-        """Begin; from now on writers wait where an index cannot follow them."""
+        """Start; from now on writers wait where an index cannot follow them."""
         backlog = self._engine.backlog
         backlog.is_bounded, backlog.is_paced = True, not self._lags
         if not self._lags:
@@ -47,7 +50,7 @@ class SearchThread:
             each.start()
 
     def stop(self) -> None:
-        """End, and write down what every index has taken. Waits for that."""
+        """End, and write the files of every index. Waits for that."""
         backlog = self._engine.backlog
         backlog.is_paced = False
         self._stopping.set()
@@ -79,7 +82,7 @@ class SearchThread:
         self._until_stopped(step, self._stopping)
 
     def _until_stopped(self, step: Callable[[], bool], called: threading.Event) -> None:
-        """Do something over and over, at once again where it answers that there is more to do.
+        """Call `step` again and again, at once if it answers that there is more to do.
 
         Else after a pause, which `called` ends.
         """
