@@ -1,6 +1,6 @@
 """Time and chance, as interfaces only.
 
-The real ones live in `server/system.py`, the fake ones in `testing/clock.py`.
+The real implementations are in `server/system.py`, the fake ones in `testing/clock.py`.
 """
 
 from typing import Protocol
@@ -9,7 +9,7 @@ __all__ = ["Clock", "Entropy"]
 
 
 class Clock(Protocol):
-    """Where time comes from. Nothing below the server reads a clock of its own."""
+    """The source of time. No code below the server reads a clock of its own."""
 
     def now_us(self) -> int:
         """Microseconds since 1970-01-01 UTC. May jump in either direction."""
@@ -21,7 +21,7 @@ class Clock(Protocol):
 
 
 class Entropy(Protocol):
-    """Where unpredictable bytes come from."""
+    """The source of unpredictable bytes."""
 
     def token_bytes(self, size: int) -> bytes:
         """`size` bytes that nobody can guess."""

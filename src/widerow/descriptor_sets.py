@@ -1,4 +1,4 @@
-"""Compiled descriptor sets to message classes, each set in a pool of its own."""
+"""Makes message classes from compiled descriptor sets, each set in a pool of its own."""
 
 from pathlib import Path
 

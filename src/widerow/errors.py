@@ -56,16 +56,16 @@ Detail = str | int
 
 
 class AnyRule(Enum):
-    """A rule of either data model. Each model lists its own in an enumeration below this one."""
+    """A rule of either data model. Each model has an enumeration of its rules."""
 
     def told(self, details: Mapping[str, Detail]) -> str:
-        """The rule and the facts, for logs and command lines."""
+        """The text of the rule with these facts, for logs and command lines."""
         facts = ", ".join(f"{name}={value!r}" for name, value in details.items())
         return f"{self.name.lower()} ({facts}): {self.value}"
 
 
 class Rule(AnyRule):
-    """A rule a request can break. The value says what to do about it (sent as a hint)."""
+    """A rule a request can break. The value says what to do about it, and is sent as a hint."""
 
     # Names (semantics §1.4)
     TABLE_NAME = "Table names are 1 to 255 of A-Z a-z 0-9 _ and do not start with a digit."
@@ -585,7 +585,7 @@ class Unsupported(_RuleBroken):
 
 
 class Injected(WiderowError):
-    """An error that a test asked for: what a client is told stands in it, and nothing was wrong.
+    """An error that a test asked for (dev mode), with the answer for the client.
 
     `status`, `code` and `message` are those of the dialect that the request was sent in; `fault` is
     the number of the fault that asked for it.
@@ -605,7 +605,7 @@ class TooLong(WiderowError):
 
 
 class Replan(WiderowError):
-    """What a write was planned on has changed since: plan it again. Never leaves the engine."""
+    """The catalogue has changed since a write was planned: plan it again. Caught in the engine."""
 
     def __init__(self) -> None:
         """The request to plan again."""
@@ -621,9 +621,9 @@ class StorePoisoned(StorageFailure):
 
 
 class OutcomeUnknown(StorageFailure):
-    """Whether the write happened is not known. The store goes on taking writes.
+    """It is not known whether the write was made. The store goes on taking writes.
 
-    Read what was written before it is written again (DURABILITY.md).
+    Read the data before repeating the write (DURABILITY.md).
     """
 
 
@@ -636,11 +636,11 @@ class StoreBusy(StorageFailure):
 
 
 class StoreHangs(StoreBusy):
-    """A part of the store keeps its connections and answers nothing: nobody waits for it."""
+    """A part of the store keeps its connections and does not answer: requests fail at once."""
 
 
 class ViewLost(StoreBusy):
-    """What was read cannot be followed by more of the same moment: read again on a new view."""
+    """The view cannot show more of its moment: read again on a new view."""
 
 
 class StoreLocked(StorageFailure):
@@ -652,7 +652,7 @@ class StoreDamaged(StorageFailure):
 
 
 class IndexDamaged(StoreDamaged):
-    """Bytes of a search index's files are not those that were written: build it from its table.
+    """Bytes of a search index's files have changed: the index has to be built again.
 
-    Everything that is asked of an index that was opened from files may raise it.
+    Every read of an index that was opened from files may raise it.
     """

@@ -118,15 +118,15 @@ GROUP_WRITES_MAX: Final = (
 LEASE_SECONDS: Final = 30  # of a shared store: so long nobody looks after it when its holder dies
 TRANSACTION_SECONDS_MAX: Final = 60  # on a shared store; distributed engines end one after 5 to 30
 ATTEMPT_SECONDS_MAX: Final = 20  # from a first read to a commit; later ends still fall below that
-SIGHT_SECONDS: Final = (
-    20  # a node goes so long by a catalogue that it has read: longer than another
-)
-# server takes to replace the one that has it. A dead node delays a change by as much, once
+# For how long a node uses a catalogue that it has read: longer than another server takes to replace
+# a dead one. A dead node delays one change of the catalogue by as much.
+SIGHT_SECONDS: Final = 20
 SIGHT_MARGIN_SECONDS: Final = 2.0  # clocks of machines run up to a tenth faster than others
 NODE_LOOK_SECONDS: Final = 0.25  # between two looks at the others: about what CreateTable waits
 NODE_BEAT_SECONDS: Final = 1.0  # between two records of a node, each a commit
-SILENT_SECONDS: Final = 10  # without a beat; then another node looks after the store. A beat may
-# wait for seconds behind writes to a part of the store that moves
+# Without a beat; then another node keeps the store. A beat may wait for seconds behind writes to a
+# part of the store that is being moved.
+SILENT_SECONDS: Final = 10
 NODE_GONE_SECONDS: Final = 60  # without a beat; then a node's record is removed
 NODE_CLOCKS: Final = 5  # beats that tell of a node's clock; one that is late says little
 NODE_NOTES_MAX: Final = 500  # keys whose load a node tells of at a beat: some 30 KB
@@ -136,12 +136,13 @@ CLOCK_SKEW_SECONDS_MAX: Final = 5  # leases of 30 s and transactions of 60 s rel
 WORD_SECONDS: Final = 0.02  # between two questions whether all nodes know of a change
 CONFLICT_SECONDS_MAX: Final = 10  # a write is tried so long; SDKs ask again after that
 OUTCOME_SECONDS_MAX: Final = 10  # it is asked for so long what became of a commit without an answer
-HOME_SECONDS_MAX: Final = (
-    2  # a group waits so long for a part of a database that is away; most splits
+# For how long a group waits for a part of a database that is away; most splits and moves of regions
+# take one to three seconds.
+HOME_SECONDS_MAX: Final = 2
+COMMITS_TOGETHER_MAX: Final = 16  # of one group, to as many homes; further commits wait for these
+MERGED_COMMITS_MAX: Final = (
+    3  # refused commits of several shards; then each shard has one of its own
 )
-# and moves of regions take one to three
-COMMITS_TOGETHER_MAX: Final = 16  # of one group, to as many homes; the others wait for these
-MERGED_COMMITS_MAX: Final = 3  # refused ones of several shards; then each shard has one of its own
 REMOTE_PAGE_ROWS_MAX: Final = 512  # of one read; a round trip costs as much as some hundred rows
 BRIEF_READS_MAX: Final = 3  # attempts of one request; the second takes a view that lasts
 FIRST_PAGES_BYTES_MAX: Final = (
@@ -159,7 +160,7 @@ LOCAL_TRANSACTION_ROW_BYTES: Final = 1024  # memory of a row write besides its d
 LOCAL_TRANSACTIONS_MAX: Final = 1000  # open in one instance; each holds a key against all others
 LOCAL_TRANSACTIONS_BYTES_MAX: Final = 256 * 1024 * 1024  # of memory, over all that are open
 LOOP_GROUP_WRITES_MAX: Final = 128  # committed on the loop: 2 to 4 ms of bodies at most
-LOOP_GROUP_BYTES_MAX: Final = 256 * 1024  # as above, where few rows are large
+LOOP_GROUP_BYTES_MAX: Final = 256 * 1024  # where few rows are large
 LOOP_WAIT_NS_MAX: Final = 2_000_000  # for the disk; slower ones leave the loop to those who read
 ALONE_WAIT_NS_MAX: Final = 1_000_000  # sharing a sync that takes less spares less than it costs
 ALONE_PATIENCE_SECONDS: Final = 0.02  # several groups of others; then it shares the next of these
@@ -173,7 +174,7 @@ HANDSHAKES_MAX: Final = 256  # under way at one time; each is a connection that 
 IDLE_SECONDS_MAX: Final = 300  # keep-alive without a request; SDK pools expect minutes
 DRAIN_SECONDS_MAX: Final = 30  # SIGTERM: how long running requests may finish
 LINGER_BYTES_MAX: Final = 64 * 1024 * 1024  # thrown away after a refusal, so that it can be read
-LINGER_SECONDS_MAX: Final = 5  # the same in time
+LINGER_SECONDS_MAX: Final = 5  # in which they must arrive
 REFUSALS_MAX: Final = 256  # connections above their bound that are told so before they end
 LENGTHY_THREADS_MAX: Final = 2  # more would only take turns with each other and the loop
 BATCH_THREADS: Final = 1  # a second one only takes the interpreter's lock from the first
@@ -185,9 +186,10 @@ LOOP_READ_STEPS_MAX: Final = 1000  # their p99 (bench --only neighbours): record
 READ_SLICE_ROWS: Final = 16  # of a batch, read at once; then others are let through
 STAGE_REQUESTS_MAX: Final = 64  # run stage by stage together; their answers wait for the last
 SHARED_TURN_REQUESTS: Final = (
-    32  # the same while others run on threads, who wait for the loop: 4 ms
+    32  # while other requests run on threads, which wait for the loop: 4 ms
 )
-CALM_TURNS: Final = 16  # of the loop without them, a tenth of a second, until turns are whole again
+# of the loop without requests on threads, a tenth of a second, until turns are whole again
+CALM_TURNS: Final = 16
 STAGED_ROW_BYTES_MAX: Final = 64 * 1024  # a larger row is answered at once: 64 of them are 4 MB
 STAGED_BYTES_MAX: Final = 1024 * 1024  # of answers that wait to be written with others
 DIGEST_SLICE_BYTES: Final = 128 * 1024  # hashed in 0.2 ms; then others are let through
@@ -195,16 +197,16 @@ WRITTEN_BYTES_MAX: Final = 512 * 1024  # of an answer in one turn of the loop: 0
 JOINED_BYTES_MAX: Final = 64 * 1024  # a larger answer is not copied behind its head: two writes
 GATHERED_READS_MAX: Final = 1  # under way together, of the keys that came before it: more cost more
 GATHERED_PAGES_UNDER_WAY_MAX: Final = 2  # such reads of pages: joining one hides reading the next
-GATHERED_PAGES_MAX: Final = 8  # pages that one of them reads, of a megabyte at most
-GATHERED_KEYS_MAX: Final = 64  # requests whose keys one of them reads: they wait for all of it
-GATHERING_SECONDS_MAX: Final = 0.02  # a read that takes longer keeps no others back
+GATHERED_PAGES_MAX: Final = 8  # pages in one gathered read, of a megabyte at most
+GATHERED_KEYS_MAX: Final = 64  # requests whose keys are in one gathered read, for which all wait
+GATHERING_SECONDS_MAX: Final = 0.02  # a read that takes longer does not delay others
 BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a network at one time
 FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their last answer
 HOUSEKEEPING_SECONDS: Final = 10  # between looks for something to clean up
 BALANCE_SECONDS: Final = 0.25  # between looks at partitions: units are counted by the second
 # The ranges of a database that divides its data: about two seconds are what a split of HBase takes.
 RANGE_LOOK_SECONDS: Final = 1.0  # between two comparisons while there is something to change
-RANGES_SECONDS: Final = 10.0  # and while there is not: somebody may change them by hand
+RANGES_SECONDS: Final = 10.0  # between two while there is not: a person may change ranges
 RANGE_PAUSE_SECONDS: Final = 1.0  # after a change has failed; twice as long after each more
 RANGE_PAUSE_SECONDS_MAX: Final = 300.0  # what stands in its way is for somebody to see to
 RANGE_BUSY_SECONDS_MAX: Final = (
@@ -217,12 +219,12 @@ FIRST_LOOK_SECONDS: Final = 1.0  # for the first table whose rows leave intents 
 STREAM_TRIM_SECONDS: Final = 60  # between two looks for stream records that are too old
 CLEAR_STEP_NOTES: Final = 32  # dropped tables whose ranges are removed in one step
 SWEEP_STEP_RECORDS: Final = 500  # read in one step of the sweep: about half a millisecond
-SWEEP_STEP_BYTES: Final = 256 * 1024  # the same where records are large
+SWEEP_STEP_BYTES: Final = 256 * 1024  # where records are large
 SWEEP_PAUSE_SECONDS: Final = 600  # between two passes over a table whose cells expire
 SWEEP_PAUSE_SHARE: Final = 16  # of the time to live: expired data takes a sixteenth more room
 SWEEP_NOTES_SECONDS: Final = 30  # between two writes of what was noted; a crash loses those
 SWEEP_RENEWAL_HOURS: Final = 24  # a note that a crash lost is found again by then
-SWEEP_RENEWAL_HOURS_UNLIKELY: Final = 30 * 24  # the same where no row is known to expire
+SWEEP_RENEWAL_HOURS_UNLIKELY: Final = 30 * 24  # where no row is known to expire
 WRITE_SECONDS_MAX: Final = 60  # from the check of a version until its row can be read
 CLOCK_BACK_SECONDS_MAX: Final = 86_400  # a clock set back by more may give out a number again
 CREDENTIALS_LOOK_SECONDS: Final = 0.5  # between looks at the file: a deleted key ends in a second
@@ -230,7 +232,7 @@ CREDENTIALS_LOOK_SECONDS: Final = 0.5  # between looks at the file: a deleted ke
 # --- tunnels (change §C2) --------------------------------------------------------------------
 TUNNELS_PER_TABLE_MAX: Final = 10  # (change §C2.3)
 TUNNEL_PAGE_RECORDS_MAX: Final = 1000  # of one answer (change §C2.3)
-TUNNEL_PAGE_BYTES_MAX: Final = 1024 * 1024  # the same in bytes
+TUNNEL_PAGE_BYTES_MAX: Final = 1024 * 1024  # of one answer
 TUNNEL_BASE_BYTES: Final = 512 * 1024 * 1024  # of one channel of rows: minutes of one consumer
 TUNNEL_BASE_CHANNELS_MAX: Final = 64  # of one tunnel, beside one for each partition
 TUNNEL_TIMEOUT_SECONDS: Final = 300  # of a client that names none (change §C2.1)
@@ -254,7 +256,7 @@ DELIVERY_COLUMNS_MAX: Final = 1024  # of one task; a row that is read names as m
 DELIVERY_TEXT_BYTES_MAX: Final = 1024  # of an endpoint or a role, which are kept in the catalogue
 DELIVERY_PREFIX_BYTES_MAX: Final = 128  # a file's name repeats it and has 255 bytes
 DELIVERY_BUFFER_BYTES_MAX: Final = 64 * 1024 * 1024  # of rows that wait for their file
-DELIVERY_BUFFER_ROWS_MAX: Final = 1_000_000  # the same in rows
+DELIVERY_BUFFER_ROWS_MAX: Final = 1_000_000  # that wait for their file
 DELIVERY_SECONDS: Final = 120  # so long a row waits for its file at most
 DELIVERY_RETRY_SECONDS: Final = 60  # after a file could not be written
 DELIVERY_PAUSE_SECONDS: Final = 1.0  # between two looks for something to deliver
@@ -267,15 +269,16 @@ DELIVERY_DETAIL_CHARACTERS_MAX: Final = 500  # of what a task says of a failure
 # --- search indexes: their life (search §1, §7) ----------------------------------------------
 JOURNAL_HOURS: Final = 24  # of the keys of written rows; an index that is further behind is rebuilt
 JOURNAL_STEP_ROWS: Final = 256  # taken from a journal, or built, before others have their turn
-JOURNAL_STEP_BYTES: Final = 1024 * 1024  # the same where rows are large
+JOURNAL_STEP_BYTES: Final = 1024 * 1024  # where rows are large
 JOURNAL_BACKLOG_MAX: Final = 20_000  # rows: a search does two seconds' work at most before it looks
 JOURNAL_PACED_ROWS: Final = 128  # wait, then whoever takes them is called and writers wait: 8 ms
-JOURNAL_PACED_ROWS_SEARCHED: Final = 64  # the same where searches come meanwhile, which take them
+JOURNAL_PACED_ROWS_SEARCHED: Final = 64  # while searches come, which take rows, too
 JOURNAL_PACE_SECONDS_MAX: Final = 0.25  # a writer waits for; whoever takes rows may have failed
-JOURNAL_PACE_LOOK_SECONDS: Final = 0.002  # between two looks whether he still has to
+JOURNAL_PACE_LOOK_SECONDS: Final = 0.002  # between two looks whether a writer still has to wait
 SEARCH_BUILD_ROWS_AT_ONCE: Final = 10_000  # built inside a request (search §1.3); more: beside them
 SEARCH_CHECKPOINT_CHANGES: Final = 50_000  # that a start would otherwise apply again: seconds
-SEARCH_CHECKPOINT_SECONDS: Final = 300  # the same for few of them, which would stay in the journal
+# between checkpoints with few changes, which would stay in the journal
+SEARCH_CHECKPOINT_SECONDS: Final = 300
 SEARCH_FOLLOW_ROWS: Final = 64  # taken before those who wait for an index have their turn: 4 ms
 SEARCH_PAUSE_SECONDS: Final = 0.1  # between two looks at journals; a look costs one read an index
 SEARCH_CHECKPOINT_LOOK_SECONDS: Final = 1  # between two looks for an index to be written down
@@ -284,7 +287,7 @@ SEARCH_TIMEOUT_MS: Final = 10_000  # of a request that names none (search §8)
 SEARCH_TIMEOUT_MS_MAX: Final = 60_000  # it holds a thread meanwhile
 SEARCH_ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024  # of rows: a page is held in memory as a whole
 SEARCH_SPLIT_ROWS: Final = 500_000  # of an index for each part of a parallel scan (search §7)
-SEARCH_SPLITS_MAX: Final = 32  # the same: more parts are not read faster
+SEARCH_SPLITS_MAX: Final = 32  # of a parallel scan: more parts are not read faster
 SEARCH_SESSIONS_MAX: Final = 100  # parallel scans at once; each holds a moment of its index
 SEARCH_SESSION_QUERIES_MAX: Final = 64  # results that one session holds
 SEARCH_ALIVE_SECONDS: Final = 60  # of a session, from its last request on (search §7)
@@ -295,7 +298,7 @@ SEARCH_COMPARED_ROWS: Final = (
 )
 SEARCH_COMPARED_BYTES: Final = (
     64 * 1024 * 1024
-)  # of stored rows, the same: a few times that in memory
+)  # stored bytes of rows compared at once: a few times as much in memory
 SEARCH_DIFFERENCES_NAMED: Final = 10  # keys of rows of each kind that a comparison names
 
 # --- search: schemas (search §8) -------------------------------------------------------------
@@ -319,8 +322,8 @@ SEARCH_UNFOLDED_BYTES_MAX: Final = 32 * 1024 * 1024  # of a tree, whose levels a
 
 # --- search indexes: documents and queries (search §8) ----------------------------------------
 SEARCH_KEYWORD_BYTES_MAX: Final = 4096  # of one value; a longer one is not indexed (search §2)
-SEARCH_FUZZY_KEYWORD_BYTES_MAX: Final = 2048  # the same of FUZZY_KEYWORD (search §2)
-SEARCH_TEXT_BYTES_MAX: Final = 2 * 1024 * 1024  # the same of TEXT (search §2)
+SEARCH_FUZZY_KEYWORD_BYTES_MAX: Final = 2048  # of one FUZZY_KEYWORD value (search §2)
+SEARCH_TEXT_BYTES_MAX: Final = 2 * 1024 * 1024  # of one TEXT value (search §2)
 SEARCH_FUZZY_CHARACTERS_MAX: Final = 1024  # of a text that grams are made of (search §3)
 SEARCH_ARRAY_ELEMENTS_MAX: Final = 256  # of an array, and of nested objects (search §2.1)
 SEARCH_POSITION_MAX: Final = 2**20 - 1  # of a token; those behind it are dropped (search §11.5)
@@ -341,11 +344,11 @@ SEARCH_POLYGON_POINTS_MAX: Final = 1024  # each costs a pass over all points
 # Written documents are collected until a segment of them is worth its arrays; a search before that
 # looks at small segments, which cost a fraction of a millisecond each.
 SEARCH_PENDING_DOCUMENTS_MAX: Final = 1024  # twenty milliseconds that a writer holds others up
-SEARCH_PENDING_TOKENS_MAX: Final = 500_000  # the same by what they weigh: 4 MB of postings
+SEARCH_PENDING_TOKENS_MAX: Final = 500_000  # tokens of such documents: 4 MB of postings
 SEARCH_TAIL_DOCUMENTS: Final = 16  # written last; the segment of them is made anew each time
 SEARCH_SMALL_DOCUMENTS: Final = 128  # of an index that is searched: three milliseconds of a search
 SEARCH_SMALL_DOCUMENTS_MAX: Final = 4096  # a writer merges by itself where nobody else does
-SEARCH_SMALL_SEGMENTS_MAX: Final = 64  # the same by their number; each costs every search 0.1 ms
+SEARCH_SMALL_SEGMENTS_MAX: Final = 64  # of an index; each costs every search 0.1 ms
 SEARCH_ASKED_CHANGES: Final = 1024  # an index is searched, if it was while so many were written
 SEARCH_MERGE_FACTOR: Final = 8  # segments of one size become one
 SEARCH_SEGMENT_DOCUMENTS_MAX: Final = 2**18  # a merge needs as much memory again as its result
@@ -366,7 +369,7 @@ GROUP_BYS_MAX: Final = 20  # of one level (search §6.1)
 BREAKDOWN_NODES_MAX: Final = 1000  # of one request on all levels: each is a pass over what matches
 GROUP_BY_LEVELS_MAX: Final = 3  # (search §6.1)
 GROUPS_DEFAULT: Final = 10  # of a field and of a composite (search §6.3)
-GROUPS_MAX: Final = 2000  # the same at most, and buckets of a histogram (search §6.3)
+GROUPS_MAX: Final = 2000  # of a field at most, and buckets of a histogram (search §6.3)
 GEO_GRID_GROUPS_DEFAULT: Final = 1000  # (search §6.3)
 GEO_GRID_GROUPS_MAX: Final = 10_000  # (search §6.3)
 GEO_GRID_PRECISION_DEFAULT: Final = 5  # characters of a geohash, 5 km (search §6.3)
@@ -386,7 +389,7 @@ HIGHLIGHT_FRAGMENT_CHARACTERS_MAX: Final = 2 * 1024 * 1024  # the longest value 
 
 # --- proxy (ours) ----------------------------------------------------------------------------
 PROXY_ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024  # of one answer, held whole: pages have 4 MB
-PROXY_OTHER_SECONDS_MAX: Final = 10.0  # the same of a server compared with: clients wait for it
+PROXY_OTHER_SECONDS_MAX: Final = 10.0  # for a server compared with; clients wait for it
 PROXY_HEADER_BYTES_MAX: Final = 64 * 1024  # of an upstream's answer; servers send less than 2 KB
 PROXY_ANSWER_SECONDS_MAX: Final = 60.0  # for an upstream to answer; clients wait for less
 PROXY_IDLE_SECONDS_MAX: Final = 4.0  # of a connection kept open: servers close theirs after 5 s
@@ -398,7 +401,7 @@ REPORT_TEXT_CHARACTERS_MAX: Final = 4000  # of one side of an example; a report 
 RECORDING_LINE_BYTES_MAX: Final = 128 * 1024 * 1024  # an answer and a request in base64
 RECORDING_PART_BYTES: Final = 64 * 1024 * 1024  # of one file of a recording before the next begins
 RECORDING_PARTS: Final = 64  # files kept, the oldest goes: 4 GiB
-REPLAY_CONCURRENCY_MAX: Final = 256  # as PROXY_PENDING_MAX
+REPLAY_CONCURRENCY_MAX: Final = 256  # requests at a time, as for a proxy
 
 # --- advice (ours) ---------------------------------------------------------------------------
 ADVICE_PLACES_MAX: Final = 64  # where a sample of a table begins: split points, evenly spread
@@ -431,5 +434,5 @@ CONSOLE_PARTITIONS_MAX: Final = 100  # rows of a table of partitions; a table ma
 CONSOLE_SESSION_SECONDS: Final = 8 * 3600  # a working day
 CONSOLE_ENDED_SESSIONS_MAX: Final = 4096  # sessions that are remembered as ended before their time
 CONSOLE_HEAT_COLUMNS_MAX: Final = 120  # of time in a heat map: as many as a screen tells apart
-CONSOLE_HEAT_ROWS_MAX: Final = 40  # of keys in a heat map, as before
+CONSOLE_HEAT_ROWS_MAX: Final = 40  # of keys in a heat map: as many as a screen tells apart
 CONSOLE_HOT_KEYS_MAX: Final = 12  # busiest key values that are listed under it

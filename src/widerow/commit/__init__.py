@@ -1,4 +1,4 @@
-"""Group commit: many plans, one sync. One way for all who write.
+"""Group commit: many plans, one sync. Every write of every caller goes through it.
 
 `committer.py` is the state machine with its one entry, `places.py` the rule for the thread that a
 group runs on, `waiting.py` what is done for each plan of a group. The server, the library of typed

@@ -2,23 +2,20 @@
 
 A plan is in one of these states:
 
-    GATHERED    the loop brought it in this turn, which is not over
-    IN LINE     behind those that came before it; any number of threads add to the line
-    COMMITTING  in the one group that is under way
-    UNHEARD     durable; other servers of a shared store do not all know of it (`word.py`)
-    ENDED       durable or refused, and its caller is told, once
+GATHERED the loop brought it in this turn, which is not over IN LINE behind those that came before
+it; any number of threads add to the line COMMITTING in the one group that is under way
+UNACKNOWLEDGED durable; not every server has acknowledged it (`word.py`) ENDED durable or refused,
+and its caller is told, once
 
 and moves only so:
 
-    submit by the loop           -> GATHERED
-    submit by a blocked thread   -> IN LINE, and that thread leads until its plan has ended
-    submit by anyone else        -> COMMITTING if `place_of` says so and the turn is free soon,
-                                    else IN LINE
-    flush (the turn is over)     -> all that is GATHERED, as one group: COMMITTING or IN LINE,
-                                    decided in the same way; ENDED (refused) after `stop`
-    the turn is taken by a leader-> the first group of the line: COMMITTING
-    the store has answered       -> ENDED, told where the group ran, or by way of `post`; or UNHEARD
-    all know of it               -> ENDED, told by way of `post`, or to the thread that waits
+submit by the loop -> GATHERED submit by a blocked thread -> IN LINE, and that thread leads until
+its plan has ended submit by anyone else -> COMMITTING if `place_of` says so and the turn is free
+soon, else IN LINE flush (the turn is over) -> all that is GATHERED, as one group: COMMITTING or IN
+LINE, decided in the same way; ENDED (refused) after `stop` the turn is taken by a leader-> the
+first group of the line: COMMITTING the store has answered -> ENDED, told where the group ran, or by
+way of `post`; or UNHEARD all know of it -> ENDED, told by way of `post`, or to the thread that
+waits
 
 The turn is a lock: whoever holds it commits one group, and nobody takes from the line without it.
 Leaders are the writer's thread, once it has been started, blocked callers, and `step`. Plans that
@@ -69,11 +66,11 @@ class CommitCounts(Protocol):
     """The counters of committed groups. Called by one thread at a time."""
 
     def committed(self, writes: int, nanoseconds: int) -> None:
-        """A group of so many writes took so long."""
+        """Count a group of `writes` writes that took `nanoseconds`."""
         ...
 
     def commit_failed(self) -> None:
-        """The store refused a group."""
+        """Count a group that the store refused."""
         ...
 
 
@@ -81,10 +78,10 @@ class Uncounted:
     """Counts nothing."""
 
     def committed(self, writes: int, nanoseconds: int) -> None:
-        """Forget it."""
+        """Counts nothing."""
 
     def commit_failed(self) -> None:
-        """Forget it."""
+        """Counts nothing."""
 
 
 class _Call(Enum):
@@ -119,15 +116,15 @@ class Committer:
         self._post = post
         self._failed = failed
         self._resumed = resumed
-        # What waits for other machines is never committed on the loop.
+        # A commit that waits for other machines never runs on the loop.
         waits = store.capabilities.reads_may_block
         self._flushes_as = Caller.ELSEWHERE if waits else Caller.LOOP
-        self._refused = False  # since the last group that was committed
-        self._gathered: list[Waiting] = []  # of the loop's thread only
+        self._refused = False  # since the last group that the store took
+        self._gathered: list[Waiting] = []  # for the loop's thread only
         self._line: deque[Waiting] = deque()  # added to under `_joining`, taken from in a turn
-        self._joining = threading.Lock()  # nothing joins the line once it is stopped
+        self._joining = threading.Lock()  # no plan joins the line once it is stopped
         self._stopped = False
-        self._turn = threading.Lock()  # held while a group is committed, on whichever thread
+        self._turn = threading.Lock()  # held by the thread that commits a group
         self._disk = DiskWait()
         self._unheard = Unheard()
         self._thread: threading.Thread | None = None
@@ -163,7 +160,7 @@ class Committer:
             wait_for_word(waiting)
             return waiting.end()
         if self._place([waiting], caller) is Place.CALLER:
-            waiting.done = None  # the caller gets the end as the result
+            waiting.done = None  # the caller reads the end from the result
             if self._commit_here([waiting], ALONE_PATIENCE_SECONDS):
                 wait_for_word(waiting)
                 return waiting.end()
@@ -172,7 +169,7 @@ class Committer:
         return None
 
     def flush(self) -> None:
-        """The loop's turn is over: commit what it brought. Only on the loop's thread."""
+        """Commit what the loop has submitted in this turn. Only on the loop's thread."""
         gathered, self._gathered = self._gathered, []
         if not gathered:
             return
@@ -185,9 +182,9 @@ class Committer:
             tell_group(gathered)
 
     def run(self, plan: "Plan[T]") -> T:
-        """`submit` for a blocked thread: the answer. Raises what `plan.finish` raises, and more.
+        """`submit` for a blocked thread: the answer. Raises what `plan.finish` raises.
 
-        `StorageFailure` where the store refused it, `Exhausted` after `stop`.
+        Also `StorageFailure` where the store refused the plan, `Exhausted` after `stop`.
         """
         end = self.submit(plan, None, Caller.BLOCKED)
         assert end is not None, "a blocked caller waits for the end"
@@ -222,7 +219,7 @@ class Committer:
             self._calls.put(_Call.END)
             self._thread.join()
             self._thread = None
-        while self.step():  # waits for what another thread is committing, too
+        while self.step():  # waits for the group of another thread, too
             pass
         self._unheard.stop()
 
@@ -245,7 +242,7 @@ class Committer:
         )
 
     def _join(self, group: list[Waiting]) -> None:
-        """Add plans to the line, all at once, and wake the writer's thread."""
+        """Add plans to the line in one step, and wake the writer's thread."""
         with self._joining:
             if self._stopped:
                 raise Exhausted(Rule.SERVER_STOPPING)
@@ -254,7 +251,7 @@ class Committer:
             self._calls.put(_Call.LOOK)
 
     def _commit_here(self, group: list[Waiting], patience_seconds: float) -> bool:
-        """Commit a group that is not in the line, and tell it; False if the turn is not free."""
+        """Commit a group that is not in the line, and tell it; False if the turn is taken."""
         if not self._turn.acquire(blocking=bool(patience_seconds), timeout=patience_seconds or -1):
             return False
         try:
@@ -266,7 +263,7 @@ class Committer:
         return True
 
     def _lead_until_ended(self, waiting: Waiting) -> None:
-        """Commit group after group until this plan has ended, or wait for those who do."""
+        """Commit group after group until this plan has ended, in turn with other threads."""
         while not (waiting.ended or waiting.unheard):
             with self._turn:
                 if not (waiting.ended or waiting.unheard):
@@ -306,7 +303,7 @@ class Committer:
                 self.report(error)
             refuse_group(group, error)
         except BaseException:
-            # This thread ends now. No caller on another thread may wait for ever.
+            # This thread ends now. Callers on other threads must not wait for ever.
             refuse_group(group, OutcomeUnknown("the thread that made the write was interrupted"))
             raise
         else:
@@ -320,7 +317,7 @@ class Committer:
             self._commit([waiting], post)
 
     def _resume(self) -> None:
-        """Call `resumed` if the store refused a group before the one that it has just taken."""
+        """Call `resumed` if the store had refused the group before."""
         if self._refused:
             self._refused = False
             if self._resumed is not None:
@@ -336,6 +333,6 @@ class Committer:
         told = [waiting for waiting in group if waiting.ended and waiting.done is not None]
         if told:
             post(told)
-        first = group[0]  # a plan that can be unheard is alone in its group
+        first = group[0]  # a plan that waits for acknowledgement is alone in its group
         if first.unheard and first.done is not None:
             self._unheard.add(first, post)

@@ -56,7 +56,7 @@ def place_of(
     others_wait: bool,
     usual_wait_ns: int,
 ) -> Place:
-    """The thread for a group of so many writes that hold about `size` bytes.
+    """The thread that commits a group of `writes` writes with about `size` bytes.
 
     `alone`: a plan in it wants a group of its own. `others_wait`: the line is not empty.
     `usual_wait_ns`: for the disk, lately (`DiskWait`).
@@ -78,7 +78,7 @@ def place_of(
     return _ON_CALLER if caller is _BLOCKED else _ON_WRITER
 
 
-_COUNTED_NS_MAX: Final = 2 * LOOP_WAIT_NS_MAX  # a single wait of a second must not count in full
+_COUNTED_NS_MAX: Final = 2 * LOOP_WAIT_NS_MAX  # longer waits are counted as this long
 
 
 @final

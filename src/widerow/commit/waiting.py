@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Done = Callable[[Any, Exception | None], None]
-"""Is called with the answer of a plan, or with its error. Must not raise."""
+"""Called with the answer of a plan, or with its error. Must not raise."""
 
 _NO_PLAN: Final[Plan[Any]] = Plan((), list)
 
@@ -40,8 +40,8 @@ class Waiting:
     """A plan that is to be committed, the function to call when it has ended, and how it ended.
 
     `done` is None if the caller reads the end itself; `error` is None if the plan has an answer.
-    When the plan has ended, its reference is dropped, because a plan holds a whole row. Before it
-    has, `unheard` are those of its writes that are durable and of which not everybody knows.
+    When the plan has ended, its reference is dropped, because a plan holds a whole row. Until then,
+    `unheard` are its durable writes that not every server has acknowledged.
     """
 
     __slots__ = ("answer", "done", "ended", "error", "plan", "unheard")
@@ -56,7 +56,10 @@ class Waiting:
         self.unheard: list[Write[Any]] = []
 
     def hear(self) -> bool:
-        """Ask for the writes that are unheard; whether the plan has ended. May ask the store."""
+        """Ask which writes were acknowledged since; whether the plan has ended.
+
+        May read the store.
+        """
         if self.unheard:
             self.unheard = [write for write in self.unheard if not write.is_known()]
             self.ended = not self.unheard
@@ -79,7 +82,7 @@ class GroupLoad:
     __slots__ = ("alone", "size", "writes")
 
     def __init__(self, writes: int, size: int, *, alone: bool) -> None:
-        """So many writes of about `size` bytes; `alone`: a plan wants a group of its own."""
+        """`alone`: a plan needs a group of its own."""
         self.writes = writes
         self.size = size
         self.alone = alone
@@ -129,7 +132,7 @@ def writes_of(group: Sequence[Waiting]) -> list[Write[Any]]:
 def end_group(group: Sequence[Waiting], outcomes: Sequence[Outcome[Any]]) -> list[Waiting]:
     """Give each plan its outcomes; return those that must be committed again with a new plan.
 
-    Those that have `unheard` writes have not ended yet.
+    Plans with `unheard` writes have not ended yet.
     """
     offset = 0
     again: list[Waiting] = []

@@ -1,8 +1,8 @@
-"""Plans that are durable and not told yet: until all servers of a shared store know of them.
+"""Plans that wait for acknowledgement: durable, but not every server has acknowledged them.
 
-A change of the catalogue is one (`Write.is_known`). It must not hold up other groups, so it waits
-outside the line: its caller's thread asks again and again where that thread waits for nothing else,
-and a thread of its own does where somebody is called back.
+A change of the catalogue is such a plan (`Write.is_known`). It must not delay other groups, so it
+waits outside the line: its caller's thread asks again and again if it has nothing else to do; for a
+caller that is called back, a thread of this module asks.
 """
 
 import threading
@@ -25,10 +25,10 @@ def wait_for_word(waiting: Waiting) -> None:
 
 
 class Unheard:
-    """The plans that wait, and the thread that asks for them. Any thread may add one."""
+    """The plans that wait, and the thread that asks for them. Any thread may add a plan."""
 
     def __init__(self) -> None:
-        """None waits. The thread starts with the first."""
+        """The thread starts with the first plan."""
         self._added: SimpleQueue[tuple[Waiting, Post] | None] = SimpleQueue()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -42,7 +42,7 @@ class Unheard:
                 self._thread.start()
 
     def stop(self) -> None:
-        """Return when all that were added have ended. Idempotent."""
+        """Return when all added plans have ended. Idempotent."""
         with self._starting:
             thread, self._thread = self._thread, None
         if thread is not None:

@@ -1,8 +1,8 @@
-"""From a request to its page: who asks, what for, and in which form it is answered.
+"""From a request to its page: the visitor, the page, and the form of the answer.
 
 Every page is shown as HTML and, under the same path with `.json` behind it, as the document that
-the HTML is made from. Answers are never kept by anybody in between, load nothing from elsewhere,
-and run no script that is not a file of ours.
+the HTML is made from. Answers are not cached on the way, load nothing from other sites, and run no
+script but files of this package.
 """
 
 import json
@@ -51,7 +51,8 @@ _POLICY: Final = "; ".join(
         *("form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"),
     )
 )
-# Referrer-Policy: not `no-referrer`, under which browsers send `Origin: null` with our own forms.
+# Referrer-Policy: with `no-referrer`, browsers would send `Origin: null` with this console's own
+# forms.
 _SAFE: Final = "".join(
     f"{line}\r\n"
     for line in (
@@ -98,7 +99,8 @@ class Console:
         as_json = path.endswith(_JSON)
         visitor: Visitor | None = None
         try:
-            if path.startswith(_STATIC):  # refusals under a foreign name are drawn with them too
+            # refusals of foreign host names are shown with these files
+            if path.startswith(_STATIC):
                 return _static(path.removeprefix(_STATIC))
             self._gate.check_host(request.headers)
             if not path:
@@ -138,7 +140,7 @@ class Console:
         shown = page.show(visit)
         if isinstance(shown, Moved):
             return self._moved(request, shown, as_json=as_json)
-        refusal = shown.get("refusal")  # beside the form that was filled in
+        refusal = shown.get("refusal")  # shown with the form that was filled in
         status = 200 if refusal is None else refusal["status"]
         if as_json:
             return _json(status, shown if refusal is None else {"error": refusal})
@@ -147,7 +149,7 @@ class Console:
     def _form(
         self, request: Request, visitor: Visitor, *, may_change: bool
     ) -> Mapping[str, str] | None:
-        """The fields of a request that changes something, None for one that looks."""
+        """The fields of a request that makes a change; None for a request that reads."""
         if request.method in (b"GET", b"HEAD"):
             return None
         if request.method != b"POST" or not may_change:
@@ -155,7 +157,7 @@ class Console:
         return self._checked_form(request, visitor.session)
 
     def _checked_form(self, request: Request, session: str) -> dict[str, str]:
-        """The fields of a form that is ours. Raises: `ConsoleRefused`."""
+        """The fields of a form, checked to be from this console. Raises: `ConsoleRefused`."""
         if len(request.body) > CONSOLE_BODY_BYTES_MAX:
             raise ConsoleRefused(413, "The form is too large.", "Use an SDK for rows of this size.")
         form = fields_of(request.body)
@@ -212,7 +214,7 @@ class Console:
         return self._moved(request, Moved(ROOT + _SIGN_IN))
 
     def _sign_in(self, request: Request, asked: Mapping[str, str]) -> Response:
-        """The form, or what it brings: a session for whoever knows an access key."""
+        """The sign-in form, or the start of a session with an access key."""
         if request.method != b"POST":
             is_link = request.headers.get("sec-fetch-site") == "cross-site"
             document = {"id": asked.get("id", ""), "by_link": is_link}

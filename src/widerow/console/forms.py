@@ -1,8 +1,8 @@
-"""What comes with a request: parameters of an address, fields of a form, values as they are typed.
+"""Reads parameters of an address, fields of a form, and values as people type them.
 
 A browser writes every line end of a field as CR LF, whatever it was in the page. So a value that a
 form only carries along is written as JSON, which has no line ends, and a text counts as changed
-only where it differs in more than these.
+only if it differs in more than line ends.
 """
 
 import json
@@ -45,7 +45,7 @@ COLUMN_TYPE_NAMES: Final = {
     ColumnType.STRING: "string",
     ColumnType.BINARY: "binary",
 }
-"""The same by the types of the model."""
+"""The types of values in forms, by the types of the model."""
 
 _NAMES: Final = {
     bool: "boolean",
@@ -57,7 +57,9 @@ _NAMES: Final = {
 
 
 def fields_of(encoded: bytes) -> dict[str, str]:
-    """The parameters of an address or the fields of a form. Of two with one name, the last.
+    """The parameters of an address or the fields of a form.
+
+    Of two fields with one name, the last counts.
 
     Raises: `ConsoleRefused`. Cost: linear in the bytes, of which there may be a megabyte.
     """
@@ -80,12 +82,12 @@ def fields_of(encoded: bytes) -> dict[str, str]:
 
 
 def kind_name(value: Value) -> str:
-    """The name of a value's type, as forms have it."""
+    """The name of a value's type in forms."""
     return _NAMES[type(value)]
 
 
 def typed_text(value: Value) -> str:
-    """A value as a person types it; `typed_value` is the way back."""
+    """A value as a person types it, in the form that `typed_value` reads."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, bool):
@@ -94,7 +96,10 @@ def typed_text(value: Value) -> str:
 
 
 def typed_value(name: str, kind: str, text: str) -> Value:
-    """The value of a type that a person typed. Raises: `ConsoleRefused`, which names the column."""
+    """The value that a person typed, of the type `kind`.
+
+    Raises: `ConsoleRefused` with the column.
+    """
     text = text.replace("\r\n", "\n") if kind == "string" else text.strip()
     try:
         match kind:
@@ -109,7 +114,7 @@ def typed_value(name: str, kind: str, text: str) -> Value:
             case "binary":
                 return bytes.fromhex(text.removeprefix("0x"))
             case _:
-                pass  # no type: told below
+                pass  # not of the type: refused below
     except (ValueError, KeyError) as error:
         raise ConsoleRefused(400, f"{name}: {text[:60]!r} is no {kind}.", _ADVICE[kind]) from error
     raise ConsoleRefused(
@@ -141,7 +146,7 @@ def _double(text: str) -> float:
 
 
 def shown(value: Value) -> dict[str, Any]:
-    """A value for a document: type, text or number, size; a long one is cut, and says so."""
+    """A value for a document: type, text or number, size; a long value is shortened and marked."""
     document: dict[str, Any] = {"type": kind_name(value), "bytes": value_bytes(value)}
     if isinstance(value, str | bytes):
         text = typed_text(value)
@@ -153,14 +158,14 @@ def shown(value: Value) -> dict[str, Any]:
 
 
 def value_to_keep(value: Value) -> str:
-    """A value as a form carries it along, on one line."""
+    """A value as a hidden field of a form, on one line."""
     if isinstance(value, float) and not math.isfinite(value):
         return json.dumps(["double", repr(value)])
     return json.dumps([kind_name(value), value.hex() if isinstance(value, bytes) else value])
 
 
 def value_from_kept(text: str) -> Value:
-    """The mirror of `value_to_keep`. Raises: `ConsoleRefused` for anything else."""
+    """The value of `value_to_keep`. Raises: `ConsoleRefused` for any other text."""
     try:
         kind, value = json.loads(text)
         found = typed_value("value", kind, value if isinstance(value, str) else json.dumps(value))
@@ -172,7 +177,7 @@ def value_from_kept(text: str) -> Value:
 
 
 def same_text(left: str, right: str) -> bool:
-    """Whether two texts differ in their line ends at most."""
+    """Whether two texts differ at most in their line ends."""
     return _lines(left) == _lines(right)
 
 

@@ -1,17 +1,17 @@
-"""Who may come in: the host that is asked, sessions, and proofs that a form is ours.
+"""Admits visitors: checks the host name, sessions, and that a form is from this console.
 
 Three things are told apart:
 
-*   A server that listens on a loopback address and knows the default key pair only asks nobody for
-    a key: whoever reaches it could use the pair. It answers only requests whose `host` is a
-    loopback name, so that a page elsewhere cannot have its own name resolved to this machine (DNS
-    rebinding), and none that came through a proxy.
-*   Everywhere else a visitor proves an access key once and gets a cookie: the key's id, an end, a
-    number by chance, signed with a secret of this process and a digest of the key's secret. So it
-    ends with the process, with its time, and when the key is taken away or its secret changed.
-*   Every request that changes something carries a token that only our own pages hold: derived from
-    the cookie (or, without a session, from the secret alone). Where the browser says which page
-    sent the form, that page must be ours (`Gate.check_form`).
+* A server that listens on a loopback address and knows the default key pair only asks nobody for a
+  key: whoever reaches it could use the pair. It answers only requests whose `host` is a loopback
+  name, so that a page elsewhere cannot have its own name resolved to this machine (DNS rebinding),
+  and none that came through a proxy.
+* Everywhere else a visitor proves an access key once and gets a cookie: the key's id, an end, a
+  number by chance, signed with a secret of this process and a digest of the key's secret. So it
+  ends with the process, with its time, and when the key is taken away or its secret changed.
+* Every request that changes something carries a token that only our own pages hold: derived from
+  the cookie (or, without a session, from the secret alone). Where the browser says which page sent
+  the form, that page must be ours (`Gate.check_form`).
 
 Cookies belong to a host, whatever the port, so their names have the port of the server. With one
 name two servers of a host would sign each other's visitors out, and beside a server that speaks TLS
@@ -42,8 +42,8 @@ __all__ = ["Gate", "Visitor"]
 
 _SECRET_BYTES: Final = 32
 _CHANCE_BYTES: Final = 16
-_ENTRY: Final = "entry."  # begins the value of each entry cookie; no session begins so
-_NO_ORIGIN: Final = "null"  # what a browser sends as the origin of a page that has none
+_ENTRY: Final = "entry."  # begins the value of each entry cookie, and of no session
+_NO_ORIGIN: Final = "null"  # the origin that browsers send for a page without one
 _ORIGIN_SHOWN: Final = 100  # characters
 _PROXIES: Final = ("forwarded", "via", "x-forwarded-for", "x-real-ip")
 _SESSION_PARTS: Final = 4  # id, end, chance, signature
@@ -58,7 +58,7 @@ _OLD_FORM: Final = "Open the page again and send the form from there."
 
 
 class Visitor(NamedTuple):
-    """Who came: as which key, with which session. `session` "": none, as none is needed."""
+    """A visitor: the access key, and the session; "" if no session is needed."""
 
     key: AccessKey
     session: str
@@ -68,7 +68,7 @@ class Gate:
     """Decides about visitors. On one thread."""
 
     def __init__(self, clock: Clock, entropy: Entropy, *, open_here: bool, endpoint: str) -> None:
-        """`open_here`: nobody needs a key. `endpoint`: `SCHEME://HOST:PORT`, where we listen."""
+        """`open_here`: no key is needed. `endpoint`: `SCHEME://HOST:PORT` of the server."""
         self._clock = clock
         self._entropy = entropy
         self._open = open_here
@@ -78,18 +78,21 @@ class Gate:
         self._session_name = f"widerow_console_{port}"
         self._entry_name = f"widerow_entry_{port}"
         self._secret = entropy.token_bytes(_SECRET_BYTES)
-        self._ended: dict[str, int] = {}  # what sessions ended before their time, and when they do
+        self._ended: dict[str, int] = {}  # sessions ended by their visitors, and their ends
 
     # --- who asks ----------------------------------------------------------------------------
 
     def check_host(self, headers: Mapping[str, str]) -> None:
-        """Refuse whoever calls an open console by a foreign name. Raises: `ConsoleRefused`."""
+        """Refuse a request to an open console under a foreign host name.
+
+        Raises: `ConsoleRefused`.
+        """
         if self._open and not names_loopback(headers.get("host", "")):
             hint = f"Open it by an address of this machine: {self._endpoint}/console/."
             raise ConsoleRefused(421, "This server has no such name.", hint)
 
     def visitor(self, headers: Mapping[str, str], keyring: Keyring) -> Visitor | None:
-        """Who asks, or None for somebody who has to sign in first."""
+        """The visitor of a request; None for a visitor who has to sign in first."""
         if self._open and not any(name in headers for name in _PROXIES):
             return Visitor(_LOCAL, "")
         session = _cookie(headers, self._session_name)
@@ -97,7 +100,7 @@ class Gate:
         return None if key is None or session is None else Visitor(key, session)
 
     def _holder(self, session: str, keyring: Keyring) -> AccessKey | None:
-        """The key behind a session that is whole and has not ended."""
+        """The access key of a genuine session that has not ended, or None."""
         parts = session.split(".")
         end_s = _end_of(parts)
         if end_s is None or session in self._ended:
@@ -120,7 +123,7 @@ class Gate:
     # --- sessions ----------------------------------------------------------------------------
 
     def sign_in(self, key_id: str, secret: str, token: str, keyring: Keyring) -> str:
-        """The session of whoever knows an access key. Raises: `ConsoleRefused`, always the same.
+        """A session for an access key. Raises: `ConsoleRefused`, with one message for all reasons.
 
         The time it takes does not tell whether the id, the secret or the token is wrong.
         """
@@ -149,26 +152,26 @@ class Gate:
         return f"{front}.{self._signature(front, known)}"
 
     def sign_out(self, session: str) -> None:
-        """End a session, whoever has kept its cookie."""
+        """End a session, even if its cookie was copied."""
         now_s = self._clock.now_us() // 1_000_000
         self._ended = {each: end for each, end in self._ended.items() if end > now_s}
         if len(self._ended) >= CONSOLE_ENDED_SESSIONS_MAX:
-            self._secret = self._entropy.token_bytes(_SECRET_BYTES)  # all sessions end
+            self._secret = self._entropy.token_bytes(_SECRET_BYTES)  # ends all sessions
             self._ended.clear()
         end_s = _end_of(session.split("."))
         if end_s is not None:
             self._ended[session] = end_s
 
     def session_cookie(self, headers: Mapping[str, str], session: str) -> bytes:
-        """The header line that gives a session to who sent the form; "" takes it away.
+        """The header line that sets the session cookie; "" removes it.
 
-        `Secure` also where the browser says that it speaks TLS, with a proxy in front of us.
+        `Secure` also where a proxy in front speaks TLS with the browser.
         """
         is_secure = headers.get("origin", "").lower().startswith("https://")
         return self._cookie_line(self._session_name, session, is_secure=is_secure)
 
     def entry_cookie(self, entry: str) -> bytes:
-        """The header line that binds the form for signing in to the browser that it was given."""
+        """The header line of the cookie that binds a sign-in form to its browser."""
         return self._cookie_line(self._entry_name, entry, is_secure=False)
 
     def _cookie_line(self, name: str, value: str, *, is_secure: bool) -> bytes:
@@ -178,17 +181,17 @@ class Gate:
         return f"set-cookie: {line}{secure}\r\n".encode()
 
     def entry(self, headers: Mapping[str, str]) -> str:
-        """The value of the entry cookie of a browser: the one that it has, or a new one."""
+        """The value of a browser's entry cookie: the present one, or a new one."""
         return self.entry_of(headers) or f"{_ENTRY}{self._entropy.token_bytes(_CHANCE_BYTES).hex()}"
 
     # --- forms -------------------------------------------------------------------------------
 
     def token(self, session: str) -> str:
-        """What a form on a page of this session carries."""
+        """The token that forms on the pages of this session carry."""
         return hmac.new(self._secret, b"form\n" + session.encode(), sha256).hexdigest()
 
     def check_form(self, headers: Mapping[str, str], session: str, token: str) -> None:
-        """Refuse a change that another page asked for. Raises: `ConsoleRefused`."""
+        """Refuse a form that another site's page sent. Raises: `ConsoleRefused`."""
         if not self._is_from_us(headers):
             origin = headers.get("origin", "unknown")[:_ORIGIN_SHOWN]
             raise ConsoleRefused(
@@ -198,14 +201,14 @@ class Gate:
             raise ConsoleRefused(403, "The form is out of date, or not ours.", _OLD_FORM)
 
     def _is_from_us(self, headers: Mapping[str, str]) -> bool:
-        """Whether a page of ours sent the form, as far as the browser says.
+        """Whether a page of this console sent the form, as far as the browser tells.
 
         `Sec-Fetch-Site` decides where it is sent: the browser compares the page with the address
         that it asks, which a proxy in front may change on the way to us. No script can set it. Only
         https and loopback addresses get it. Elsewhere `Origin` has to be the address that was asked
         for: `null` is a page without one (a frame in a sandbox, or one that sends no referrer). A
         browser that sends neither is from before 2020; the token decides. An open console takes no
-        form of a page whose origin is not of this machine, whatever else is said.
+        form from a page whose origin is not this machine, whatever the other headers are.
 
         Sources: Fetch Metadata (W3C), "The Sec-Fetch-Site HTTP Request Header"; Fetch (WHATWG),
         "append a request `Origin` header".
@@ -227,21 +230,21 @@ class Gate:
 
 
 def _cookie(headers: Mapping[str, str], wanted: str) -> str | None:
-    """A cookie of a request by its name. Two of one name are none."""
+    """A cookie of a request by its name; None if it comes twice."""
     pairs = [each.strip().partition("=") for each in headers.get("cookie", "").split(";")]
     found = [value for name, _, value in pairs if name == wanted]
     return found[0] if len(found) == 1 else None
 
 
 def _end_of(parts: list[str]) -> int | None:
-    """When a session of these parts ends, in seconds since 1970; None where it is none."""
+    """The end of a session with these parts, in seconds since 1970; None for malformed parts."""
     if len(parts) != _SESSION_PARTS or _SECONDS.fullmatch(parts[1]) is None:
         return None
     return int(parts[1])
 
 
 def _text_of(encoded: str) -> str:
-    """The text behind base64 without padding. Raises: `ValueError`."""
+    """The text in base64 without padding. Raises: `ValueError`."""
     try:
         padded = encoded + "=" * (-len(encoded) % 4)
         return urlsafe_b64decode(padded.encode("ascii")).decode()

@@ -1,4 +1,4 @@
-"""How the store and the server are doing: what is good, what needs a look, and what to do."""
+"""The health of the store and the server: what is good, what needs a look, and what to do."""
 
 from dataclasses import asdict
 from typing import Final
@@ -18,7 +18,7 @@ _BEHIND_BYTES_MAX: Final = 4 * 1024**3  # of data that compactions still have to
 
 
 def show_health(visit: Visit) -> PageDocument:
-    """Everything that is looked at, and the numbers behind it."""
+    """All checks, and the numbers behind them."""
     parts = visit.parts
     return {
         "checks": checks(visit),
@@ -50,7 +50,7 @@ def _statistics(visit: Visit) -> PageDocument:
 
 
 def checks(visit: Visit) -> list[PageDocument]:
-    """What is looked at: name, state (good, look or bad), words, and what to do about it."""
+    """The checks: name, state (good, look or bad), a text, and what to do about it."""
     return [
         _writes(visit),
         _clock(visit),

@@ -84,14 +84,14 @@ _Look = tuple[Any, PartitionKey, tuple[PartitionFacts, ...], list[Report]]
 
 
 def _look(visit: Visit, name: TablePlace) -> _Look:
-    """On the loop: a table's partitions and what no split can help."""
+    """A table's partitions, and the problems that no split solves. On the loop."""
     partitions = visit.parts.engine.partitions
     divided, load = table_load_of(visit, name)
     return divided, partitions.partition_key(divided), load.facts(), partitions.reports(divided)
 
 
 def _label(key: bytes | None, kind: PartitionKey) -> str:
-    """An encoded partition key for people: a text as it is, anything else as JSON."""
+    """An encoded partition key for people: a text unchanged, other values as JSON."""
     text = key_text(key, kind)
     if text is None:
         return "(first)" if key is not None else "(last)"
@@ -156,7 +156,7 @@ def _picture(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> PageDocumen
 
 
 def _key_labels(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> list[PageDocument]:
-    """Labels of the hot keys, and between them of as many rows as have room."""
+    """Labels of the hot keys, and of as many other rows as there is room for."""
     rows = len(grid.keys)
     step = max(1, -(-rows // _KEY_LABELS))
     wanted = [number for number, key in enumerate(grid.keys) if key in hot]
@@ -172,7 +172,7 @@ def _key_labels(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> list[Pag
 
 
 def _hot_of(facts: tuple[PartitionFacts, ...], reports: list[Report]) -> set[bytes]:
-    """Keys that are worth a look: reported, or with more than their part of the load."""
+    """Hot keys: reported ones, and those with more than `_HOT_SHARE` of the load."""
     whole = sum(each.rate for each in facts)
     return {each.key for each in reports} | {
         key
@@ -226,7 +226,7 @@ def _advice(
     known: tuple[tuple[PartitionFacts, ...], list[Report]],
     intervals: tuple[Interval, ...],
 ) -> PageDocument:
-    """What the statistics say of the partition key, by the rules of `widerow advise`."""
+    """The advice about the partition key by the rules of `widerow advise`, from statistics."""
     facts, reports = known
     whole = sum(each.rate for each in facts)
     found = judge_live(

@@ -1,4 +1,4 @@
-"""What the samples of the last minutes say: rates, latencies, errors, action by action."""
+"""Rates, latencies and errors of actions, from the samples of the last minutes."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,9 +14,9 @@ _NONE: Final = ActionSample(0, 0, 0, (0,) * (len(BUCKET_BOUNDS) + 1))
 
 
 def _difference(before: RequestSample, after: RequestSample) -> dict[str, ActionSample]:
-    """What was added between two samples, of the actions that were asked for.
+    """The growth of counters between two samples, for actions with new requests.
 
-    Pages are none of them: whoever looks would see their own looking.
+    Requests to the console are left out.
     """
     found = {}
     for name, now in after.actions.items():
@@ -36,7 +36,7 @@ def _difference(before: RequestSample, after: RequestSample) -> dict[str, Action
 def latency_ms(buckets: Sequence[int], part: float) -> float:
     """The duration that `part` of the requests did not exceed, in milliseconds; 0 of none.
 
-    From buckets, so it may be off by what a bucket holds: inside it is taken to lie evenly.
+    Interpolated in a bucket, so the error is at most the bucket's width.
     """
     wanted = sum(buckets) * part
     if not wanted:
@@ -77,9 +77,9 @@ def _shown(sample: ActionSample, seconds: float) -> dict[str, Any]:
 def actions_since(
     samples: Sequence[RequestSample], seconds: float
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """All actions together, and one by one, over the last so many seconds; the busiest first.
+    """All actions together, and each of them, over the last `seconds`; the busiest first.
 
-    `samples` ascend; the last one is now. Before there are two, nothing is known.
+    `samples` ascend; the last one is of now. With fewer than two, all numbers are empty.
     """
     if len(samples) < 2:
         return _shown(_NONE, 1.0), []

@@ -1,4 +1,4 @@
-"""The servers of a shared store, as the one that is asked sees them (docs/operating/cluster.md)."""
+"""The page of a shared store's servers, as this server sees them (docs/operating/cluster.md)."""
 
 from collections import Counter
 from typing import Any
@@ -32,7 +32,7 @@ def show_nodes(visit: Visit) -> PageDocument:
 
 
 def _node(node: dict[str, Any], asked: str) -> dict[str, Any]:
-    """A node with what its clock is ahead, in the middle of its bounds, and how sure that is."""
+    """A node, with the skew of its clock: the middle of the bounds, and half their distance."""
     skew = node["skew"]
     return {
         **node,
@@ -43,7 +43,7 @@ def _node(node: dict[str, Any], asked: str) -> dict[str, Any]:
 
 
 def _ranges(visit: Visit) -> list[PageDocument] | None:
-    """How many ranges each server of the database has; None where it does not say now."""
+    """How many ranges each server of the database has; None where the database does not tell."""
     placement = visit.parts.engine.store.placement
     if placement is None:
         return []

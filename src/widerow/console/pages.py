@@ -30,4 +30,4 @@ PAGES_OF_CONSOLE: Final = (
     ConsolePage("rows", "Rows", "rows.html", show_rows),
     ConsolePage("row", "Row", "row.html", show_row, changes=True),
 )
-"""In the order of the menu."""
+"""All pages, in the order of the menu."""

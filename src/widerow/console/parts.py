@@ -1,4 +1,4 @@
-"""What pages of the console are made of: a page as a value, a visit, and how a visit ends."""
+"""The parts of the console's pages: a page as a value, a visit, and the end of a visit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ __all__ = [
 
 ROOT: Final = "/console/"
 PageDocument = dict[str, Any]
-"""What a page shows, as JSON takes it."""
+"""The document of a page, as JSON takes it."""
 
 
 class ConsoleRefused(WiderowError):
@@ -48,12 +48,12 @@ class ReadCondition(Protocol):
     """Reads a condition on rows. Raises errors of `widerow.errors`."""
 
     def __call__(self, text: str, kinds: Mapping[str, str], /) -> "Filter":
-        """`kinds`: the types of columns that have one in the table."""
+        """`kinds`: the types of declared columns in the table."""
         ...
 
 
 class ReadSearch(Protocol):
-    """Reads a search of an index. Raises errors of `widerow.errors`."""
+    """Reads a search query for an index. Raises errors of `widerow.errors`."""
 
     def __call__(
         self, asked: tuple[str, str, str], sort: str, limit: int, schema: "SearchSchema", /
@@ -63,7 +63,7 @@ class ReadSearch(Protocol):
 
 
 class Languages(NamedTuple):
-    """How what people type is read: whoever opens the console brings the languages along."""
+    """Parsers for what people type, given by whoever opens the console."""
 
     condition: ReadCondition
     search: ReadSearch
@@ -74,7 +74,8 @@ class Visit:
     """One request for a page.
 
     `asked`: the parameters of the address; `form`: the fields of a request that changes something,
-    None for one that only looks. `key`: as whom the visitor is here. `signed_in`: by a session.
+    None for one that only looks. `key`: the visitor's access key. `signed_in`: whether there is a
+    session.
     """
 
     parts: ServerParts
@@ -101,7 +102,7 @@ class Visit:
         return True
 
     def place(self) -> tuple[str, str]:
-        """The instance and the table that are asked for, which the visitor may open.
+        """The instance and the table in the address, checked that the visitor may open them.
 
         Raises: `ConsoleRefused` where the address names none, `NotPermitted`, `InvalidRequest`.
         """
@@ -152,11 +153,11 @@ class ConsolePage:
 
 
 def address(path: str, **asked: str | int) -> str:
-    """The address of a page with these parameters; those that are empty are left out."""
+    """The address of a page with these parameters; empty ones are left out."""
     given = urlencode({name: value for name, value in asked.items() if value != ""})
     return f"{ROOT}{path}" + (f"?{given}" if given else "")
 
 
 def not_permitted(permission: Permission) -> NotPermitted:
-    """The error for a visitor who may look and not change."""
+    """The error for a visitor who may read but not change."""
     return NotPermitted(Rule.PERMISSION_MISSING, permission=permission.value)

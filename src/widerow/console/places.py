@@ -1,4 +1,4 @@
-"""Tables of both models as the console names them, and what their statistics say."""
+"""Tables of both models as the console names them, and their statistics."""
 
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +25,7 @@ MODELS: Final = {"tablestore": "Tablestore", "nosql": "Oracle NoSQL"}
 
 
 class TablePlace(NamedTuple):
-    """A table. `instance`: of a typed table its namespace."""
+    """A table. `instance`: for a typed table its namespace."""
 
     instance: str
     name: str
@@ -33,7 +33,7 @@ class TablePlace(NamedTuple):
 
     @property
     def partitioned(self) -> tuple[str, str]:
-        """How the engine finds its partitions: instance and name."""
+        """The instance and the address by which the engine finds the table's partitions."""
         if self.model == "tablestore":
             return self.instance, self.name
         return self.instance, f"{self.instance}:{self.name}"
@@ -81,14 +81,14 @@ def the_typed_table(visit: Visit, name: TablePlace) -> TableForm:
 
 
 def table_load_of(visit: Visit, name: TablePlace) -> tuple[Partitioned, TableLoad]:
-    """A table as it is divided, and what is known of its load. On the loop. Raises: `NotFound`."""
+    """The partitions and the load of a table. On the loop. Raises: `NotFound`."""
     engine = visit.parts.engine
     divided = engine.find_partitioned(*name.partitioned)
     return divided, engine.partitions.load_of(divided)
 
 
 def sizes_of(visit: Visit, names: list[TablePlace]) -> dict[TablePlace, PageDocument]:
-    """Rows, bytes, partitions and load of tables, from statistics: nothing is counted."""
+    """Rows, bytes, partitions and load of tables, from statistics; no row is counted."""
     engine = visit.parts.engine
 
     def look() -> dict[TablePlace, PageDocument]:
@@ -97,7 +97,7 @@ def sizes_of(visit: Visit, names: list[TablePlace]) -> dict[TablePlace, PageDocu
             try:
                 divided, load = table_load_of(visit, name)
             except NotFound:
-                continue  # dropped since
+                continue  # dropped meanwhile
             found[name] = _sizes(load, len(engine.partitions.reports(divided)))
         return found
 

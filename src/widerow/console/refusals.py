@@ -1,4 +1,4 @@
-"""What a visitor is told when something cannot be done: the service's own words, and a hint.
+"""Refusals for visitors: the service's own message, and a hint.
 
 A row that the console may not write breaks the same rule as one that a client sends, so it is
 refused with the same code and message (`wire/tablestore/error_table.py`).
@@ -43,14 +43,14 @@ _STATUSES: Final = {
     Unsupported: 400,
 }
 _RULED: Final = tuple(_STATUSES)
-_LONG: Final = 600  # characters of a message that fit a page
+_LONG: Final = 600  # characters of a message that still fit on a page
 
 
 def with_refusal(form: PageDocument, read: Callable[[], PageDocument]) -> PageDocument:
-    """A page with what `read` finds; where that is refused, its form as it was filled in, and why.
+    """A page with the result of `read`; if that is refused, the filled-in form with the reason.
 
-    `form`: the page without anything found. The refusal stands under `refusal`, as `refusal_of`
-    tells it.
+    `form`: the page without a result. The refusal is the document of `refusal_of` under the name
+    `refusal`.
     """
     try:
         return form | read()
@@ -59,20 +59,20 @@ def with_refusal(form: PageDocument, read: Callable[[], PageDocument]) -> PageDo
 
 
 def refusal_of(error: Exception) -> tuple[int, PageDocument]:
-    """The status, and what a page says: title, code ("" where there is none), words and hint.
+    """The status, and the document of a refusal: title, code (or ""), message and hint.
 
-    Words of an exception that nobody expected are not shown: they may hold anybody's data.
+    The message of an unexpected exception is not shown: it may hold data of another client.
     """
     if isinstance(error, ConsoleRefused):
         return error.status, _told(error.status, "", str(error), error.hint)
     rule: object = getattr(error, "rule", None)
     if isinstance(error, _RULED) and isinstance(rule, AnyRule) and not isinstance(rule, Rule):
-        status = _STATUSES[type(error)]  # of typed tables, whose words are not for one dialect
+        status = _STATUSES[type(error)]  # of typed tables, whose messages are not of one dialect
         return status, _told(status, rule.name.lower(), str(error), "")
     if isinstance(error, (*_RULED, StorageFailure)):
         status, code, message = foreign(error)
         return status, _told(status, code, message, hint(error))
-    if isinstance(error, WiderowError):  # what was typed cannot be read; its words say where
+    if isinstance(error, WiderowError):  # what was typed cannot be read; the message says where
         return 400, _told(400, "", str(error), "")
     if isinstance(error, UnicodeError):
         return 400, _told(400, "", "A text is not Unicode.", "Tables store no other texts.")

@@ -1,4 +1,4 @@
-"""Documents as HTML, by the templates of this package; numbers, sizes and times for people.
+"""Renders documents as HTML by templates; formats numbers, sizes and times.
 
 Everything that a template is given is escaped; templates are ours and are loaded once.
 """
@@ -23,7 +23,7 @@ _LARGE: Final = ((1e9, "G"), (1e6, "M"), (1e4, "k"))
 
 
 class Rendering:
-    """The templates, and what each of them is given beside its document."""
+    """The templates, and what every one of them gets besides its document."""
 
     def __init__(self, pages: Sequence[ConsolePage]) -> None:
         """`pages`: in the order of the menu."""
@@ -44,7 +44,7 @@ class Rendering:
         self._environment = environment
 
     def page(self, template: str, document: PageDocument, frame: PageDocument) -> bytes:
-        """A whole page; `frame`: what is around the document (who looks, since when)."""
+        """A whole page; `frame`: what surrounds the document (the visitor, since when)."""
         made = self._environment.get_template(template).render(**frame, d=document)
         return made.encode("utf-8", "replace")
 
@@ -86,7 +86,7 @@ def _span_text(seconds: float) -> str:
 
 
 def _moment_text(milliseconds: int) -> str:
-    """A moment in UTC, to the second; what is no date is shown as the number it is."""
+    """A moment in UTC, to the second; a number that is no date unchanged."""
     try:
         return f"{_EPOCH + timedelta(milliseconds=milliseconds):%Y-%m-%d %H:%M:%S}"
     except OverflowError:

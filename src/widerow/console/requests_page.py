@@ -22,7 +22,7 @@ _ANY: Final = "It may have waited for the disk: Health says how the store is doi
 
 
 def show_requests(visit: Visit) -> PageDocument:
-    """What was asked over the last `window`, and the last ten minutes as lists for charts."""
+    """The requests of the last `window`, and the last ten minutes as lists for charts."""
     recent = visit.parts.recent
     window = visit.asked.get("window", "1m")
     window = window if window in _WINDOWS else "1m"
@@ -41,9 +41,10 @@ def show_requests(visit: Visit) -> PageDocument:
 
 
 def _seen(visit: Visit, found: list[NoticedRequest]) -> list[NoticedRequest]:
-    """Those that the visitor may see, the last one first.
+    """The requests that the visitor may see, the last one first.
 
-    A request whose sender was not known belongs to no instance: whoever opens all sees it.
+    A request of an unknown sender belongs to no instance: a visitor who may open all of them sees
+    it.
     """
     everything = visit.key.instances is None
     kept = [

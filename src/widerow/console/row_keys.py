@@ -1,4 +1,4 @@
-"""Primary keys as addresses and forms have them, of both table models.
+"""Primary keys in addresses and forms, of both table models.
 
 A whole key is a JSON array of its values in their order; a binary value is its hexadecimal digits.
 """
@@ -28,7 +28,7 @@ KEY_TYPE_NAMES: Final = {
     KeyType.STRING: "string",
     KeyType.BINARY: "binary",
 }
-"""The types of keys by the names that forms have for them."""
+"""The types of keys, by their names in forms."""
 
 
 def typed_key(column: KeyColumn, text: str) -> KeyValue:
@@ -39,13 +39,13 @@ def typed_key(column: KeyColumn, text: str) -> KeyValue:
 
 
 def key_text_of(values: Sequence[Any]) -> str:
-    """A whole key as one text; `key_from_text` is the way back."""
+    """A whole key as one text, which `key_from_text` reads."""
     plain = [each.hex() if isinstance(each, bytes) else each for each in values]
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
 def key_from_text(table: Table, text: str) -> PrimaryKey:
-    """The mirror of `key_text_of`. Raises: `ConsoleRefused`."""
+    """The key of `key_text_of`. Raises: `ConsoleRefused` for any other text."""
     columns = table.key_columns
     try:
         values = json.loads(text)
@@ -78,7 +78,7 @@ def key_prefix(table: Table, asked: Mapping[str, str]) -> list[str]:
 
 
 def key_bounds(table: Table, asked: Mapping[str, str]) -> tuple[PrimaryKey, PrimaryKey]:
-    """The range of keys that an address asks for: its lower and upper end.
+    """The lower and the upper end of the range of keys in an address.
 
     `k0`, `k1`, … are values of the first so many key columns, which have to be given in order;
     `from` and `to` are bounds of the column behind them, `begins` the beginning of its text.
@@ -112,7 +112,7 @@ def _check_no_gap(table: Table, asked: Mapping[str, str], given: int) -> None:
 
 
 def _open_bounds(column: KeyColumn, asked: Mapping[str, str]) -> tuple[KeyInput, KeyInput]:
-    """The bounds of the first column that has no value."""
+    """The bounds of the first key column without a value."""
     begins = asked.get("begins", "")
     if begins and column.type is not KeyType.STRING:
         raise ConsoleRefused(
@@ -129,11 +129,11 @@ def _open_bounds(column: KeyColumn, asked: Mapping[str, str]) -> tuple[KeyInput,
 
 
 def _behind(prefix: str) -> str | None:
-    """The smallest text above all that begin with `prefix`, in the order of code points."""
+    """The smallest text above all texts that begin with `prefix`, in the order of code points."""
     for cut in range(len(prefix), 0, -1):
         last = ord(prefix[cut - 1])
         if last < 0x10FFFF:
-            following = 0xE000 if last + 1 == 0xD800 else last + 1  # no half of a pair
+            following = 0xE000 if last + 1 == 0xD800 else last + 1  # skips surrogates
             return prefix[: cut - 1] + chr(following)
     return None
 
@@ -141,9 +141,9 @@ def _behind(prefix: str) -> str | None:
 def _ended(
     table: Table, fixed: list[KeyValue], bound: KeyInput, *, upper: bool = False
 ) -> PrimaryKey:
-    """A key for one end of a range: what is fixed, the bound, and the rest of the columns.
+    """A key for one end of a range: the fixed values, the bound, and the other columns.
 
-    Where everything is fixed, the upper end lies behind the row itself; the caller reads that row.
+    If all columns are fixed, the upper end excludes the row itself; the caller reads that row.
     """
     rest = KeyMarker.INF_MAX if upper and bound is KeyMarker.INF_MAX else KeyMarker.INF_MIN
     values: list[KeyInput] = [*fixed]

@@ -1,8 +1,8 @@
-"""One row of a Tablestore table: looked at with all versions, edited, added, deleted.
+"""The page of one Tablestore row: shown with all versions, edited, added, deleted.
 
 A change is an UpdateRow, PutRow or DeleteRow as a client would send it, so the rules and the errors
-are the service's own. An edit sends what was changed and nothing else, on the condition that the
-row is there and that what is changed is still what was shown: nobody's write is lost.
+are the service's own. An edit sends only what was changed, on the condition that the row exists and
+that the changed cells are as they were shown: no other client's write is lost.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,10 @@ _RETURN_KEY: Final = ReturnContent(ReturnType.PRIMARY_KEY)
 
 
 def show_row(visit: Visit) -> PageDocument | Moved:
-    """One row: `id` names it, without it a form for a new one. `column`: go on behind that many."""
+    """One row: `id` names it, without it a form for a new one.
+
+    `column`: how many columns to skip.
+    """
     name = asked_table(visit)
     if name.model == "nosql":
         return show_typed_row(visit, name)
@@ -93,7 +96,7 @@ def show_row(visit: Visit) -> PageDocument | Moved:
 
 
 def _found(visit: Visit, table: Table, identity: str, start: int) -> PageDocument:
-    """The row as it is: for the eye, and as the fields of a form."""
+    """The row as a document, and as the fields of a form."""
     selection = Selection(
         max_versions=table.options.max_versions,
         pagination=Pagination(start - 1, CONSOLE_COLUMNS_MAX),
@@ -112,7 +115,7 @@ def _found(visit: Visit, table: Table, identity: str, start: int) -> PageDocumen
 
 
 def _fields(row: Row) -> list[PageDocument]:
-    """The newest version of each column as fields of a form; long values cannot be edited."""
+    """The newest version of each column as fields of a form; long values are not editable."""
     newest: dict[str, VersionedValue] = {}
     for each in row.cells:
         newest.setdefault(each.column, each)
@@ -135,7 +138,7 @@ def _fields(row: Row) -> list[PageDocument]:
 
 
 def _change(visit: Visit, name: TablePlace, table: Table, form: Mapping[str, str]) -> Moved:
-    """Make what the form asks for, and move on. Raises what the service would refuse it with."""
+    """Make the change of a form, and move on. Raises the refusals of the service."""
     if not visit.may(Permission.WRITE):
         raise not_permitted(Permission.WRITE)
     make = _CHANGES.get(form.get("do", ""))
@@ -148,13 +151,13 @@ def _change(visit: Visit, name: TablePlace, table: Table, form: Mapping[str, str
     if change.modification is Modification.DELETE:
         return Moved(address("rows", **asked))
     values: list[Any] = [value for _, value in change.key.columns]
-    if written.row:  # the service chose a value of the key
+    if written.row:  # the service has chosen a value of the key
         values = [value for _, value in decode_plain_rows(PLAIN_HEADER + written.row)[0].key]
     return Moved(address("row", **asked, id=key_text_of(values), saved=1))
 
 
 def _added(table: Table, form: Mapping[str, str]) -> RowChange:
-    """PutRow, if there is no such row."""
+    """The PutRow of a new row, on the condition that it does not exist."""
     columns: list[tuple[str, Any]] = []
     for number, column in enumerate(table.key_columns):
         text = form.get(f"key.{number}", "")
@@ -176,7 +179,7 @@ def _added(table: Table, form: Mapping[str, str]) -> RowChange:
 
 
 def _edited(table: Table, form: Mapping[str, str]) -> RowChange:
-    """UpdateRow of what differs from what was shown, if that is still there."""
+    """The UpdateRow of the changed fields, on the condition that they are as they were shown."""
     cells: list[CellChange] = []
     leaves: list[Filter] = []
     for each in numbered(form, "col"):
@@ -210,7 +213,7 @@ def _edited(table: Table, form: Mapping[str, str]) -> RowChange:
 
 
 def _deleted(table: Table, form: Mapping[str, str]) -> RowChange:
-    """DeleteRow of a row that is there."""
+    """The DeleteRow of an existing row."""
     key = key_from_text(table, form.get("id", ""))
     return RowChange(
         table.name, Modification.DELETE, key, (), Condition(RowExpectation.EXPECT_EXIST)
@@ -221,14 +224,14 @@ _CHANGES: Final = {"add": _added, "edit": _edited, "delete": _deleted}
 
 
 def _is_same(field: Mapping[str, str], was: Value) -> bool:
-    """Whether a field still holds what it was filled with."""
+    """Whether a field still has its original value."""
     return field.get("type") == kind_name(was) and same_text(
         field.get("value", ""), typed_text(was)
     )
 
 
 def _put(field: Mapping[str, str]) -> CellChange:
-    """The cell that a field puts. Raises: `ConsoleRefused` for a value of another type."""
+    """The put of a field's value. Raises: `ConsoleRefused` for a value of another type."""
     name = field["name"]
     value = typed_value(name, field.get("type", ""), field.get("value", ""))
     body, crc = cell_body(name, value)
@@ -246,7 +249,7 @@ def _version(name: str, field: Mapping[str, str]) -> int | None:
 
 
 def _still(column: str, was: Value | None) -> Filter:
-    """The condition that a column is what it was, or is not there."""
+    """The condition that a column still has the value `was`; None: does not exist."""
     if was is None:
         return Comparison(column, Comparator.NOT_EXIST, "")
     return Comparison(column, Comparator.EQUAL, was, pass_if_missing=False)

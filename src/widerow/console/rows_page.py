@@ -1,4 +1,4 @@
-"""Rows of a Tablestore table: by prefix and range of the key, with a filter, page by page."""
+"""The page of a Tablestore table's rows: by prefix and range of the key, with a filter."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -41,8 +41,8 @@ def show_rows(visit: Visit) -> PageDocument:
     """A page of rows, at most a hundred.
 
     Parameters: those of `row_keys.key_bounds`; `where`, a condition; `order`, `down` for the
-    largest key first; `limit`; `after`, the key at which the page begins. What cannot be read of
-    them stays in the form, with what is wrong with it.
+    largest key first; `limit`; `after`, the key at which the page begins. A parameter that cannot
+    be read stays in the form, with the error.
     """
     name = asked_table(visit)
     if name.model == "nosql":
@@ -74,7 +74,7 @@ def show_rows(visit: Visit) -> PageDocument:
 
 
 def _page(visit: Visit, name: TablePlace, table: Table, limit: int) -> PageDocument:
-    """The rows that were asked for, and what is known of them."""
+    """The rows of the page, as a document."""
     where = visit.asked.get("where", "").strip()
     tree = visit.languages.condition(where, _kinds(table)) if where else None
     found, following = _read(visit, table, tree, limit)
@@ -86,7 +86,7 @@ def _page(visit: Visit, name: TablePlace, table: Table, limit: int) -> PageDocum
 
 
 def _bounded(table: Table, given: int) -> PageDocument | None:
-    """The column that bounds are of: the first one without a value."""
+    """The first key column without a value, to which bounds apply."""
     if given == len(table.key_columns):
         return None
     column = table.key_columns[given]
@@ -133,7 +133,7 @@ def _next_key(page: RangePage) -> PrimaryKey | None:
 
 
 def _following(visit: Visit, name: TablePlace, key: PrimaryKey | None) -> str:
-    """The address of the next page; "" where nothing follows."""
+    """The address of the next page; "" for the last page."""
     if key is None:
         return ""
     asked = {each: text for each, text in visit.asked.items() if each != "after"}
@@ -142,7 +142,7 @@ def _following(visit: Visit, name: TablePlace, key: PrimaryKey | None) -> str:
 
 
 def _columns(rows: Sequence[Row]) -> list[str]:
-    """The attribute columns that most rows of a page have: as many as fit beside the key."""
+    """The attribute columns that most rows of a page have, as many as fit."""
     count = Counter(name for row in rows for name in dict.fromkeys(c.column for c in row.cells))
     usual = sorted(count, key=lambda name: (-count[name], name))[:_GRID_COLUMNS_MAX]
     return sorted(usual)
@@ -162,7 +162,7 @@ def shown_row(row: Row) -> PageDocument:
 
 
 def no_such_row() -> ConsoleRefused:
-    """The answer where a row is not there (any more)."""
+    """The answer for a row that does not exist (any more)."""
     return ConsoleRefused(
         404, "There is no such row (any more).", "It was deleted, or it has expired."
     )

@@ -1,4 +1,4 @@
-"""A search of one of a table's search indexes, as `widerow search query` reads it."""
+"""The page for searches of a table's indexes, in the language of `widerow search query`."""
 
 import math
 
@@ -16,10 +16,10 @@ __all__ = ["show_search"]
 
 
 def show_search(visit: Visit) -> PageDocument:
-    """What an index finds. Parameters: `index`, `query`, `sort`, `limit`; without a table, a list.
+    """The hits of a search. Parameters: `index`, `query`, `sort`, `limit`; without a table, a list.
 
-    Costs what the search costs a client; it is held to the service's own bounds and time. A query
-    that cannot be read stays in its form, with what is wrong with it.
+    Cost and bounds are those of a client's search. A query that cannot be read stays in its form,
+    with the error.
     """
     if not visit.asked.get("table"):
         return {"choose": _searched(visit)}
@@ -47,7 +47,7 @@ def show_search(visit: Visit) -> PageDocument:
 
 
 def _searched(visit: Visit) -> list[PageDocument]:
-    """Tables that have a search index."""
+    """The tables that have a search index."""
     tables = visit.parts.tablestore.tables
     return [
         {**each._asdict(), "indexes": [index.name for index in tables.find(*each[:2]).search]}

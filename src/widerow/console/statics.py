@@ -1,7 +1,7 @@
-"""Files that pages load: styles and scripts of ours, and two libraries, all from this package.
+"""The files that pages load: styles and scripts, and two libraries, all from this package.
 
-`static/vendored.json` says of each file of somebody else which package and version it is from, and
-its SHA-256; a test compares. Their licences lie beside them.
+`static/vendored.json` has the package, the version and the SHA-256 of each file from a library; a
+test compares. The licences are in the same folder.
 """
 
 from functools import cache
@@ -12,7 +12,7 @@ from typing import Final
 __all__ = ["STATIC", "find_static", "static_mark"]
 
 STATIC: Final = Path(__file__).with_name("static")
-"""Where the files are."""
+"""The folder of the files."""
 
 _KINDS: Final = {
     ".css": "text/css; charset=utf-8",
@@ -32,7 +32,7 @@ def _data(name: str) -> bytes:
 
 
 def find_static(name: str) -> tuple[str, bytes] | None:
-    """Content type and bytes of a file, or None. Only what lies in the folder has a name."""
+    """Content type and bytes of a file in the folder, or None."""
     if name not in _names():
         return None
     return _KINDS[Path(name).suffix], _data(name)
@@ -40,5 +40,5 @@ def find_static(name: str) -> tuple[str, bytes] | None:
 
 @cache
 def static_mark(name: str) -> str:
-    """A few digits that change when the file does, so that browsers may keep it."""
+    """Some digits that change with the file, so that browsers may cache it."""
     return sha256(_data(name)).hexdigest()[:10]

@@ -1,4 +1,4 @@
-"""One table of either model: schema, options, indexes, size, partitions."""
+"""The page of one table of either model: schema, options, indexes, size, partitions."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ __all__ = ["show_table"]
 
 
 def show_table(visit: Visit) -> PageDocument:
-    """Everything that is known of a table without reading its rows."""
+    """The document of a table, without reading its rows."""
     name = asked_table(visit)
     if name.model == "tablestore":
         described = _describe_table(the_table(visit, name))

@@ -1,4 +1,4 @@
-"""Rows of typed tables: looked at by a partial key, and written as JSON, by the typed engine."""
+"""The pages of typed rows: listed by a partial key, shown and written as JSON."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _STALE: Final = "Somebody wrote the row after you opened it; open it again to se
 
 
 class _Bounded:
-    """A view that is scanned for so many records at most; `last` is where it stopped."""
+    """A reader that scans a bounded number of records; `last`: the key where it stopped."""
 
     def __init__(self, reader: Reader, most: int) -> None:
         self._reader = reader
@@ -52,7 +52,7 @@ class _Bounded:
 def show_typed_rows(visit: Visit, name: TablePlace) -> PageDocument:
     """A page of rows, at most a hundred. Parameters: `k0`, `k1`, …, `order`, `limit`, `after`.
 
-    At most 5000 records are looked at for a page: rows of child tables lie among those of theirs.
+    A page reads at most 5000 records: rows of child tables lie between those of their parents.
     """
     form = the_typed_table(visit, name)
     limit = visit.number("limit", CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX)
@@ -75,7 +75,7 @@ def show_typed_rows(visit: Visit, name: TablePlace) -> PageDocument:
 
 
 def _page(visit: Visit, form: TableForm, limit: int) -> PageDocument:
-    """The rows that were asked for, and where the next ones are."""
+    """The rows of the page, and the key of the next page."""
     reverse = visit.asked.get("order") == "down"
     selection = _selection(visit, form, reverse=reverse)
     engine = visit.parts.typed
@@ -100,7 +100,7 @@ def _key_columns(form: TableForm) -> list[PageDocument]:
 
 
 def _selection(visit: Visit, form: TableForm, *, reverse: bool) -> MultiRowSelection:
-    """The rows of the partial key, from where the page before ended."""
+    """The rows of the partial key, from the end of the page before."""
     given: dict[str, Any] = {}
     for number, column in enumerate(form.table.primary_key):
         text = visit.asked.get(f"k{number}", "")
@@ -122,7 +122,7 @@ def _selection(visit: Visit, form: TableForm, *, reverse: bool) -> MultiRowSelec
 
 
 def _as_json(form: TableForm, column: str, text: str) -> str:
-    """A JSON object of one column as it is typed: a number stays one where the column's type is."""
+    """The text of one column as a JSON object: unquoted if the column's type is numeric."""
     kind = form.table.key_types[form.table.primary_key.index(column)]
     is_text = type_text(kind).startswith(("STRING", "ENUM", "TIMESTAMP", "BINARY", "FIXED"))
     return json.dumps({column: text}) if is_text else f"{{{json.dumps(column)}:{text}}}"
@@ -139,9 +139,10 @@ def _row(row: StoredRow) -> PageDocument:
 
 
 def show_typed_row(visit: Visit, name: TablePlace) -> PageDocument | Moved:
-    """One row as JSON, to be looked at, written or deleted.
+    """One row as JSON, to be shown, written or deleted.
 
-    Without `id` a new one. A row is written only if nobody wrote it since it was shown.
+    Without `id`, a form for a new row. A row is written only if it has not changed since it was
+    shown.
     """
     form = the_typed_table(visit, name)
     if visit.form is not None:
@@ -168,7 +169,7 @@ def show_typed_row(visit: Visit, name: TablePlace) -> PageDocument | Moved:
 
 
 def _template(form: TableForm) -> str:
-    """An object with all columns, to be filled in."""
+    """A JSON object with all columns, to be filled in."""
     return json.dumps(dict.fromkeys([each.name for each in form.table.fields]), indent=2)
 
 
@@ -193,7 +194,7 @@ def _write(visit: Visit, name: TablePlace, form: TableForm, sent: Any) -> Moved:
 
 
 def _choice(form: TableForm, sent: Any) -> WriteChoice:  # noqa: ANN401  # a form's fields
-    """The write that a form asks for. Raises: `ConsoleRefused`, `InvalidRequest`."""
+    """The write of a form. Raises: `ConsoleRefused`, `InvalidRequest`."""
     version = sent.get("version", "")
     held = None
     if version:

@@ -85,7 +85,7 @@ def heat_grid(
 def _rows(loads: Iterable[KeyedLoad], rows: int) -> list[bytes]:
     """Where rows begin: at b"", and at most so many keys that divide the load evenly.
 
-    A key whose share is above that of a row begins one, and the next key begins another.
+    A key with more load than a row's share has a row of its own.
     """
     load: dict[bytes, float] = defaultdict(float)
     for _, bins in loads:
@@ -96,7 +96,7 @@ def _rows(loads: Iterable[KeyedLoad], rows: int) -> list[bytes]:
     rest = whole - sum(load[key] for key in heavy)
     share = rest / max(1, rows - 2 * len(heavy))
     starts: list[bytes] = []
-    apart: set[bytes] = set()  # where a heavy key has its row, and where the row behind it begins
+    apart: set[bytes] = set()  # first keys of the rows of heavy keys, and of the rows after them
     held = 0.0
     alone = False
     for key, units in sorted(load.items()):
@@ -111,7 +111,7 @@ def _rows(loads: Iterable[KeyedLoad], rows: int) -> list[bytes]:
 
 
 def _thinned(starts: list[bytes], apart: set[bytes], most: int) -> list[bytes]:
-    """At most so many of these, those that stand apart as long as there is room for them."""
+    """At most `most` of these keys; keys that are `apart` are kept as long as there is room."""
     while len(starts) > most:
         others = [each for each in starts if each not in apart]
         if not others:
