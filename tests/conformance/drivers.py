@@ -36,7 +36,7 @@ _OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
     "postgres": lambda _: open_store(fresh_url()),
     "hbase": lambda _: open_store(hbase.fresh_url()),
 }
-_PATIENT: Final = {"hbase": pytest.mark.timeout(hbase.START_SECONDS)}
+_PATIENT: Final = {"hbase": (pytest.mark.night, pytest.mark.timeout(hbase.START_SECONDS))}
 DRIVERS: Final = [
     pytest.param(opener, id=name, marks=_PATIENT.get(name, ())) for name, opener in _OPENERS.items()
 ]

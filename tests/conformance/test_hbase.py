@@ -34,7 +34,7 @@ from widerow.storage.opener import open_store
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 
-pytestmark = pytest.mark.timeout(hbase.START_SECONDS)
+pytestmark = [pytest.mark.night, pytest.mark.timeout(hbase.START_SECONDS)]
 
 MOVED_SECONDS_MAX: Final = 5.0  # a patient read waits so long
 TABLE: Final = row_prefix(7)

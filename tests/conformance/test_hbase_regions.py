@@ -32,7 +32,7 @@ from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.process import WiderowProcess
 
-pytestmark = pytest.mark.timeout(hbase.START_SECONDS)
+pytestmark = [pytest.mark.night, pytest.mark.timeout(hbase.START_SECONDS)]
 
 PATIENCE_SECONDS = 120  # HBase cleans up behind splits and merges every few seconds here
 KEY = {"k": KeyType.INTEGER}

@@ -41,5 +41,7 @@ class SearchesOverHBase(SharedSearchModel):
 
 TestSearchesOverPostgres = pytest.mark.timeout(300)(SearchesOverPostgres.TestCase)
 TestSearchesOverPostgres.settings = QUIETLY
-TestSearchesOverHBase = pytest.mark.timeout(hbase.START_SECONDS)(SearchesOverHBase.TestCase)
+TestSearchesOverHBase = pytest.mark.night(
+    pytest.mark.timeout(hbase.START_SECONDS)(SearchesOverHBase.TestCase)
+)
 TestSearchesOverHBase.settings = settings(QUIETLY, max_examples=2, stateful_step_count=8)

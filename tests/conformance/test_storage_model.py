@@ -270,7 +270,9 @@ PostgresHistory.TestCase.settings = settings(
 )
 TestPostgresHistory = PostgresHistory.TestCase
 HBaseHistory.TestCase.settings = settings(max_examples=5, stateful_step_count=12, deadline=None)
-TestHBaseHistory = pytest.mark.timeout(hbase.START_SECONDS)(HBaseHistory.TestCase)
+TestHBaseHistory = pytest.mark.night(
+    pytest.mark.timeout(hbase.START_SECONDS)(HBaseHistory.TestCase)
+)
 TestConflictHistory = ConflictHistory.TestCase
 TestStrictHistory = StrictHistory.TestCase
 TestLossyHistory = LossyHistory.TestCase

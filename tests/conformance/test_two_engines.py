@@ -161,7 +161,7 @@ WORLDS = {
     "postgres": over_postgres,
     "hbase": over_hbase,
 }
-PATIENT = pytest.mark.timeout(hbase.START_SECONDS)
+PATIENT = (pytest.mark.night, pytest.mark.timeout(hbase.START_SECONDS))
 
 
 @pytest.fixture(
@@ -587,7 +587,9 @@ class TwoEnginesOverHBase(TwoEngines):
     kind = "hbase"
 
 
-TestTwoEnginesOverHBase = PATIENT(TwoEnginesOverHBase.TestCase)
+TestTwoEnginesOverHBase = pytest.mark.night(
+    pytest.mark.timeout(hbase.START_SECONDS)(TwoEnginesOverHBase.TestCase)
+)
 TestTwoEnginesOverHBase.settings = settings(max_examples=4, stateful_step_count=15)
 
 

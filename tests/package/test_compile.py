@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tools import compile as compiling
 
+from widerow.rows import record
+
 REASON = "the C compiler 'cc' fails"
 
 
@@ -187,3 +189,11 @@ def test_nothing_is_started_where_it_is_not_wanted(
     compiling.main(["--background"])
     assert started.calls == []
     assert not (root / "build.log").exists()
+
+
+def test_what_tests_start_runs_the_modules_that_tests_import(tmp_path: Path) -> None:
+    """Wherever it is started: sessions of compiled modules are ones of compiled servers."""
+    told = "from widerow.rows import record; print(record.__file__)"
+    command = [sys.executable, "-c", told]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)  # noqa: S603  # our own interpreter
+    assert done.stdout.strip() == record.__file__

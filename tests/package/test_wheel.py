@@ -161,6 +161,7 @@ def test_without_an_extra_each_feature_names_it(environment: Path, tmp_path: Pat
             assert done.stderr.count("\n") == 1, (words, done.stderr)
 
 
+@pytest.mark.night
 def test_all_extras_install_and_bring_what_they_are_for(wheel: Path, environment: Path) -> None:
     folder = environment.parent / "all"
     venv.create(folder, with_pip=True, symlinks=True)
@@ -199,6 +200,7 @@ def test_the_wheel_holds_the_package_and_nothing_of_this_machine(wheel: Path) ->
     assert rest == {f"widerow-{__version__}.dist-info"}
 
 
+@pytest.mark.night
 def test_a_source_distribution_gives_a_package_that_works_without_a_compiler(
     environment: Path, tmp_path: Path
 ) -> None:
