@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_ARGS ?=
 SECONDS ?= 30
 
-.PHONY: bench-search cluster cluster-stop fetch sessions units wheel protobuf night help setup compile serve check format test docs demo bench bench-cluster bench-quick fuzz clean
+.PHONY: bench-search cluster cluster-stop fetch near sessions units wheel protobuf night help setup compile serve check format test docs demo bench bench-cluster bench-quick fuzz clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -87,6 +87,9 @@ sessions: $(STAMP) $(COMPILED)/.stamp ## run sessions of SDKs, stores, crashes a
 
 fetch: $(STAMP) ## fetch what the sessions need: HBase and the SDKs of Java, Node and Go
 	$(PY) -m tools.fetch
+
+near: $(STAMP) ## check and test what changed since main, and what depends on it (a minute)
+	@$(PY) -m tools.near
 
 docs: $(STAMP) ## build the documentation into build/site, to be opened from there
 	$(PY) -m tools.build_site

@@ -10,6 +10,7 @@ import argparse
 import ast
 import gc
 import io
+import os
 import re
 import statistics
 import sys
@@ -145,19 +146,23 @@ def read_tree(root: Path) -> Tree:
 
     A picture is among them without a text.
     """
+    found = []
+    for folder, inner, names in os.walk(root):
+        inner[:] = [each for each in inner if not is_foreign(each)]
+        found += [Path(folder, name) for name in names if not is_foreign(name)]
     tree = {}
-    for path in sorted(root.rglob("*")):
-        relative = path.relative_to(root)
-        parts = relative.parts
-        if SKIPPED & set(parts) or any(part.endswith((".egg-info", "_cache")) for part in parts):
-            continue
-        if path.is_file() and (path.suffix in TEXT_SUFFIXES or path.name in TEXT_NAMES):
-            name = relative.as_posix()
+    for path in sorted(found):
+        name = path.relative_to(root).as_posix()
+        if path.suffix in TEXT_SUFFIXES or path.name in TEXT_NAMES:
             tree[name] = Source(name, path.read_text(encoding="utf-8"))
-        elif path.is_file() and path.suffix in PICTURE_SUFFIXES:
-            name = relative.as_posix()
+        elif path.suffix in PICTURE_SUFFIXES:
             tree[name] = Source(name, "")
     return tree
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a file or folder of this name is made or fetched by a program."""
+    return name in SKIPPED or name.endswith((".egg-info", "_cache"))
 
 
 # --- sizes ----------------------------------------------------------------------------------------
