@@ -105,14 +105,14 @@ def test_a_step_indexes_rows_as_they_are_when_it_runs(store: nosql.TypedStore) -
     builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
     table = store.create_table(builder.primary_key("id").build())
     table.put_many({"id": i, "n": i} for i in range(3))
-    store.commit(lambda: begin_index(store.engine, table.form, INDEX))
+    store.commit(begin_index(store.engine, table.form, INDEX))
     step = build_step(store.engine, table.form, "i", b"")
     table.put({"id": 0, "n": 70})  # after the step has seen it, before it is run
     table.delete({"id": 1})
     changed = nosql.TableEvolver(table.definition).add_field("first", nosql.LONG)
     store.alter_table(changed.build())
-    store.commit(lambda: step.plan)
-    store.commit(lambda: finish_index(store.engine, table.form, "i"))
+    store.commit(step.plan)
+    store.commit(finish_index(store.engine, table.form, "i"))
     assert [(row["n"], row["id"]) for row in table.index_iterator("i")] == [(2, 2), (70, 0)]
     assert check_store(store.engine.store) == []
 
@@ -122,11 +122,11 @@ def test_a_step_of_an_index_that_was_dropped_is_refused(store: nosql.TypedStore)
     table = store.create_table(builder.build())
     table.put({"id": 1})
     index = Index("i", (IndexField("id"),))
-    store.commit(lambda: begin_index(store.engine, table.form, index))
+    store.commit(begin_index(store.engine, table.form, index))
     step = build_step(store.engine, table.form, "i", b"")
     store.drop_index(table, "i")
     with pytest.raises(nosql.NotFound, match="Index i does not exists in table t"):
-        store.commit(lambda: step.plan)
+        store.commit(step.plan)
     while store.housekeep():
         pass
     assert check_store(store.engine.store) == []
@@ -145,8 +145,8 @@ def test_housekeeping_goes_on_with_a_build_after_a_crash(clock: FakeClock) -> No
         builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
         table = before.create_table(builder.primary_key("id").build())
         table.put_many({"id": i, "n": -i} for i in range(600))
-        before.commit(lambda: begin_index(before.engine, table.form, INDEX))
-        before.commit(lambda: build_step(before.engine, table.form, "i", b"").plan)
+        before.commit(begin_index(before.engine, table.form, INDEX))
+        before.commit(build_step(before.engine, table.form, "i", b"").plan)
         after = nosql.TypedStore(below, clock, FakeEntropy(1))  # the process ended in between
         steps = 0
         while after.housekeep():
@@ -163,7 +163,7 @@ def test_a_row_that_does_not_fit_ends_a_build_that_nobody_drives(store: nosql.Ty
     table = store.create_table(builder.primary_key("id").build())
     table.put({"id": 1, "j": {"x": "text"}})
     index = Index("i", (IndexField("j.x", Kind.INTEGER),))
-    store.commit(lambda: begin_index(store.engine, table.form, index))
+    store.commit(begin_index(store.engine, table.form, index))
     while store.housekeep():
         pass
     assert table.definition.indexes == ()
@@ -188,7 +188,7 @@ def test_an_index_dropped_in_a_build_is_given_up(store: nosql.TypedStore) -> Non
     builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
     table = store.create_table(builder.primary_key("id").build())
     table.put_many({"id": i, "n": -i} for i in range(600))
-    store.commit(lambda: begin_index(store.engine, table.form, INDEX))
+    store.commit(begin_index(store.engine, table.form, INDEX))
     assert store.housekeep()
     store.drop_index(table, "i")
     while store.housekeep():

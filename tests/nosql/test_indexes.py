@@ -367,11 +367,11 @@ def test_an_index_answers_when_it_is_complete(
 ) -> None:
     things.put_many([{"id": i, "n": -i} for i in range(600)])
     form = things.form
-    store.commit(lambda: begin_index(store.engine, form, index("i", "n")))
+    store.commit(begin_index(store.engine, form, index("i", "n")))
     with pytest.raises(nosql.Conflict, match="Index i of table things is still being built"):
         ids(things, "i")
     step = build_step(store.engine, things.form, "i", b"")
-    store.commit(lambda: step.plan)
+    store.commit(step.plan)
     assert step.following is not None  # and here the process ends
     things.put({"id": 600, "n": 7})
     things.put({"id": 1, "n": 8})

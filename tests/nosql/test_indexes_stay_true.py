@@ -79,7 +79,7 @@ class Histories(RuleBasedStateMachine):
     @rule(index=st.sampled_from(INDEXES))
     def begin_and_stop(self, index: Index) -> None:
         if self.table.definition.index(index.name) is None:
-            self.store.commit(lambda: begin_index(self.store.engine, self.table.form, index))
+            self.store.commit(begin_index(self.store.engine, self.table.form, index))
 
     @rule(index=st.sampled_from(INDEXES))
     def drop(self, index: Index) -> None:

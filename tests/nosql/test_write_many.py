@@ -61,7 +61,7 @@ def script(
         if action == "index":
             if store.table("t").definition.index(index.name) is None:
                 form = store.table("t").form
-                store.commit(lambda form=form, index=index: begin_index(store.engine, form, index))  # type: ignore[misc]  # bound now
+                store.commit(begin_index(store.engine, form, index))
         elif action == "drop":
             store.drop_index("t", index.name, if_exists=True)
         else:

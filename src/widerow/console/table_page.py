@@ -14,12 +14,12 @@ from widerow.console.places import (
     the_table,
     the_typed_table,
 )
+from widerow.engine.typed.ddl.text import definition_text, type_text
 from widerow.engine.typed.form import TableForm
 from widerow.limits import CONSOLE_PARTITIONS_MAX
 from widerow.model.search.schema import SearchField
 from widerow.model.tablestore.schema import Table
 from widerow.model.typed.schema_json import table_document
-from widerow.nosql.ddl.text import definition_text, type_text
 
 __all__ = ["show_table"]
 

@@ -9,13 +9,13 @@ from widerow.auth.keyring import Permission
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
 from widerow.console.places import TablePlace, the_typed_table
 from widerow.console.refusals import with_refusal
+from widerow.engine.typed.ddl.text import type_text
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
 from widerow.engine.typed.stored import StoredRow
 from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX, RANGE_ROWS_MAX
 from widerow.model.typed.json_rows import row_from_json
 from widerow.model.typed.requests import OperationKind, Version, WriteChoice
-from widerow.nosql.ddl.text import type_text
 from widerow.storage.interface import Reader
 
 __all__ = ["show_typed_row", "show_typed_rows"]

@@ -6,28 +6,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer, Uncounted
 from widerow.engine.engine import Engine
 from widerow.engine.in_order import in_order
 from widerow.engine.partitions.rules import Thresholds
-from widerow.engine.plan import Plan, concluded
+from widerow.engine.plan import Plan, concluded, failing
 from widerow.engine.settings import EngineSettings
 from widerow.engine.sweep.sweep import Reclaimed
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.typed.engine import AskedOperation
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.index_build import (
-    begin_index,
-    drop_index,
-)
 from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.plug import TYPED
+from widerow.engine.typed.schema_changes import SchemaChanges
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import (
-    Conflict,
     InvalidRequest,
     StorageFailure,
     StoreDamaged,
@@ -40,9 +36,7 @@ from widerow.limits import (
     HOUSEKEEPING_PAUSE_SECONDS,
     HOUSEKEEPING_SECONDS,
 )
-from widerow.model.typed.names import split_name
 from widerow.model.typed.plans import TablePlan
-from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
 from widerow.nosql.operation import Operation, Target
 from widerow.nosql.table import TableHandle
@@ -51,6 +45,9 @@ from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.interface import Outcome
 from widerow.storage.interface import Store as Bytes
 from widerow.storage.opener import open_store
+
+if TYPE_CHECKING:
+    from widerow.engine.typed.ddl import StatementResult
 
 __all__ = ["TypedStore", "open"]
 
@@ -122,6 +119,7 @@ class TypedStore:
         )
         self.engine = self._whole.operations(TYPED)
         self._committer = Committer(store, clock, Uncounted())
+        self._schema = SchemaChanges(self.engine, self._committer.run)
         self._balancing = threading.Lock()  # one at a time looks at what is counted
         self._cleaning = threading.Lock()  # one at a time takes a step of cleaning up
         self._closing = threading.Event()
@@ -158,28 +156,35 @@ class TypedStore:
 
     # --- tables ------------------------------------------------------------------------------
 
+    def run_statement(
+        self,
+        statement: str,
+        *,
+        namespace: str = "",
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> "StatementResult":
+        """Run a definition statement, such as `CREATE TABLE t (k LONG, PRIMARY KEY(k))` (ddl §1).
+
+        `namespace`: of names that have none. `progress` is told how many rows a CREATE INDEX has
+        done.
+
+        Raises: `InvalidRequest`, `NotFound`, `Conflict` and `Unsupported` with the vendor's texts,
+        storage failures as they are.
+        """
+        from widerow.engine.typed.ddl import run  # noqa: PLC0415  # the grammar is slow to load
+
+        return run(self._schema, statement, namespace=namespace, progress=progress)
+
     def create_namespace(self, name: str, *, if_not_exists: bool = False) -> bool:
         """Create a namespace. Returns whether it was created. Raises `Conflict` if it exists."""
-        try:
-            self.commit(lambda: self.engine.create_namespace(name))
-        except Conflict:
-            if not if_not_exists:
-                raise
-            return False
-        return True
+        return self._schema.create_namespace(name, if_not_exists=if_not_exists)
 
     def drop_namespace(self, name: str, *, if_exists: bool = False, cascade: bool = False) -> bool:
         """Drop a namespace. Returns whether there was one. `cascade` drops its tables first.
 
         Raises: `NotFound`, or `Conflict` while it has tables.
         """
-        if if_exists and name.lower() not in [each.lower() for each in self.namespaces()]:
-            return False
-        if cascade:
-            for table in reversed(self.tables(name)):
-                self.drop_table(table.name)
-        self.commit(lambda: self.engine.drop_namespace(name))
-        return True
+        return self._schema.drop_namespace(name, if_exists=if_exists, cascade=cascade)
 
     def namespaces(self) -> list[str]:
         """The names of all namespaces but the default one, sorted."""
@@ -191,25 +196,15 @@ class TypedStore:
         Raises: `Conflict` if a table of that name exists and `if_not_exists` is not set,
         `NotFound` without its parent or its namespace.
         """
-        if if_not_exists:
-            found = self.find_table(definition.qualified)
-            if found is not None:
-                return found
-        try:
-            self.commit(lambda: self.engine.create_table(definition))
-        except Conflict as error:
-            if not if_not_exists or error.rule is not TypedRule.TABLE_EXISTS:
-                raise
-        return self.table(definition.qualified)
+        made = self._schema.create_table(definition, if_not_exists=if_not_exists)
+        return TableHandle(self, made)
 
     def alter_table(self, changed: TypedTable) -> TableHandle:
         """Put what `TableEvolver.build` made.
 
         Raises: `NotFound`, and `Conflict` if the table was changed since the evolver took it.
         """
-        form = self.engine.tables.find_qualified(changed.qualified)
-        self.commit(lambda: self.engine.alter_table(form, changed))
-        return self.table(changed.qualified)
+        return TableHandle(self, self._schema.alter_table(changed))
 
     def drop_table(self, name: str, *, if_exists: bool = False) -> bool:
         """Drop a table. Returns whether there was one.
@@ -218,12 +213,7 @@ class TypedStore:
 
         Raises: `NotFound`, and `InvalidRequest` while it has child tables.
         """
-        form = self.engine.tables.get_qualified(name)
-        if form is None and if_exists:
-            return False
-        found = form if form is not None else self.engine.tables.find_qualified(name)
-        self.commit(lambda: self.engine.drop_table(found))
-        return True
+        return self._schema.drop_table(name, if_exists=if_exists)
 
     def table(self, name: str) -> TableHandle:
         """The table of `[namespace:]parent.child`, in any case. Raises `NotFound`."""
@@ -239,12 +229,9 @@ class TypedStore:
 
         The default namespace is `""` or `sysdefault`.
         """
-        wanted = None if namespace is None else split_name(f"{namespace}:")[0].lower()
-        return [
-            TableHandle(self, form)
-            for form in self.engine.tables.all()
-            if wanted is None or form.table.namespace.lower() == wanted
-        ]
+        tables = self.engine.tables
+        forms = tables.all() if namespace is None else tables.in_namespace(namespace)
+        return [TableHandle(self, form) for form in forms]
 
     # --- indexes -----------------------------------------------------------------------------
 
@@ -267,19 +254,9 @@ class TypedStore:
         without transactions across shards.
         """
         form = self.form_of(table)
-        if if_not_exists:
-            found = form.table.index(index.name)
-            if found is not None and found.ready:
-                return False
-        self.commit(lambda: begin_index(self.engine, form, index))
-        try:
-            with self.engine.builds.driving(form, index.name) as build:
-                while not self._run(build.step()):
-                    progress(build.rows)
-        except InvalidRequest:
-            self.drop_index(table, index.name, if_exists=True)
-            raise
-        return True
+        return self._schema.create_index(
+            form, index, if_not_exists=if_not_exists, progress=progress
+        )
 
     @property
     def failed_indexes(self) -> dict[tuple[str, str], InvalidRequest]:
@@ -298,17 +275,13 @@ class TypedStore:
 
         Raises: `NotFound`.
         """
-        form = self.form_of(table)
-        if if_exists and form.table.index(name) is None:
-            return False
-        self.commit(lambda: drop_index(self.engine, form, name))
-        return True
+        return self._schema.drop_index(self.form_of(table), name, if_exists=if_exists)
 
     # --- writes ------------------------------------------------------------------------------
 
     def write(self, operation: Operation) -> WriteResult:
         """Make one write. Durable on return."""
-        return self.commit(lambda: self.engine.write(operation.table.form, operation.choice))
+        return self.commit(self.engine.write(operation.table.form, operation.choice))
 
     def write_many(self, operations: Iterable[Operation]) -> list[WriteResult]:
         """Make many writes, each for itself, sharing syncs. All are durable on return.
@@ -326,7 +299,7 @@ class TypedStore:
             for place, (_, plan) in enumerate(planned):
                 answer = concluded(plan, [outcomes[place]])
                 if isinstance(answer, Plan):  # then nothing behind it was written
-                    results.append(self._run(answer))
+                    results.append(self.commit(answer))
                     behind = [operation for operation, _ in planned[place + 1 :]]
                     behind += [] if refused is None else [refused[0]]
                     source, refused = chain(behind, source), None
@@ -365,36 +338,29 @@ class TypedStore:
         Raises: `OperationFailed` when one that is to abort the sequence does not succeed,
         `InvalidRequest` for a list that cannot be one sequence.
         """
-        return self.commit(
-            lambda: self.engine.execute(
-                [
-                    AskedOperation(each.table.form, each.choice, each.abort_if_unsuccessful)
-                    for each in operations
-                ]
-            )
-        )
+        asked = [
+            AskedOperation(each.table.form, each.choice, each.abort_if_unsuccessful)
+            for each in operations
+        ]
+        return self.commit(self.engine.execute(asked))
 
     def next_plan_id(self) -> int:
         """A number that counts up for as long as the store lives, from 1 on."""
-        return self.commit(self.engine.next_plan_id)
+        return self.commit(self.engine.next_plan_id())
 
     def save_plan(self, plan: TablePlan) -> None:
         """Keep a plan of an administrator, or how far it is now."""
-        write = plan_write(plan)
-        self.commit(lambda: Plan((write,), _first_error))
+        self.commit(Plan((plan_write(plan),), failing))
 
     def plans(self) -> list[TablePlan]:
         """The latest plans, in the order of their numbers. Raises `StoreDamaged`."""
         return read_plans(self._bytes.snapshot())
 
-    def commit(self, make: Callable[[], Plan[T]]) -> T:
-        """Plan an operation, commit it and return its answer.
+    def commit(self, plan: Plan[T]) -> T:
+        """Commit a plan of `engine` and return its answer, once it is durable.
 
-        It is planned again where the table changed in between.
+        It is planned again where the table changed since it was planned.
         """
-        return self._run(make())
-
-    def _run(self, plan: Plan[T]) -> T:
         return self._committer.run(plan)
 
     def form_of(self, table: str | Target) -> TableForm:
@@ -431,14 +397,14 @@ class TypedStore:
         with self._cleaning:
             plan = self._whole.housekeeping()
             if plan is not None:
-                self._run(plan)
+                self.commit(plan)
         return plan is not None
 
     def _balance(self) -> bool:
         with self._balancing:
             plan = self._whole.partitions.step()
         if plan is not None:
-            self._run(plan)
+            self.commit(plan)
         log_events(self._whole.partitions)
         return plan is not None
 
@@ -449,7 +415,7 @@ class TypedStore:
                 plans = [self._whole.partitions.flush(), self._whole.sweep.flush()]
             for plan in plans:
                 if plan is not None:
-                    self._run(plan)
+                    self.commit(plan)
         except StorageFailure as error:
             _log.info("statistics are not kept", extra={"facts": {"reason": str(error)}})
 
@@ -475,9 +441,3 @@ class TypedStore:
 
 def _every_outcome(outcomes: Sequence[Outcome[Any]]) -> Sequence[Outcome[Any]]:
     return outcomes
-
-
-def _first_error(outcomes: Sequence[Outcome[object]]) -> None:
-    for outcome in outcomes:
-        if outcome.error is not None:
-            raise outcome.error

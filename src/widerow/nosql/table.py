@@ -1,6 +1,6 @@
 """One typed table of an open store: the vendor's TableAPI in Python's style (model §5, §6)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from widerow.engine.plan import Plan
@@ -49,8 +49,8 @@ class Host(Protocol):
         """Make many writes that share syncs."""
         ...
 
-    def commit(self, make: Callable[[], Plan[T]]) -> T:
-        """Plan, commit and finish."""
+    def commit(self, plan: Plan[T]) -> T:
+        """Commit a plan and return its answer."""
         ...
 
     def form_of(self, table: str | Target) -> TableForm:
@@ -311,7 +311,7 @@ class TableHandle:
     ) -> int:
         """Delete rows of one shard in one transaction; how many. Children go if included."""
         rows = self._rows(key, field_range, ancestors, children)
-        return self._store.commit(lambda: self._store.engine.multi_delete(self.form, rows))
+        return self._store.commit(self._store.engine.multi_delete(self.form, rows))
 
     # --- JSON --------------------------------------------------------------------------------
 

@@ -2,31 +2,7 @@
 
 from hypothesis import strategies as st
 
-from widerow.model.typed.table import IndexField, TimeToLive, TtlUnit
-from widerow.model.typed.types import (
-    BINARY,
-    BOOLEAN,
-    DOUBLE,
-    FLOAT,
-    INTEGER,
-    JSON,
-    LONG,
-    NUMBER,
-    STRING,
-    UUID,
-    Field,
-    FieldType,
-    Identity,
-    IdentityMode,
-    Kind,
-    array_of,
-    enum_of,
-    fixed_binary,
-    map_of,
-    record_of,
-    timestamp,
-)
-from widerow.nosql.ddl.statements import (
+from widerow.engine.typed.ddl.statements import (
     AddField,
     AlterTableStatement,
     ColumnDefinition,
@@ -51,6 +27,30 @@ from widerow.nosql.ddl.statements import (
     ShowTablesStatement,
     ShowTableStatement,
     Statement,
+)
+from widerow.model.typed.table import IndexField, TimeToLive, TtlUnit
+from widerow.model.typed.types import (
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    JSON,
+    LONG,
+    NUMBER,
+    STRING,
+    UUID,
+    Field,
+    FieldType,
+    Identity,
+    IdentityMode,
+    Kind,
+    array_of,
+    enum_of,
+    fixed_binary,
+    map_of,
+    record_of,
+    timestamp,
 )
 
 _RESERVED = {"not", "null", "shard", "true", "false"}

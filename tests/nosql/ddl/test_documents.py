@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from widerow import limits
+from widerow.engine.typed.ddl import parse
 from widerow.errors import Unsupported
-from widerow.nosql.ddl import parse
 
 PAGE = (Path(__file__).parents[3] / "docs/protocol/typed-tables.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## Statements\n")[2].partition("\n## ")[0]

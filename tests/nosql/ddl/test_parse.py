@@ -7,24 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.nosql.ddl.statements import statements
 
-from widerow.errors import InvalidRequest, Unsupported
-from widerow.limits import DDL_CHARACTERS_MAX, DDL_LIST_MAX
-from widerow.model.typed.table import IndexField, TimeToLive
-from widerow.model.typed.types import (
-    INTEGER,
-    JSON,
-    LONG,
-    STRING,
-    Field,
-    Identity,
-    IdentityMode,
-    Kind,
-    array_of,
-    map_of,
-    record_of,
-)
-from widerow.nosql.ddl import parse, statement_text
-from widerow.nosql.ddl.statements import (
+from widerow.engine.typed.ddl import parse, statement_text
+from widerow.engine.typed.ddl.statements import (
     AddField,
     AlterTableStatement,
     ColumnDefinition,
@@ -41,6 +25,22 @@ from widerow.nosql.ddl.statements import (
     SetTtl,
     ShowTablesStatement,
     Statement,
+)
+from widerow.errors import InvalidRequest, Unsupported
+from widerow.limits import DDL_CHARACTERS_MAX, DDL_LIST_MAX
+from widerow.model.typed.table import IndexField, TimeToLive
+from widerow.model.typed.types import (
+    INTEGER,
+    JSON,
+    LONG,
+    STRING,
+    Field,
+    Identity,
+    IdentityMode,
+    Kind,
+    array_of,
+    map_of,
+    record_of,
 )
 
 parse("SHOW TABLES")  # the grammar is compiled at the first statement, once

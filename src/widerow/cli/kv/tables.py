@@ -151,10 +151,10 @@ def _execute(session: Session, given: Arguments) -> None:
     (statement,) = given.words
     if not statement.strip():
         raise CommandFault("Empty statement")
-    from widerow.nosql.ddl import run  # noqa: PLC0415  # the grammar is slow to load
-
     with counting(session, "rows indexed") as report:
-        result = run(session.store, statement, namespace=session.namespace, progress=report)
+        result = session.store.run_statement(
+            statement, namespace=session.namespace, progress=report
+        )
     session.show(result.text.splitlines())
 
 

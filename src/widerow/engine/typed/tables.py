@@ -39,6 +39,13 @@ class TypedTables(Tables[TableForm]):
         namespace, table = split_name(name)
         return self.get(folded(namespace), folded(table))
 
+    def in_namespace(self, name: str) -> list[TableForm]:
+        """The tables of a namespace in any case, sorted, parents before their children.
+
+        The default namespace is `""` or `sysdefault`.
+        """
+        return self.owned(folded(split_name(f"{name}:")[0]))
+
     def children(self, table_id: int) -> list[TableForm]:
         """The tables directly below one."""
         return _children(self.all(), table_id)

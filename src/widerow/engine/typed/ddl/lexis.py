@@ -8,11 +8,11 @@ the grammar knows it.
 import re
 from typing import Final, NamedTuple
 
+from widerow.engine.typed.ddl.faults import ModelError, failed_at, fault
+from widerow.engine.typed.ddl.statements import Position
 from widerow.errors import InvalidRequest
 from widerow.limits import DDL_CHARACTERS_MAX, DDL_DEPTH_MAX
 from widerow.model.typed.rules import TypedRule
-from widerow.nosql.ddl.faults import ModelError, failed_at, fault
-from widerow.nosql.ddl.statements import Position
 
 __all__ = ["Word", "cut", "quoted", "unquoted"]
 

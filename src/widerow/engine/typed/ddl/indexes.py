@@ -1,11 +1,11 @@
 """CREATE INDEX, DROP INDEX (ddl §1)."""
 
+from widerow.engine.typed.ddl.faults import failed
+from widerow.engine.typed.ddl.result import DONE, NOT_REQUIRED, Context, StatementResult
+from widerow.engine.typed.ddl.statements import CreateIndexStatement, DropIndexStatement
 from widerow.errors import Conflict, InvalidRequest, NotFound, Unsupported
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index
-from widerow.nosql.ddl.faults import failed
-from widerow.nosql.ddl.result import DONE, NOT_REQUIRED, Context, StatementResult
-from widerow.nosql.ddl.statements import CreateIndexStatement, DropIndexStatement
 
 __all__ = ["run_create_index", "run_drop_index"]
 
@@ -15,7 +15,7 @@ def run_create_index(context: Context, statement: CreateIndexStatement) -> State
 
     Raises: `InvalidRequest`, `NotFound`, `Conflict`, `Unsupported`.
     """
-    table = context.table(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
+    form = context.form(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
     index = Index(
         name=statement.name,
         fields=statement.fields,
@@ -25,11 +25,11 @@ def run_create_index(context: Context, statement: CreateIndexStatement) -> State
     )
     exists_is_fine = statement.if_not_exists
     try:
-        created = context.store.create_index(
-            table, index, if_not_exists=exists_is_fine, progress=context.progress
+        created = context.schema.create_index(
+            form, index, if_not_exists=exists_is_fine, progress=context.progress
         )
     except (InvalidRequest, NotFound, Conflict, Unsupported) as error:
-        what = f"table {table.definition.name}, index {statement.name}"
+        what = f"table {form.table.name}, index {statement.name}"
         raise failed("CREATE INDEX", what, error) from error
     return DONE if created else NOT_REQUIRED
 
@@ -37,13 +37,13 @@ def run_create_index(context: Context, statement: CreateIndexStatement) -> State
 def run_drop_index(context: Context, statement: DropIndexStatement) -> StatementResult:
     """DROP INDEX. Raises `NotFound`."""
     if statement.if_exists:
-        found = context.store.find_table(context.qualified(statement.table))
-        if found is None or found.definition.index(statement.name) is None:
+        found = context.tables.get_qualified(context.qualified(statement.table))
+        if found is None or found.table.index(statement.name) is None:
             return NOT_REQUIRED
-    table = context.table(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
+    form = context.form(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
     try:
-        context.store.drop_index(table, statement.name)
+        context.schema.drop_index(form, statement.name)
     except NotFound as error:
-        what = f"table {table.definition.name}, index {statement.name}"
+        what = f"table {form.table.name}, index {statement.name}"
         raise failed("DROP INDEX", what, error) from error
     return DONE

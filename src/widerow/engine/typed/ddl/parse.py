@@ -13,12 +13,12 @@ from typing import Any, Final, cast
 from lark import Lark, Token, UnexpectedInput, UnexpectedToken
 from lark.lexer import Lexer
 
+from widerow.engine.typed.ddl.build import StatementBuilder
+from widerow.engine.typed.ddl.faults import ModelError, failed_at, fault
+from widerow.engine.typed.ddl.lexis import Word, cut
+from widerow.engine.typed.ddl.statements import Position, Statement
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.model.typed.rules import TypedRule
-from widerow.nosql.ddl.build import StatementBuilder
-from widerow.nosql.ddl.faults import ModelError, failed_at, fault
-from widerow.nosql.ddl.lexis import Word, cut
-from widerow.nosql.ddl.statements import Position, Statement
 
 __all__ = ["parse"]
 
@@ -58,7 +58,7 @@ class _Words(Lexer):
 
 @cache
 def _parser() -> Lark:
-    grammar = files("widerow.nosql.ddl").joinpath("grammar.lark").read_text(encoding="utf-8")
+    grammar = files("widerow.engine.typed.ddl").joinpath("grammar.lark").read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", lexer=_Words, transformer=StatementBuilder())
 
 

@@ -3,16 +3,10 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from widerow.errors import Conflict, InvalidRequest, NotFound
-from widerow.model.typed.builder import TableBuilder
-from widerow.model.typed.evolve import TableEvolver
-from widerow.model.typed.names import split_name
-from widerow.model.typed.rules import TypedRule
-from widerow.model.typed.table import TypedTable
-from widerow.nosql.ddl.faults import failed, failed_at, failed_creating
-from widerow.nosql.ddl.literals import value_of
-from widerow.nosql.ddl.result import DONE, NOT_REQUIRED, Context, StatementResult
-from widerow.nosql.ddl.statements import (
+from widerow.engine.typed.ddl.faults import failed, failed_at, failed_creating
+from widerow.engine.typed.ddl.literals import value_of
+from widerow.engine.typed.ddl.result import DONE, NOT_REQUIRED, Context, StatementResult
+from widerow.engine.typed.ddl.statements import (
     AddField,
     Alteration,
     AlterTableStatement,
@@ -26,7 +20,13 @@ from widerow.nosql.ddl.statements import (
     PrimaryKeyClause,
     SetTtl,
 )
-from widerow.nosql.ddl.text import type_text
+from widerow.engine.typed.ddl.text import type_text
+from widerow.errors import Conflict, InvalidRequest, NotFound
+from widerow.model.typed.builder import TableBuilder
+from widerow.model.typed.evolve import TableEvolver
+from widerow.model.typed.names import folded, split_name
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import TypedTable
 
 __all__ = ["run_alter_table", "run_create_table", "run_drop_table"]
 
@@ -42,16 +42,16 @@ def run_create_table(context: Context, statement: CreateTableStatement) -> State
     parent_path, _, short = path.rpartition(".")
     parent = None
     if parent_path:
-        found = context.store.find_table(f"{namespace}:{parent_path}" if namespace else parent_path)
+        found = context.tables.get(folded(namespace), folded(parent_path))
         if found is None:
             told = NotFound(TypedRule.PARENT_MISSING, parent=parent_path[:300], table=path[:300])
             raise failed_at(Position(), told)
-        parent = found.definition
+        parent = found.table
     definition = _definition(statement, namespace, short, parent)
-    if statement.if_not_exists and context.store.find_table(name) is not None:
+    if statement.if_not_exists and context.tables.get_qualified(name) is not None:
         return NOT_REQUIRED
     try:
-        context.store.create_table(definition)
+        context.schema.create_table(definition)
     except (Conflict, NotFound) as error:
         if statement.if_not_exists and error.rule is TypedRule.TABLE_EXISTS:
             return NOT_REQUIRED
@@ -108,15 +108,15 @@ def _add_key(builder: TableBuilder, key: PrimaryKeyClause) -> None:
 def run_alter_table(context: Context, statement: AlterTableStatement) -> StatementResult:
     """ALTER TABLE: all its changes or none. Raises `InvalidRequest`, `NotFound`."""
     for attempt in range(1, _ATTEMPTS + 1):
-        table = context.table(statement.name)
-        evolver = TableEvolver(table.definition)
+        table = context.form(statement.name).table
+        evolver = TableEvolver(table)
         for change in statement.changes:
             _change(evolver, change)
         try:
-            context.store.alter_table(evolver.build())
+            context.schema.alter_table(evolver.build())
         except Conflict as error:
             if error.rule is not TypedRule.EVOLVE_STALE or attempt == _ATTEMPTS:
-                raise failed("ALTER TABLE", f"table {table.definition.name}", error) from error
+                raise failed("ALTER TABLE", f"table {table.name}", error) from error
         else:
             break
     return DONE
@@ -164,7 +164,7 @@ def run_drop_table(context: Context, statement: DropTableStatement) -> Statement
     """DROP TABLE. Raises `NotFound`, and `InvalidRequest` while it has children."""
     name = context.qualified(statement.name)
     try:
-        dropped = context.store.drop_table(name, if_exists=statement.if_exists)
+        dropped = context.schema.drop_table(name, if_exists=statement.if_exists)
     except (NotFound, InvalidRequest) as error:
         raise failed("DROP TABLE", f"table {split_name(name)[1]}", error) from error
     return DONE if dropped else NOT_REQUIRED

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from widerow.engine.typed.ddl.faults import failed_at
+from widerow.engine.typed.ddl.statements import Position
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.schema_changes import SchemaChanges
+from widerow.engine.typed.tables import TypedTables
 from widerow.errors import NotFound
 from widerow.model.typed.names import split_name
 from widerow.model.typed.rules import TypedRule
-from widerow.nosql.ddl.faults import failed_at
-from widerow.nosql.ddl.statements import Position
-from widerow.nosql.store import TypedStore
-from widerow.nosql.table import TableHandle
 
 __all__ = ["DONE", "NOT_REQUIRED", "Context", "StatementResult"]
 
@@ -33,7 +34,7 @@ NOT_REQUIRED: Final = StatementResult("Statement did not require execution", exe
 class Context(NamedTuple):
     """Where a statement runs. `namespace`: of names without one. `progress`: rows indexed."""
 
-    store: TypedStore
+    schema: SchemaChanges
     namespace: str = ""
     progress: Callable[[int], None] = lambda _: None
 
@@ -41,9 +42,14 @@ class Context(NamedTuple):
         """A table's name with its namespace."""
         return f"{self.namespace}:{name}" if self.namespace and ":" not in name else name
 
-    def table(self, name: str, rule: TypedRule = TypedRule.TABLE_MISSING) -> TableHandle:
+    @property
+    def tables(self) -> TypedTables:
+        """The tables that there are."""
+        return self.schema.tables
+
+    def form(self, name: str, rule: TypedRule = TypedRule.TABLE_MISSING) -> TableForm:
         """The table of that name. Raises `NotFound` with the text of `rule`."""
-        found = self.store.find_table(self.qualified(name))
+        found = self.tables.get_qualified(self.qualified(name))
         if found is None:
             shown = split_name(name)[1]
             raise failed_at(Position(), NotFound(rule, table=shown[:300]))

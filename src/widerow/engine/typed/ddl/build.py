@@ -10,28 +10,10 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from lark import Token, Transformer
 
-from widerow.errors import InvalidRequest, Unsupported
-from widerow.limits import DDL_LIST_MAX
-from widerow.model.typed.rules import TypedRule
-from widerow.model.typed.table import IndexField, TimeToLive
-from widerow.model.typed.types import (
-    BINARY,
-    Field,
-    FieldType,
-    Identity,
-    IdentityMode,
-    Kind,
-    array_of,
-    enum_of,
-    fixed_binary,
-    map_of,
-    record_of,
-    timestamp,
-)
-from widerow.nosql.ddl.faults import ModelError, failed_at
-from widerow.nosql.ddl.lexis import unquoted
-from widerow.nosql.ddl.literals import value_of
-from widerow.nosql.ddl.statements import (
+from widerow.engine.typed.ddl.faults import ModelError, failed_at
+from widerow.engine.typed.ddl.lexis import unquoted
+from widerow.engine.typed.ddl.literals import value_of
+from widerow.engine.typed.ddl.statements import (
     AddField,
     Alteration,
     AlterTableStatement,
@@ -57,6 +39,24 @@ from widerow.nosql.ddl.statements import (
     ShowNamespacesStatement,
     ShowTablesStatement,
     ShowTableStatement,
+)
+from widerow.errors import InvalidRequest, Unsupported
+from widerow.limits import DDL_LIST_MAX
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import IndexField, TimeToLive
+from widerow.model.typed.types import (
+    BINARY,
+    Field,
+    FieldType,
+    Identity,
+    IdentityMode,
+    Kind,
+    array_of,
+    enum_of,
+    fixed_binary,
+    map_of,
+    record_of,
+    timestamp,
 )
 
 __all__ = ["StatementBuilder"]

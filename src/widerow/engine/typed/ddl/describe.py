@@ -3,6 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from widerow.engine.typed.ddl.faults import failed_at
+from widerow.engine.typed.ddl.result import Context, StatementResult
+from widerow.engine.typed.ddl.statements import (
+    DescribeIndexStatement,
+    DescribeTableStatement,
+    Position,
+)
 from widerow.errors import InvalidRequest, NotFound
 from widerow.model.typed.json_rows import dumps, value_to_json
 from widerow.model.typed.names import same_name
@@ -10,16 +17,13 @@ from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.schema_json import document_text, field_document, schema_json
 from widerow.model.typed.table import Index, TypedTable
 from widerow.model.typed.types import Field, FieldType, Kind
-from widerow.nosql.ddl.faults import failed_at
-from widerow.nosql.ddl.result import Context, StatementResult
-from widerow.nosql.ddl.statements import DescribeIndexStatement, DescribeTableStatement, Position
 
 __all__ = ["run_describe_index", "run_describe_table"]
 
 
 def run_describe_table(context: Context, statement: DescribeTableStatement) -> StatementResult:
     """A table, or the fields of it that are named. Raises `NotFound`, `InvalidRequest`."""
-    table = context.table(statement.name).definition
+    table = context.form(statement.name).table
     if statement.fields:
         fields = [_field(table, path) for path in statement.fields]
         if statement.as_json:
@@ -29,9 +33,9 @@ def run_describe_table(context: Context, statement: DescribeTableStatement) -> S
     if statement.as_json:
         return StatementResult(schema_json(table))
     children = [
-        other.name
-        for other in context.store.tables(table.namespace)
-        if other.definition.path[:-1] == table.path
+        other.table.qualified
+        for other in context.tables.in_namespace(table.namespace)
+        if other.table.path[:-1] == table.path
     ]
     information = _information(table, children)
     return StatementResult(f"{information}\n\n{_fields_text(table, table.fields)}")
@@ -39,7 +43,7 @@ def run_describe_table(context: Context, statement: DescribeTableStatement) -> S
 
 def run_describe_index(context: Context, statement: DescribeIndexStatement) -> StatementResult:
     """An index of a table. Raises `NotFound`."""
-    table = context.table(statement.table).definition
+    table = context.form(statement.table).table
     index = table.index(statement.name)
     if index is None:
         told = NotFound(TypedRule.INDEX_MISSING, index=statement.name[:100], table=table.name)

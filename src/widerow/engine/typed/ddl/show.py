@@ -3,45 +3,44 @@
 import json
 from collections.abc import Sequence
 
-from widerow.model.typed.names import DEFAULT_NAMESPACE
-from widerow.nosql.ddl.result import Context, StatementResult
-from widerow.nosql.ddl.statements import (
+from widerow.engine.typed.ddl.result import Context, StatementResult
+from widerow.engine.typed.ddl.statements import (
     ShowIndexesStatement,
     ShowNamespacesStatement,
     ShowTablesStatement,
     ShowTableStatement,
 )
+from widerow.model.typed.names import DEFAULT_NAMESPACE
 
 __all__ = ["run_show_indexes", "run_show_namespaces", "run_show_table", "run_show_tables"]
 
 
 def run_show_tables(context: Context, statement: ShowTablesStatement) -> StatementResult:
     """Every table, with its namespace where it is not the default one."""
-    names = [table.name for table in context.store.tables()]
+    names = [form.table.qualified for form in context.tables.all()]
     return _listed("tables", names, as_json=statement.as_json)
 
 
 def run_show_table(context: Context, statement: ShowTableStatement) -> StatementResult:
     """The table's ancestors, itself and all tables below it. Raises `NotFound`."""
-    wanted = context.table(statement.name).definition
+    wanted = context.form(statement.name).table
+    tables = [form.table for form in context.tables.in_namespace(wanted.namespace)]
     names = [
-        table.name
-        for table in context.store.tables(wanted.namespace)
-        if wanted.id in table.definition.path or table.definition.id in wanted.path
+        table.qualified for table in tables if wanted.id in table.path or table.id in wanted.path
     ]
     return _listed("tableHierarchy", names, as_json=statement.as_json)
 
 
 def run_show_indexes(context: Context, statement: ShowIndexesStatement) -> StatementResult:
     """The table's indexes by name, those still being built too. Raises `NotFound`."""
-    indexes = context.table(statement.table).definition.indexes
+    indexes = context.form(statement.table).table.indexes
     names = sorted(index.name for index in indexes)
     return _listed("indexes", names, as_json=statement.as_json)
 
 
 def run_show_namespaces(context: Context, statement: ShowNamespacesStatement) -> StatementResult:
     """Every namespace, the default one first."""
-    names = [DEFAULT_NAMESPACE, *context.store.namespaces()]
+    names = [DEFAULT_NAMESPACE, *context.tables.namespaces()]
     return _listed("namespaces", names, as_json=statement.as_json)
 
 

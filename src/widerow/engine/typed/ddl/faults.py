@@ -3,9 +3,9 @@
 The category of the error stays; the one that was framed is its cause.
 """
 
+from widerow.engine.typed.ddl.statements import Position
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Unsupported
 from widerow.model.typed.rules import TypedRule
-from widerow.nosql.ddl.statements import Position
 
 __all__ = ["ModelError", "failed", "failed_at", "failed_creating", "fault"]
 

@@ -7,12 +7,8 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from widerow.model.typed.names import same_name
-from widerow.model.typed.table import IndexField, TypedTable
-from widerow.model.typed.types import Field, FieldType, Identity, IdentityMode, Kind
-from widerow.model.typed.values import Timestamp, TypedValue
-from widerow.nosql.ddl.lexis import quoted
-from widerow.nosql.ddl.statements import (
+from widerow.engine.typed.ddl.lexis import quoted
+from widerow.engine.typed.ddl.statements import (
     AddField,
     Alteration,
     AlterTableStatement,
@@ -39,6 +35,10 @@ from widerow.nosql.ddl.statements import (
     ShowTableStatement,
     Statement,
 )
+from widerow.model.typed.names import same_name
+from widerow.model.typed.table import IndexField, TypedTable
+from widerow.model.typed.types import Field, FieldType, Identity, IdentityMode, Kind
+from widerow.model.typed.values import Timestamp, TypedValue
 
 __all__ = ["definition_text", "statement_text", "type_text"]
 

@@ -3,13 +3,13 @@
 from decimal import Decimal
 from typing import Final
 
+from widerow.engine.typed.ddl.statements import Literal, LiteralKind
 from widerow.errors import InvalidRequest
 from widerow.model.typed.coerce import check_default
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.texts import value_from_text
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import TypedValue
-from widerow.nosql.ddl.statements import Literal, LiteralKind
 
 __all__ = ["value_of"]
 

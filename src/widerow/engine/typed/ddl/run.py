@@ -3,18 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from widerow.nosql.ddl.describe import run_describe_index, run_describe_table
-from widerow.nosql.ddl.indexes import run_create_index, run_drop_index
-from widerow.nosql.ddl.namespaces import run_create_namespace, run_drop_namespace
-from widerow.nosql.ddl.parse import parse
-from widerow.nosql.ddl.result import Context, StatementResult
-from widerow.nosql.ddl.show import (
+from widerow.engine.typed.ddl.describe import run_describe_index, run_describe_table
+from widerow.engine.typed.ddl.indexes import run_create_index, run_drop_index
+from widerow.engine.typed.ddl.namespaces import run_create_namespace, run_drop_namespace
+from widerow.engine.typed.ddl.parse import parse
+from widerow.engine.typed.ddl.result import Context, StatementResult
+from widerow.engine.typed.ddl.show import (
     run_show_indexes,
     run_show_namespaces,
     run_show_table,
     run_show_tables,
 )
-from widerow.nosql.ddl.statements import (
+from widerow.engine.typed.ddl.statements import (
     AlterTableStatement,
     CreateIndexStatement,
     CreateNamespaceStatement,
@@ -30,14 +30,14 @@ from widerow.nosql.ddl.statements import (
     ShowTableStatement,
     Statement,
 )
-from widerow.nosql.ddl.tables import run_alter_table, run_create_table, run_drop_table
-from widerow.nosql.store import TypedStore
+from widerow.engine.typed.ddl.tables import run_alter_table, run_create_table, run_drop_table
+from widerow.engine.typed.schema_changes import SchemaChanges
 
 __all__ = ["run"]
 
 
 def run(
-    store: TypedStore,
+    schema: SchemaChanges,
     statement: str,
     *,
     namespace: str = "",
@@ -51,7 +51,7 @@ def run(
     (ddl §1), storage failures as they are.
     """
     read = parse(statement)
-    return _RUN[type(read)](Context(store, namespace, progress), read)
+    return _RUN[type(read)](Context(schema, namespace, progress), read)
 
 
 _RUN: Final[Mapping[type[Statement], Callable[[Context, Any], StatementResult]]] = {
