@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from lark import Token, Transformer
 
 from widerow.engine.typed.ddl.faults import ModelError, failed_at
-from widerow.engine.typed.ddl.lexis import unquoted
+from widerow.engine.typed.ddl.lexis import unquoted, word_position
 from widerow.engine.typed.ddl.literals import value_of
 from widerow.engine.typed.ddl.statements import (
     AddField,
@@ -109,7 +109,7 @@ class StatementBuilder(Transformer[Token, Any]):
 
     def identifier(self, parts: Parts) -> _Name:
         """A name."""
-        return _Name(str(parts[0]), _position(parts[0]))
+        return _Name(str(parts[0]), word_position(parts[0]))
 
     key_name = identifier
     plain_name = identifier
@@ -147,16 +147,16 @@ class StatementBuilder(Transformer[Token, Any]):
 
     def size(self, parts: Parts) -> int:
         """A number without a sign."""
-        return _integer(str(parts[0]), _position(parts[0]))
+        return _integer(str(parts[0]), word_position(parts[0]))
 
     def integer(self, parts: Parts) -> int:
         """A number with or without a sign."""
-        number = _integer(str(parts[-1]), _position(parts[-1]))
+        number = _integer(str(parts[-1]), word_position(parts[-1]))
         return number if parts[0] is None else -number
 
     def comment(self, parts: Parts) -> _Comment:
         """COMMENT and a text."""
-        return _Comment(unquoted(str(parts[1]), _position(parts[1])))
+        return _Comment(unquoted(str(parts[1]), word_position(parts[1])))
 
     def _flag(self, _: Parts) -> bool:
         return True
@@ -185,7 +185,7 @@ class StatementBuilder(Transformer[Token, Any]):
 
     def text(self, parts: Parts) -> Literal:
         """A quoted text."""
-        return Literal(LiteralKind.STRING, unquoted(str(parts[0]), _position(parts[0])))
+        return Literal(LiteralKind.STRING, unquoted(str(parts[0]), word_position(parts[0])))
 
     def true(self, _: Parts) -> Literal:
         """TRUE."""
@@ -209,11 +209,11 @@ class StatementBuilder(Transformer[Token, Any]):
         """BINARY or BINARY(n)."""
         if parts[1] is None:
             return BINARY
-        return _at(_position(parts[0]), lambda: fixed_binary(parts[1]))
+        return _at(word_position(parts[0]), lambda: fixed_binary(parts[1]))
 
     def timestamp(self, parts: Parts) -> FieldType:
         """TIMESTAMP(p)."""
-        position = _position(parts[0])
+        position = word_position(parts[0])
         if parts[1] is None:
             raise failed_at(position, InvalidRequest(TypedRule.DDL_TIMESTAMP))
         return _at(position, lambda: timestamp(parts[1]))
@@ -226,19 +226,19 @@ class StatementBuilder(Transformer[Token, Any]):
         except InvalidRequest as error:
             shown = f"{parts[0]}({','.join(symbols)})"[:200]
             told = InvalidRequest(TypedRule.DDL_ENUM, type=shown, text=str(error))
-            raise failed_at(_position(parts[0]), told) from error
+            raise failed_at(word_position(parts[0]), told) from error
 
     def array(self, parts: Parts) -> FieldType:
         """ARRAY(type)."""
-        return _at(_position(parts[0]), lambda: array_of(parts[1]))
+        return _at(word_position(parts[0]), lambda: array_of(parts[1]))
 
     def map(self, parts: Parts) -> FieldType:
         """MAP(type)."""
-        return _at(_position(parts[0]), lambda: map_of(parts[1]))
+        return _at(word_position(parts[0]), lambda: map_of(parts[1]))
 
     def record(self, parts: Parts) -> FieldType:
         """RECORD(a type, …)."""
-        position = _position(parts[0])
+        position = word_position(parts[0])
         _bounded(parts, position)
         return _at(position, lambda: record_of(*parts[1:]))
 
@@ -299,7 +299,7 @@ class StatementBuilder(Transformer[Token, Any]):
         for name, value in (option for option in parts[4:] if option is not None):
             if name in values:
                 told = InvalidRequest(TypedRule.DDL_REPEATED, what=f"The sequence's {name}")
-                raise failed_at(_position(parts[0]), told)
+                raise failed_at(word_position(parts[0]), told)
             values[name] = value
         given = {name: value for name, value in values.items() if value is not None}
         return _Modifier(identity=Identity(mode=mode, **given))
@@ -368,7 +368,7 @@ class StatementBuilder(Transformer[Token, Any]):
 
     def primary_key(self, parts: Parts) -> PrimaryKeyClause:
         """PRIMARY KEY(…)."""
-        position = _position(parts[0])
+        position = word_position(parts[0])
         _bounded(parts, position)
         columns = [part for part in parts[2:] if isinstance(part, KeyColumnClause)]
         shard = parts[2] if isinstance(parts[2], _Shard) else None
@@ -384,8 +384,8 @@ class StatementBuilder(Transformer[Token, Any]):
         text = f"{value} {unit.text}"
         if unit.text.upper() not in _TTL_UNITS:
             told = InvalidRequest(TypedRule.TTL_UNIT, unit=unit.text.upper()[:50], text=text[:100])
-            raise failed_at(_position(parts[0]), told)
-        return _at(_position(parts[0]), lambda: TimeToLive.parse(text))
+            raise failed_at(word_position(parts[0]), told)
+        return _at(word_position(parts[0]), lambda: TimeToLive.parse(text))
 
     def create_table(self, parts: Parts) -> CreateTableStatement:
         """CREATE TABLE."""
@@ -524,10 +524,6 @@ class StatementBuilder(Transformer[Token, Any]):
         """DESCRIBE INDEX."""
         _, as_json, _, name, _, table = parts
         return DescribeIndexStatement(name.text, table.text, as_json=as_json is not None)
-
-
-def _position(token: Token) -> Position:
-    return Position(token.line or 1, token.column or 0)
 
 
 def _at(position: Position, make: Callable[[], T]) -> T:

@@ -5,17 +5,15 @@ statement costs Python's stack. What the grammar refuses is told as the vendor's
 with line and column (ddl §1).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
-from typing import Any, Final, cast
+from typing import Final, cast
 
-from lark import Lark, Token, UnexpectedInput, UnexpectedToken
-from lark.lexer import Lexer
+from lark import Lark, Token, UnexpectedToken
 
 from widerow.engine.typed.ddl.build import StatementBuilder
 from widerow.engine.typed.ddl.faults import ModelError, failed_at, fault
-from widerow.engine.typed.ddl.lexis import Word, cut
+from widerow.engine.typed.ddl.lexis import cut, word_position
 from widerow.engine.typed.ddl.statements import Position, Statement
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.model.typed.rules import TypedRule
@@ -32,34 +30,25 @@ def parse(statement: str) -> Statement:
     _refuse_statement(statement)
     words = cut(statement)
     _refuse_clauses(words)
-    try:
-        # The text goes in as words; lark hands it to the lexer as it is.
-        return cast("Statement", _parser().parse(cast("str", words)))
-    except UnexpectedToken as error:
-        raise _syntax(words, error) from None
-    except UnexpectedInput as error:  # pragma: no cover  # the lexer above raises none
-        raise fault(Position(), str(error)) from error
+    parser = _parser().parse_interactive("")
+    made: object = None
+    for index, word in enumerate([*words, _END]):
+        try:
+            made = parser.feed_token(word)
+        except UnexpectedToken:
+            raise _syntax(words, index, parser.accepts()) from None  # type: ignore[no-untyped-call]  # lark gives it no types
+    return cast("Statement", made)
 
 
-class _Words(Lexer):
-    """Hands the words of `cut` to the parser."""
-
-    def __init__(self, _: object) -> None:
-        """The grammar's settings say nothing to it."""
-
-    __future_interface__ = True  # lark: `lex` takes the states
-
-    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Token]:  # noqa: ANN401, ARG002  # lark's own signature
-        """The words as tokens."""
-        for index, word in enumerate(lexer_state.text):
-            line, column = word.position
-            yield Token(word.type, word.text, index, line, column)
+_END: Final = Token("$END", "")
 
 
 @cache
 def _parser() -> Lark:
-    grammar = files("widerow.engine.typed.ddl").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer=_Words, transformer=StatementBuilder())
+    builder = StatementBuilder()
+    return Lark.open_from_package(
+        __package__, "grammar.lark", parser="lalr", lexer="basic", transformer=builder
+    )
 
 
 # --- what widerow does not offer -----------------------------------------------------------------
@@ -89,17 +78,17 @@ def _refuse_statement(statement: str) -> None:
             raise _unsupported(" ".join(known), Position())
 
 
-def _refuse_clauses(words: Sequence[Word]) -> None:
-    types = [word.text.upper() for word in words]
+def _refuse_clauses(words: Sequence[Token]) -> None:
+    types = [word.upper() for word in words]
     depth = 0
     for index, word in enumerate(words):
         depth += {"LPAR": 1, "RPAR": -1}.get(word.type, 0)
         if types[index : index + 2] == ["AS", "MR_COUNTER"]:
-            raise _unsupported("MR_COUNTER", word.position)
+            raise _unsupported("MR_COUNTER", word_position(word))
         if depth == 0 and index > 0 and types[index] in _CLAUSE_WORDS:
             for clause in _CLAUSES:
                 if tuple(types[index : index + len(clause)]) == clause:
-                    raise _unsupported(" ".join(clause), word.position)
+                    raise _unsupported(" ".join(clause), word_position(word))
 
 
 _LEADING_CHARACTERS: Final = 1000  # of a statement that are looked at for its kind
@@ -151,18 +140,15 @@ _RULES: Final = {
 }
 
 
-def _syntax(words: Sequence[Word], error: UnexpectedToken) -> InvalidRequest:
+def _syntax(words: Sequence[Token], index: int, expected: set[str]) -> InvalidRequest:
     """The vendor's words for the first word that no statement goes on with."""
-    token = error.token
-    ended = token.type == "$END"
-    index = len(words) if ended else cast("int", token.start_pos)
-    position = _end(words) if ended else words[index].position
+    ended = index == len(words)
+    position = _end(words) if ended else word_position(words[index])
     if [word.type for word in words[index - 3 : index + 1]] == ["PRIMARY", "KEY", "LPAR", "LPAR"]:
         return fault(position, "Missing closing ')'")
-    expected = set(error.accepts or error.expected)
-    shown = "<EOF>" if ended else words[index].text[:100]
+    shown = "<EOF>" if ended else words[index][:100]
     if expected >= _TYPES and "NAME" not in expected and not ended:
-        text = f"no viable alternative at input '{words[index - 1].text[:100]}{shown}'"
+        text = f"no viable alternative at input '{words[index - 1][:100]}{shown}'"
     else:
         text = f"mismatched input '{shown}' expecting {_listed(expected)}"
     hint = "" if ended else _hint(words, index, expected)
@@ -170,11 +156,11 @@ def _syntax(words: Sequence[Word], error: UnexpectedToken) -> InvalidRequest:
     return fault(position, f"{hint}{text}{place}\nrule stack: [{', '.join(_stack(words))}]")
 
 
-def _end(words: Sequence[Word]) -> Position:
+def _end(words: Sequence[Token]) -> Position:
     if not words:
         return Position()
-    line, column = words[-1].position
-    return Position(line, column + len(words[-1].text))
+    line, column = word_position(words[-1])
+    return Position(line, column + len(words[-1]))
 
 
 def _listed(expected: set[str]) -> str:
@@ -184,18 +170,16 @@ def _listed(expected: set[str]) -> str:
     return names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
 
 
-def _hint(words: Sequence[Word], index: int, expected: set[str]) -> str:
+def _hint(words: Sequence[Token], index: int, expected: set[str]) -> str:
     """Whether it looks like a name with a character that names may not have."""
-    if "NAME" in expected and words[index].type not in ("LPAR", "RPAR", "COMMA"):
+    word = words[index]
+    if "NAME" in expected and word.type not in ("LPAR", "RPAR", "COMMA"):
         return _IDENTIFIER_HINT
-    before = words[index - 1] if index else None
-    touches = before is not None and before.position == words[index].position._replace(
-        column=words[index].position.column - len(before.text)
-    )
-    return _IDENTIFIER_HINT if touches and words[index].type in ("MINUS", "DECIMAL") else ""
+    touches = index > 0 and _end(words[:index]) == word_position(word)
+    return _IDENTIFIER_HINT if touches and word.type in ("MINUS", "DECIMAL") else ""
 
 
-def _stack(words: Sequence[Word]) -> list[str]:
+def _stack(words: Sequence[Token]) -> list[str]:
     leading = [word.type for word in words[:2]]
     rule = _RULES.get(" ".join(leading)) or _RULES.get(leading[0] if leading else "")
     return ["parse", "statement"] if rule is None else ["parse", "statement", rule]
