@@ -58,12 +58,12 @@ def _operations(
     operations: list[nosql.Operation] = []
     for row in range(ROWS):
         key = {**KEY, "id": row}
-        operations.append(nosql.Operation.put(table, {**key, "round": number}))
+        operations.append(table.operation().put({**key, "round": number}))
         below = {**key, "n": 1}
         if number % 2:
-            operations.append(nosql.Operation.put(kid, {**below, "round": number}))
+            operations.append(kid.operation().put({**below, "round": number}))
         else:
-            operations.append(nosql.Operation.delete(kid, below))
+            operations.append(kid.operation().delete(below))
     return operations
 
 
@@ -102,7 +102,7 @@ def _change(
         store.execute(operations)
         return
     for operation in operations:
-        store.write(operation)
+        store.write_many([operation])
 
 
 def _shown(directory: Path) -> tuple[list[tuple[int, int]], bool]:

@@ -122,7 +122,7 @@ def test_tables_are_swept_when_a_row_may_have_expired_and_not_otherwise(
     table.put({"k": "x"}, ttl=TimeToLive.days(0))
     assert (sweep(), sweep()) == (1, 0)
     table.put({"k": "y"}, ttl=TimeToLive.hours(1))
-    store.execute([nosql.Operation.put(table, {"k": "z"}, ttl=TimeToLive.hours(3))])
+    store.execute([table.operation().put({"k": "z"}, ttl=TimeToLive.hours(3))])
     assert sweep() == 0
     clock.advance(3600)
     assert (sweep(), sweep()) == (3, 0)

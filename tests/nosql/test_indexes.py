@@ -332,16 +332,14 @@ def test_sequences_and_multi_delete_keep_indexes(
     store: nosql.TypedStore, users: nosql.TableHandle
 ) -> None:
     store.create_index(users, index("i", "name"))
-    operation = nosql.Operation
-    store.execute(
-        [operation.put(users, {"g": "a", "id": i, "name": f"n{9 - i}"}) for i in range(5)]
-    )
+    put = users.operation().put
+    store.execute([put({"g": "a", "id": i, "name": f"n{9 - i}"}) for i in range(5)])
     assert [row["id"] for row in users.index_iterator("i")] == [4, 3, 2, 1, 0]
     with pytest.raises(nosql.WiderowError):
         store.execute(
             [
-                operation.put(users, {"g": "a", "id": 7, "name": "x"}),
-                operation.delete(users, {"g": "a", "id": 99}, abort_if_unsuccessful=True),
+                put({"g": "a", "id": 7, "name": "x"}),
+                users.operation(abort_if_unsuccessful=True).delete({"g": "a", "id": 99}),
             ]
         )
     assert users.multi_delete({"g": "a"}, field_range=FieldRange("id", end=3)) == 4

@@ -100,11 +100,9 @@ class Histories(RuleBasedStateMachine):
 
     @rule(g=groups, rows=st.lists(values, min_size=1, max_size=3), absent=st.booleans())
     def sequence(self, g: str, rows: list[dict[str, Any]], *, absent: bool) -> None:
-        put = nosql.Operation.put_if_absent if absent else nosql.Operation.put
-        operations = [
-            put(self.table, {"g": g, "id": id_, **row}, abort_if_unsuccessful=True)
-            for id_, row in enumerate(rows)
-        ]
+        operation = self.table.operation(abort_if_unsuccessful=True)
+        put = operation.put_if_absent if absent else operation.put
+        operations = [put({"g": g, "id": id_, **row}) for id_, row in enumerate(rows)]
         try:
             self.store.execute(operations)
         except nosql.OperationFailed:

@@ -199,7 +199,7 @@ class TypedTables(RuleBasedStateMachine):
             child = len(place) - 2
             row = {**self.key(place), **self.columns(child, name, 1)}
             operations.append(
-                Operation.put_if_absent(self.tables[child], row, abort_if_unsuccessful=strict)
+                self.tables[child].operation(abort_if_unsuccessful=strict).put_if_absent(row)
             )
             expected.append(self.live(child, place) is None)
         if strict and not all(expected):

@@ -326,7 +326,7 @@ class Ledger:
         elif kind == "sequence":
             other = {**key, "id": 9}
             self.store.execute(
-                [nosql.Operation.put(self.table, row), nosql.Operation.delete(self.table, other)]
+                [self.table.operation().put(row), self.table.operation().delete(other)]
             )
         elif kind == "multi_delete":
             self.table.multi_delete({"g": key["g"]}, children=[self.orders()])

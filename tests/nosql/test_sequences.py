@@ -17,11 +17,11 @@ def test_results_come_in_the_order_of_the_list(
     assert version is not None
     results = store.execute(
         [
-            Operation.put_if_version(users, {**A1, "name": "new"}, version),
-            Operation.put_if_present(users, A2),
-            Operation.put_if_absent(orders, {**A1, "no": 1}),
-            Operation.delete(orders, {**A1, "no": 2}),
-            Operation.put(orders, {**A2, "no": 1}, returning=ReturnRow.ALL),
+            users.operation().put_if_version({**A1, "name": "new"}, version),
+            users.operation().put_if_present(A2),
+            orders.operation().put_if_absent({**A1, "no": 1}),
+            orders.operation().delete({**A1, "no": 2}),
+            orders.operation().put({**A2, "no": 1}, returning=ReturnRow.ALL),
         ]
     )
     assert [result.success for result in results] == [True, False, True, False, True]
@@ -34,20 +34,20 @@ def test_results_come_in_the_order_of_the_list(
 FAILING: list[tuple[str, Callable[[nosql.TableHandle, nosql.Version], Operation]]] = [
     (
         "PUT_IF_ABSENT",
-        lambda t, _: Operation.put_if_absent(t, A1, abort_if_unsuccessful=True),
+        lambda t, _: t.operation(abort_if_unsuccessful=True).put_if_absent(A1),
     ),
     (
         "PUT_IF_PRESENT",
-        lambda t, _: Operation.put_if_present(t, A2, abort_if_unsuccessful=True),
+        lambda t, _: t.operation(abort_if_unsuccessful=True).put_if_present(A2),
     ),
     (
         "PUT_IF_VERSION",
-        lambda t, v: Operation.put_if_version(t, A1, v, abort_if_unsuccessful=True),
+        lambda t, v: t.operation(abort_if_unsuccessful=True).put_if_version(A1, v),
     ),
-    ("DELETE", lambda t, _: Operation.delete(t, A2, abort_if_unsuccessful=True)),
+    ("DELETE", lambda t, _: t.operation(abort_if_unsuccessful=True).delete(A2)),
     (
         "DELETE_IF_VERSION",
-        lambda t, v: Operation.delete_if_version(t, A1, v, abort_if_unsuccessful=True),
+        lambda t, v: t.operation(abort_if_unsuccessful=True).delete_if_version(A1, v),
     ),
 ]
 
@@ -64,7 +64,7 @@ def test_an_operation_that_may_not_fail_undoes_the_sequence(
     assert stale is not None
     users.put({**A1, "name": "kept"})
     with pytest.raises(OperationFailed) as failed:
-        store.execute([Operation.put(orders, {**A1, "no": 1}), make(users, stale)])
+        store.execute([orders.operation().put({**A1, "no": 1}), make(users, stale)])
     assert str(failed.value) == f"Failed table operation, type: {kind}, operation index in list: 1"
     assert (failed.value.index, failed.value.kind.value) == (1, kind)
     assert not failed.value.result
@@ -79,14 +79,14 @@ def test_later_operations_see_what_earlier_ones_did(
 ) -> None:
     """Not through the same key, which is refused, but through what a deletion leaves."""
     users.put(A1)
-    results = store.execute([Operation.delete(users, A1), Operation.put_if_absent(users, A2)])
+    results = store.execute([users.operation().delete(A1), users.operation().put_if_absent(A2)])
     assert all(results)
     assert users.get(A1) is None
 
 
 def test_shard_keys_must_agree(store: nosql.TypedStore, users: nosql.TableHandle) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        store.execute([Operation.put(users, B1), Operation.put(users, A1)])
+        store.execute([users.operation().put(B1), users.operation().put(A1)])
     assert str(refused.value) == (
         'Shard key: {"g":"a"} does not match the shard key of previous rows in the list: {"g":"b"}'
     )
@@ -95,7 +95,7 @@ def test_shard_keys_must_agree(store: nosql.TypedStore, users: nosql.TableHandle
 
 def test_a_key_may_stand_once(store: nosql.TypedStore, users: nosql.TableHandle) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        store.execute([Operation.put(users, A1), Operation.delete(users, A1)])
+        store.execute([users.operation().put(A1), users.operation().delete(A1)])
     assert str(refused.value) == 'More than one operation has the same Key: {"g":"a","id":1}'
 
 
@@ -111,7 +111,7 @@ def test_tables_that_are_not_related_are_refused(
     builder = nosql.TableBuilder("other").add_field("g", nosql.STRING).primary_key("g")
     other = store.create_table(builder.build())
     with pytest.raises(InvalidRequest) as refused:
-        store.execute([Operation.put(users, A1), Operation.put(other, {"g": "a"})])
+        store.execute([users.operation().put(A1), other.operation().put({"g": "a"})])
     assert str(refused.value) == (
         "Operations of one sequence must be on tables of one hierarchy: other is not related to "
         "users"
@@ -122,7 +122,7 @@ def test_a_checked_error_in_the_list_writes_nothing(
     store: nosql.TypedStore, users: nosql.TableHandle
 ) -> None:
     with pytest.raises(InvalidRequest):
-        store.execute([Operation.put(users, A1), Operation.put(users, {"g": "a", "id": "x"})])
+        store.execute([users.operation().put(A1), users.operation().put({"g": "a", "id": "x"})])
     assert list(users.table_iterator()) == []
 
 
@@ -132,6 +132,6 @@ def test_many_writes_each_for_itself(store: nosql.TypedStore, users: nosql.Table
     assert len({result.version for result in results}) == 3000
     assert len(list(users.table_iterator())) == 3000
     mixed = store.write_many(
-        [Operation.delete(users, {"g": "0", "id": 0}), Operation.delete(users, {"g": "0", "id": 1})]
+        [users.operation().delete({"g": "0", "id": number}) for number in (0, 1)]
     )
     assert [result.success for result in mixed] == [True, False]

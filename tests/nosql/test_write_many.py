@@ -45,11 +45,11 @@ steps = st.lists(
 
 def operation(table: nosql.TableHandle, action: str, key: int, value: Any) -> Operation:  # noqa: ANN401  # as drawn
     if action == "delete":
-        return Operation.delete(table, {"k": key})
+        return table.operation().delete({"k": key})
     if action == "unplanned":
-        return Operation.put(table, {"k": key, "v": "no number"})
+        return table.operation().put({"k": key, "v": "no number"})
     document = {"n": "text"} if action == "text" else {"n": value}
-    return Operation.put(table, {"k": key, "v": value, "j": document})
+    return table.operation().put({"k": key, "v": value, "j": document})
 
 
 def script(
@@ -137,8 +137,8 @@ def test_nothing_behind_a_refused_write_is_stored(store: nosql.TypedStore, refus
 def test_a_write_whose_condition_fails_is_a_result_and_no_refusal(store: nosql.TypedStore) -> None:
     table = things(store)
     operations = [
-        Operation.put_if_absent(table, {"k": 1}),
-        Operation.put_if_absent(table, {"k": 1}),
-        Operation.put(table, {"k": 2}),
+        table.operation().put_if_absent({"k": 1}),
+        table.operation().put_if_absent({"k": 1}),
+        table.operation().put({"k": 2}),
     ]
     assert [bool(each) for each in store.write_many(operations)] == [True, False, True]

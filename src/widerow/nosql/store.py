@@ -17,7 +17,6 @@ from widerow.engine.plan import Plan, concluded, failing
 from widerow.engine.settings import EngineSettings
 from widerow.engine.sweep.sweep import Reclaimed
 from widerow.engine.table_models import TABLE_MODELS
-from widerow.engine.typed.engine import AskedOperation
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.plug import TYPED
@@ -279,10 +278,6 @@ class TypedStore:
 
     # --- writes ------------------------------------------------------------------------------
 
-    def write(self, operation: Operation) -> WriteResult:
-        """Make one write. Durable on return."""
-        return self.commit(self.engine.write(operation.table.form, operation.choice))
-
     def write_many(self, operations: Iterable[Operation]) -> list[WriteResult]:
         """Make many writes, each for itself, sharing syncs. All are durable on return.
 
@@ -338,10 +333,7 @@ class TypedStore:
         Raises: `OperationFailed` when one that is to abort the sequence does not succeed,
         `InvalidRequest` for a list that cannot be one sequence.
         """
-        asked = [
-            AskedOperation(each.table.form, each.choice, each.abort_if_unsuccessful)
-            for each in operations
-        ]
+        asked = [(each.table.form, each.choice) for each in operations]
         return self.commit(self.engine.execute(asked))
 
     def next_plan_id(self) -> int:

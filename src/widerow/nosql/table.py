@@ -20,14 +20,11 @@ from widerow.model.typed.json_rows import row_from_json
 from widerow.model.typed.requests import (
     Direction,
     FieldRange,
-    OperationKind,
-    ReturnRow,
-    Version,
     WriteChoice,
 )
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TimeToLive, TypedTable
-from widerow.nosql.operation import Operation, Target
+from widerow.nosql.operation import Operation, Operations, RowWrites, Target
 
 __all__ = ["Host", "Included", "TableHandle"]
 
@@ -40,10 +37,6 @@ class Host(Protocol):
     """The open store, as its tables see it."""
 
     engine: TypedEngine
-
-    def write(self, operation: Operation) -> WriteResult:
-        """Make one write."""
-        ...
 
     def write_many(self, operations: Iterable[Operation]) -> list[WriteResult]:
         """Make many writes that share syncs."""
@@ -58,12 +51,13 @@ class Host(Protocol):
         ...
 
 
-class TableHandle:
+class TableHandle(RowWrites[WriteResult]):
     """A table. Stays valid when the table is altered; raises `NotFound` once it was dropped.
 
     Rows and keys are mappings from column names, in any case, to values
     (`widerow.model.typed.values` says which); rows and keys that were read may be given back.
-    Columns that a row leaves out get their default, else NULL.
+    Columns that a row leaves out get their default, else NULL. A write is durable when its method
+    returns.
     """
 
     def __init__(self, store: Host, form: TableForm) -> None:
@@ -97,79 +91,16 @@ class TableHandle:
         """The row of a whole primary key, or None."""
         return self._store.engine.get(self.form, key)
 
-    def put(
-        self,
-        row: Mapping[str, Any],
-        *,
-        ttl: TimeToLive | None = None,
-        update_ttl: bool = False,
-        returning: ReturnRow = ReturnRow.NONE,
-    ) -> WriteResult:
-        """Write a row, whether or not there is one. Durable on return.
+    def _write(self, choice: WriteChoice) -> WriteResult:
+        """Make the write. Durable on return."""
+        return self._store.commit(self._store.engine.write(self.form, choice))
 
-        `ttl` is of a new row; without it the table's default. A row that is replaced keeps its
-        expiry unless `update_ttl`, which sets `ttl` or the table's default again.
+    def operation(self, *, abort_if_unsuccessful: bool = False) -> Operations:
+        """The writes of a single row, described for `TypedStore.execute` and `write_many`.
+
+        `abort_if_unsuccessful`: in a sequence, undo all of it when the write does not succeed.
         """
-        return self._store.write(
-            Operation.put(self, row, ttl=ttl, update_ttl=update_ttl, returning=returning)
-        )
-
-    def put_if_absent(
-        self,
-        row: Mapping[str, Any],
-        *,
-        ttl: TimeToLive | None = None,
-        returning: ReturnRow = ReturnRow.NONE,
-    ) -> WriteResult:
-        """Write a row if there is none."""
-        return self._store.write(Operation.put_if_absent(self, row, ttl=ttl, returning=returning))
-
-    def put_if_present(
-        self,
-        row: Mapping[str, Any],
-        *,
-        ttl: TimeToLive | None = None,
-        update_ttl: bool = False,
-        returning: ReturnRow = ReturnRow.NONE,
-    ) -> WriteResult:
-        """Write a row if there is one."""
-        return self._store.write(
-            Operation.put_if_present(self, row, ttl=ttl, update_ttl=update_ttl, returning=returning)
-        )
-
-    def put_if_version(
-        self,
-        row: Mapping[str, Any],
-        version: Version,
-        *,
-        ttl: TimeToLive | None = None,
-        update_ttl: bool = False,
-        returning: ReturnRow = ReturnRow.NONE,
-    ) -> WriteResult:
-        """Write a row if the one that is there is still of `version`."""
-        return self._store.write(
-            Operation.put_if_version(
-                self, row, version, ttl=ttl, update_ttl=update_ttl, returning=returning
-            )
-        )
-
-    def delete(
-        self, key: Mapping[str, Any], *, returning: ReturnRow = ReturnRow.NONE
-    ) -> WriteResult:
-        """Delete the row of a whole primary key; unsuccessful if there is none."""
-        return self._store.write(Operation.delete(self, key, returning=returning))
-
-    def delete_if_version(
-        self,
-        key: Mapping[str, Any],
-        version: Version,
-        *,
-        returning: ReturnRow = ReturnRow.NONE,
-    ) -> WriteResult:
-        """Delete a row if it is still of `version`."""
-        return self._store.write(
-            Operation.delete_if_version(self, key, version, returning=returning)
-        )
+        return Operations(self, abort_if_unsuccessful=abort_if_unsuccessful)
 
     def put_many(
         self,
@@ -182,9 +113,9 @@ class TableHandle:
 
         Raises: the error of the first row that is refused; those in front of it may be written.
         """
-        put = OperationKind.PUT
+        operation = self.operation()
         return self._store.write_many(
-            Operation(self, WriteChoice(put, row, None, ttl, update_ttl)) for row in rows
+            operation.put(row, ttl=ttl, update_ttl=update_ttl) for row in rows
         )
 
     # --- several rows ------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionKey
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.typed.engine import AskedOperation
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import begin_index, build_step, drop_index, finish_index
 from widerow.engine.typed.plug import TYPED
@@ -185,7 +184,7 @@ def test_a_sequence_of_generated_rows_ends_with_blocks_of_one(engine: Tablestore
     builder.primary_key("g", "id").shard_key("g")
     engine.core.run(engine.core.operations(TYPED).create_table(builder.build()))
     form = engine.core.operations(TYPED).tables.find_qualified("s")
-    steps = [AskedOperation(form, WriteChoice(PUT, {"g": 1})) for _ in range(5)]
+    steps = [(form, WriteChoice(PUT, {"g": 1}))] * 5
     results = engine.core.run(engine.core.operations(TYPED).execute(steps))
     assert [result.generated for result in results] == [1, 2, 3, 4, 5]
 

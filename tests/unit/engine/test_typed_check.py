@@ -11,7 +11,7 @@ from tests.support.engines import open_tablestore
 from widerow.engine.check import check_store
 from widerow.engine.observer import RowEvent
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.typed.engine import AskedOperation, MultiRow, TypedEngine
+from widerow.engine.typed.engine import MultiRow, TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.model import TYPED_MODEL
 from widerow.engine.typed.plug import TYPED
@@ -225,9 +225,7 @@ def test_an_observer_hears_of_every_change_in_its_transaction(
     engine.core.run(typed.change_table(form, with_index))
     form = typed.tables.current(form)
     engine.core.run(typed.write(form, WriteChoice(PUT, {**row, "name": "y"})))
-    engine.core.run(
-        typed.execute([AskedOperation(form, WriteChoice(PUT, {**row, "id": 2, "name": "z"}))])
-    )
+    engine.core.run(typed.execute([(form, WriteChoice(PUT, {**row, "id": 2, "name": "z"}))]))
     engine.core.run(typed.multi_delete(form, MultiRow({"g": "a"})))
     assert recorder.heard == [("x", "y"), (None, "z"), ("y", None), ("z", None)]
     recorder.refuse = ValueError("no")
@@ -247,7 +245,7 @@ def test_what_was_planned_before_an_index_came_is_planned_again(
     choice = WriteChoice(PUT, {"g": "a", "id": 1, "name": "y"})
     plans: dict[str, Callable[[], Plan[Any]]] = {
         "one row": lambda: typed.write(form, choice),
-        "a sequence": lambda: typed.execute([AskedOperation(form, choice)]),
+        "a sequence": lambda: typed.execute([(form, choice)]),
         "many rows": lambda: typed.multi_delete(form, MultiRow({"g": "a"})),
     }
     plan = plans[kind]()

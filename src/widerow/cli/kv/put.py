@@ -121,12 +121,12 @@ def _put_file(
     The rows before a line that is refused are written. Raises: `CommandFault` for such a line, with
     its number and the number of rows written; `UnreadableFault` for a file that cannot be read.
     """
-    make, word = _file_operation(condition)
+    make, word = _file_operation(table, condition)
     count = 0
     try:
         with Path(name).open(encoding="utf-8") as lines, counting(session, "rows") as report:
             source = _RowLines(table, lines, exact=exact)
-            operations = (make(table, row) for row in source)
+            operations = map(make, source)
             while batch := list(islice(operations, _BATCH)):
                 count += sum(result.success for result in session.store.write_many(batch))
                 report(count)
@@ -142,16 +142,17 @@ def _put_file(
 
 
 def _file_operation(
-    condition: _Condition,
-) -> tuple[Callable[[TableHandle, Mapping[str, Any]], Operation], str]:
+    table: TableHandle, condition: _Condition
+) -> tuple[Callable[[Mapping[str, Any]], Operation], str]:
     """The operation for each row of a file, and the verb of the answer."""
+    operation = table.operation()
     if condition.merged:
         raise CommandFault("-update is for one row and cannot be used with -file")
     if condition.if_absent:
-        return Operation.put_if_absent, "Inserted"
+        return operation.put_if_absent, "Inserted"
     if condition.if_present:
-        return Operation.put_if_present, "Updated"
-    return Operation.put, "Loaded"
+        return operation.put_if_present, "Updated"
+    return operation.put, "Loaded"
 
 
 class _RowLines:

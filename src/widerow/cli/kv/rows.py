@@ -17,7 +17,7 @@ from widerow.cli.kv.selection import (
 from widerow.cli.kv.session import Session, counting
 from widerow.cli.kv.values import counted, key_json, table_of
 from widerow.cli.shell.command import Arguments, ShellFlag
-from widerow.nosql import Operation, Row
+from widerow.nosql import Row
 
 __all__ = ["DELETE_TABLE", "GET_TABLE"]
 
@@ -166,7 +166,8 @@ def _one_by_one(session: Session, selection: KeySelection) -> int:
     with counting(session, "rows deleted") as report:
         while batch := list(islice(rows, _BATCH)):
             operations = [
-                Operation.delete(session.store.table(row.table.qualified), row.key) for row in batch
+                session.store.table(row.table.qualified).operation().delete(row.key)
+                for row in batch
             ]
             count += sum(result.success for result in session.store.write_many(operations))
             report(count)

@@ -17,7 +17,7 @@ from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.plan import Plan, PlanAgain, failing, single
 from widerow.engine.scan import RowAccess, ScannedRow
 from widerow.engine.typed.access import SCAN_PAGE_ROWS, scan_by_index, select_by_key
-from widerow.engine.typed.execute import SequenceStep, check_steps, run_sequence
+from widerow.engine.typed.execute import check_one_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import BlockNeeded, Generator, MadeValues
 from widerow.engine.typed.index_builds import TypedBuilds
@@ -39,7 +39,7 @@ from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Outcome, Reader, Transaction, Write
 from widerow.storage.read_anew import read_anew
 
-__all__ = ["PAGE_ROWS_DEFAULT", "AskedOperation", "MultiRow", "TypedEngine"]
+__all__ = ["PAGE_ROWS_DEFAULT", "MultiRow", "TypedEngine"]
 
 T = TypeVar("T")
 
@@ -55,15 +55,6 @@ class MultiRow:
     field_range: FieldRange | None = None
     ancestors: tuple[TableForm, ...] = ()
     children: tuple[TableForm, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AskedOperation:
-    """One operation of a sequence, as it is asked for."""
-
-    form: TableForm
-    choice: WriteChoice
-    abort_if_unsuccessful: bool = False
 
 
 class TypedEngine(OpenModel[TableForm]):
@@ -293,7 +284,7 @@ class TypedEngine(OpenModel[TableForm]):
             write.form.table.path[0],
             write.shard[ROW_PREFIX_BYTES:],
             0,
-            _written_units(write),
+            units(write.size),
             result.rows,
             result.size,
         )
@@ -435,53 +426,49 @@ class TypedEngine(OpenModel[TableForm]):
         reads = units(gone.size)
         self._note_load(form.table.top, key, reads, gone.rows, -gone.rows, -gone.size)
 
-    def execute(self, operations: Sequence[AskedOperation]) -> Plan[list[WriteResult]]:
-        """Run operations of one shard key in order, all or none (model §7).
+    def execute(
+        self, operations: Sequence[tuple[TableForm, WriteChoice]]
+    ) -> Plan[list[WriteResult]]:
+        """Write rows of one shard key in order, all or none (model §7); each with its table.
 
         Raises: `InvalidRequest`; its plan `OperationFailed`.
         """
         return self._plan_sequence(operations, MadeValues(self._generator))
 
     def _plan_sequence(
-        self, operations: Sequence[AskedOperation], values: MadeValues
+        self, operations: Sequence[tuple[TableForm, WriteChoice]], values: MadeValues
     ) -> Plan[list[WriteResult]]:
         def again(_: Sequence[Outcome[Any]]) -> Plan[list[WriteResult]]:
-            newest = [replace(each, form=self.tables.current(each.form)) for each in operations]
+            newest = [(self.tables.current(form), choice) for form, choice in operations]
             return self._plan_sequence(newest, values)
 
         planned = self.tables.catalog.planned()
         values.from_first()
         try:
-            steps = [
-                SequenceStep(
-                    prepare(each.form, each.choice, values),
-                    each.abort_if_unsuccessful,
-                )
-                for each in operations
-            ]
+            writes = [prepare(form, choice, values) for form, choice in operations]
         except BlockNeeded as needed:
             return self._plan_block(needed, again)
-        check_steps(steps)
-        shard = steps[0].write.shard
+        check_one_sequence(writes)
+        shard = writes[0].shard
         shards: tuple[bytes, ...] = (shard,)
-        forms = {step.write.form.table.id: step.write.form for step in steps}
+        forms = {write.form.id: write.form for write in writes}
         for form in forms.values():
             shards += self._shards(shard, form)[1:]
 
         def body(txn: Transaction) -> list[WriteResult]:
-            current = [(step, self._current(step.write.form, txn, planned)) for step in steps]
-            moments = [self._moment() for _ in steps]
+            current = [(write, self._current(write.form, txn, planned)) for write in writes]
+            moments = [self._moment() for _ in writes]
             return run_sequence(txn, current, moments, self.observers)
 
-        size = sum(_weight(step.write) for step in steps)
+        size = sum(map(_weight, writes))
         write = self._reading(
-            Write(shards, body, settled=partial(self._note_sequence, steps)), *forms.values()
+            Write(shards, body, settled=partial(self._note_sequence, writes)), *forms.values()
         )
         return Plan((write,), single, size, again)
 
-    def _note_sequence(self, steps: Sequence[SequenceStep], results: list[WriteResult]) -> None:
-        for step, result in zip(steps, results, strict=True):
-            self._note_write(step.write, result)
+    def _note_sequence(self, writes: Sequence[TypedRowWrite], results: list[WriteResult]) -> None:
+        for write, result in zip(writes, results, strict=True):
+            self._note_write(write, result)
 
     def scan_from(self, form: TableForm, start: bytes, limit: int) -> list[StoredRow]:
         """Up to `limit` rows of one table with keys from `start` on (b"": all), expired ones too.
@@ -520,12 +507,8 @@ def _key_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return given.key if isinstance(given, StoredRow) else given
 
 
-def _written_units(write: TypedRowWrite) -> int:
-    return units(len(write.key) + len(write.values or b""))
-
-
 def _weight(write: TypedRowWrite) -> int:
-    return len(write.key) + len(write.values or b"") + 100
+    return write.size + 100
 
 
 def _start(table: TypedTable) -> int | None:

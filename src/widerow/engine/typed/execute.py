@@ -1,7 +1,6 @@
 """A sequence of writes on one shard key: all of them, in order, or none (model §7)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from widerow.engine.observer import Observers
 from widerow.engine.typed.form import TableForm
@@ -13,7 +12,7 @@ from widerow.model.typed.requests import OperationKind
 from widerow.model.typed.rules import TypedRule
 from widerow.storage.interface import Transaction
 
-__all__ = ["OperationFailed", "SequenceStep", "check_steps", "run_sequence"]
+__all__ = ["OperationFailed", "check_one_sequence", "run_sequence"]
 
 
 class OperationFailed(Conflict):
@@ -30,22 +29,13 @@ class OperationFailed(Conflict):
         self.result = result
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceStep:
-    """One checked operation of a sequence."""
-
-    write: TypedRowWrite
-    abort_if_unsuccessful: bool
-
-
-def check_steps(steps: Sequence[SequenceStep]) -> None:
-    """Whether the operations may be one sequence. Raises `InvalidRequest`."""
-    if not steps:
+def check_one_sequence(writes: Sequence[TypedRowWrite]) -> None:
+    """Raise `InvalidRequest` unless the writes may be one sequence."""
+    if not writes:
         raise InvalidRequest(TypedRule.EXECUTE_EMPTY)
-    first = steps[0].write
+    first = writes[0]
     seen: set[bytes] = set()
-    for step in steps:
-        write = step.write
+    for write in writes:
         table = write.form.table
         if table.top != first.form.table.top:
             raise InvalidRequest(
@@ -65,16 +55,16 @@ def check_steps(steps: Sequence[SequenceStep]) -> None:
 
 def run_sequence(
     txn: Transaction,
-    steps: Sequence[tuple[SequenceStep, TableForm]],
+    writes: Sequence[tuple[TypedRowWrite, TableForm]],
     moments: Sequence[Moment],
     observers: Observers[TableForm],
 ) -> list[WriteResult]:
-    """Run the operations in order, each with its table as it is now. Raises `OperationFailed`."""
+    """Run the writes in order, each with its table as it is now. Raises `OperationFailed`."""
     results: list[WriteResult] = []
-    for index, ((step, form), moment) in enumerate(zip(steps, moments, strict=True)):
-        result = write_typed_row(txn, step.write, form, moment, observers.of(form))
-        if step.abort_if_unsuccessful and not result.success:
-            raise OperationFailed(index, step.write.kind, result)
+    for index, ((write, form), moment) in enumerate(zip(writes, moments, strict=True)):
+        result = write_typed_row(txn, write, form, moment, observers.of(form))
+        if write.choice.abort_if_unsuccessful and not result.success:
+            raise OperationFailed(index, write.choice.kind, result)
         results.append(result)
     return results
 

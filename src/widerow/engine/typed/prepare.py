@@ -41,19 +41,7 @@ def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> TypedRo
         if len(packed) > TYPED_ROW_BYTES_MAX:
             raise InvalidRequest(TypedRule.ROW_LENGTH, size=len(packed), limit=TYPED_ROW_BYTES_MAX)
     shard, key = form.row_key(key_values)
-    version = None if choice.version is None else choice.version.unique
-    return TypedRowWrite(
-        kind,
-        form,
-        shard,
-        key,
-        packed,
-        version,
-        choice.ttl,
-        choice.update_ttl,
-        choice.returning,
-        made,
-    )
+    return TypedRowWrite(choice, form, shard, key, packed, made)
 
 
 def _filled(form: TableForm, given: Mapping[str, Any]) -> list[TypedValue]:

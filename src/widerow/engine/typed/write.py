@@ -1,13 +1,12 @@
 """Putting and deleting one row: every variant, as a body of a transaction (model §5, §8)."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from widerow.engine.observer import RowEvent, Watch
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
-from widerow.model.typed.requests import OperationKind, ReturnRow, Version
-from widerow.model.typed.table import TimeToLive
+from widerow.model.typed.requests import OperationKind, ReturnRow, Version, WriteChoice
 from widerow.model.typed.values import TypedValue
 from widerow.rows.typed import TYPED_HEADER_BYTES, TYPED_ROW, TypedHeader, encode_typed_row
 from widerow.rows.typed import typed_table_and_expiry as table_and_expiry
@@ -29,20 +28,22 @@ class Moment(NamedTuple):
 class TypedRowWrite(NamedTuple):
     """A checked write of one row. A tuple, because one is made for every row.
 
-    `form`: the table as it was when `values` were packed in its schema; None are the values of a
-    delete. `shard`: what the key begins with.
+    `choice`: what was asked for. `form`: the table as it was when `values` were packed in its
+    schema; None are the values of a delete. `shard`: what the key begins with. `generated`: the
+    value that the store made for the row.
     """
 
-    kind: OperationKind
+    choice: WriteChoice
     form: TableForm
     shard: bytes
     key: bytes
     values: bytes | None
-    version: bytes | None
-    ttl: TimeToLive | None
-    update_ttl: bool
-    returning: ReturnRow
     generated: TypedValue = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the key and the values."""
+        return len(self.key) + len(self.values or b"")
 
 
 class WriteResult(NamedTuple):
@@ -68,16 +69,24 @@ class WriteResult(NamedTuple):
         return self.success
 
 
-_ALLOWED: dict[OperationKind, Callable[[bytes | None, bytes | None], bool]] = {
-    OperationKind.PUT_IF_ABSENT: lambda record, _: record is None,
-    OperationKind.PUT_IF_PRESENT: lambda record, _: record is not None,
-    OperationKind.PUT_IF_VERSION: lambda record, version: (
-        record is not None and record[_VERSION] == version
-    ),
-    OperationKind.DELETE: lambda record, _: record is not None,
-    OperationKind.DELETE_IF_VERSION: lambda record, version: (
-        record is not None and record[_VERSION] == version
-    ),
+def _is_absent(record: bytes | None, _: Version | None) -> bool:
+    return record is None
+
+
+def _is_present(record: bytes | None, _: Version | None) -> bool:
+    return record is not None
+
+
+def _is_of_version(record: bytes | None, version: Version | None) -> bool:
+    return record is not None and version is not None and record[_VERSION] == version.unique
+
+
+_ALLOWED: Final[Mapping[OperationKind, Callable[[bytes | None, Version | None], bool]]] = {
+    OperationKind.PUT_IF_ABSENT: _is_absent,
+    OperationKind.PUT_IF_PRESENT: _is_present,
+    OperationKind.PUT_IF_VERSION: _is_of_version,
+    OperationKind.DELETE: _is_present,
+    OperationKind.DELETE_IF_VERSION: _is_of_version,
 }
 
 
@@ -93,7 +102,7 @@ def write_typed_row(
     `form` is the table as it is now, `watch` what observes it. Cost: one read, one write, and what
     the observers do.
     """
-    key = write.key
+    key, choice = write.key, write.choice
     stored = txn.get(key)
     expiry_hour = 0
     record = stored
@@ -102,9 +111,9 @@ def write_typed_row(
         if 0 < expiry_hour <= moment.now_us // HOUR_US:
             record = None
     previous = previous_version = None
-    if write.returning is not ReturnRow.NONE and record is not None:
-        previous, previous_version = _previous(write, StoredRow(form, key, record))
-    if write.kind is not OperationKind.PUT and not _ALLOWED[write.kind](record, write.version):
+    if choice.returning is not ReturnRow.NONE and record is not None:
+        previous, previous_version = _previous(choice.returning, StoredRow(form, key, record))
+    if choice.kind is not OperationKind.PUT and not _ALLOWED[choice.kind](record, choice.version):
         return WriteResult(success=False, previous=previous, previous_version=previous_version)
     if write.values is None:
         if watch and stored is not None:
@@ -118,8 +127,8 @@ def write_typed_row(
             rows=-1 if stored is not None else 0,
             size=0 if stored is None else -len(key) - len(stored),
         )
-    if record is None or write.update_ttl:
-        ttl = write.ttl if write.ttl is not None else form.table.ttl
+    if record is None or choice.update_ttl:
+        ttl = choice.ttl if choice.ttl is not None else form.table.ttl
         expiry_hour = 0 if ttl is None else ttl.expiry_hour(moment.now_us)
     new = _record(write, expiry_hour, moment)
     if watch:
@@ -147,9 +156,8 @@ def _record(write: TypedRowWrite, expiry_hour: int, moment: Moment) -> bytes:
     return encode_typed_row(header, write.values)
 
 
-def _previous(write: TypedRowWrite, row: StoredRow) -> tuple[StoredRow | None, Version | None]:
+def _previous(wants: ReturnRow, row: StoredRow) -> tuple[StoredRow | None, Version | None]:
     """The former row, as far as it is asked for."""
-    wants = write.returning
     return (
         row if wants in (ReturnRow.VALUE, ReturnRow.ALL) else None,
         row.version if wants in (ReturnRow.VERSION, ReturnRow.ALL) else None,

@@ -92,6 +92,7 @@ class WriteChoice(NamedTuple):
 
     `values`: the row of a put, the key of a delete. `version`: of the kinds that ask for one.
     `ttl`: of inserted rows, and with `update_ttl` of replaced ones; None: the table's default.
+    `abort_if_unsuccessful`: undo the whole sequence when this write of it does not succeed.
     """
 
     kind: OperationKind
@@ -100,3 +101,4 @@ class WriteChoice(NamedTuple):
     ttl: TimeToLive | None = None
     update_ttl: bool = False
     returning: ReturnRow = ReturnRow.NONE
+    abort_if_unsuccessful: bool = False
