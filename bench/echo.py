@@ -22,7 +22,7 @@ from widerow.server.admission import Admission
 from widerow.server.headers import KeptHeaders
 from widerow.server.http import Listener
 from widerow.server.message import Reply, Request, Response
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 ROW_BYTES: Final = 1536  # what the log takes for a row of a kilobyte, about
 _HEAD: Final = b"x-ots-contenttype: protocol buffer\r\n"

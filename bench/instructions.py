@@ -44,8 +44,8 @@ from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.schedule import Schedule, rules_for
 from widerow.server.shared import Patience, Shared
-from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
+from widerow.system import SystemClock, SystemEntropy
 from widerow.wire.dialects import DIALECTS
 
 __all__ = ["CASES", "Turns", "counted", "main", "total_of"]

@@ -25,7 +25,7 @@ from tests.support.http import Wire
 from tests.support.requests import ANY, create_table_request
 
 from widerow.rows.cells import encode_variant
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["DROP", "NEIGHBOURS", "SWEEP", "beside", "neighbour_results", "without"]

@@ -39,8 +39,8 @@ from widerow.model.tablestore.requests import BatchWrite, IndexDefinition, Strea
 from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
-from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
+from widerow.system import SystemClock, SystemEntropy
 
 __all__ = ["Outcome", "cut_many", "kill_many", "main"]
 

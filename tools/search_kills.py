@@ -48,9 +48,9 @@ from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.reading import PLAIN_HEADER
 from widerow.server.search.files import SearchDirectory
 from widerow.server.search.host import ServerSearchHost
-from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store
+from widerow.system import SystemClock, SystemEntropy
 
 __all__ = ["SearchOutcome", "cut_searches", "kill_searches", "main"]
 

@@ -1,6 +1,6 @@
 """Time and chance, as interfaces only.
 
-The real implementations are in `server/system.py`, the fake ones in `testing/clock.py`.
+The real implementations are in `system.py`, the fake ones in `testing/clock.py`.
 """
 
 from typing import Protocol
@@ -9,7 +9,7 @@ __all__ = ["Clock", "Entropy"]
 
 
 class Clock(Protocol):
-    """The source of time. No code below the server reads a clock of its own."""
+    """The source of time. The engine and what is below it read no clock of their own."""
 
     def now_us(self) -> int:
         """Microseconds since 1970-01-01 UTC. May jump in either direction."""

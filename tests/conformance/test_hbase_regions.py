@@ -26,9 +26,9 @@ from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import SPACE_ROWS, row_prefix
 from widerow.limits import LEASE_SECONDS, TRANSACTION_SECONDS_MAX
 from widerow.model.values import KeyMarker, KeyType
-from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.hbase.opening import open_hbase
 from widerow.storage.interface import Store
+from widerow.system import SystemClock, SystemEntropy
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.process import WiderowProcess
 

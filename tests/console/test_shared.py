@@ -15,8 +15,8 @@ from tests.support.http import Sender, Wire
 from tests.support.requests import BODIES
 from tools.debian import INSTALL_SECONDS
 
-from widerow.server.system import SystemClock
 from widerow.storage.placement import PlacedRange
+from widerow.system import SystemClock
 from widerow.testing.server import WiderowServer
 
 pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)

@@ -8,7 +8,7 @@ import pytest
 from tests.pages.examples import RUNNERS, Example, Place, check_unrun, examples, run_page
 from tools.markdown_pages import ROOT, pages
 
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing.server import WiderowServer
 
 pytestmark = pytest.mark.timeout(180)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request, canonical_response
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.wire.tablestore.messages import Error
 from widerow.wire.tablestore.operations.bodies import text
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from widerow.cli.main import app
 from widerow.client.connection import Client, Endpoint
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing import WiderowServer
 
 

@@ -16,7 +16,7 @@ from widerow.client.connection import Client
 from widerow.client.failures import RequestFailed
 from widerow.client.rows import decode_change
 from widerow.rows.reading import CellDeletion, VersionedValue
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing import WiderowServer
 from widerow.transfer.changes import (
     START,

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from widerow.cli.main import app
 from widerow.client.connection import Client, Endpoint
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing import WiderowServer
 from widerow.wire.tablestore import messages as m
 

@@ -20,7 +20,7 @@ from widerow.errors import WiderowError
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.rows.reading import Row, VersionedValue
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing import WiderowServer
 from widerow.transfer.failures import TransferFailed
 from widerow.transfer.importing import Import, import_file

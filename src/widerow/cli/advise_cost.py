@@ -13,7 +13,7 @@ from widerow.advice.unit_rules import Units
 from widerow.cli.progress import progress_bar
 from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url
 from widerow.proxy.recording import read_exchanges, recording_bytes
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 __all__ = ["advise_cost"]
 

@@ -23,7 +23,7 @@ from widerow.client.connection import Client
 from widerow.client.failures import Refused, RequestFailed
 from widerow.keydesign.figures import decimal_size
 from widerow.proxy.recording import read_exchanges
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["advise_ttl"]

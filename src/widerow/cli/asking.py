@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from widerow.cli.connection import endpoint_of
 from widerow.errors import StoreLocked, WiderowError
-from widerow.server.system import SystemClock, SystemEntropy
+from widerow.system import SystemClock, SystemEntropy
 
 if TYPE_CHECKING:
     from widerow.engine.engine import Engine

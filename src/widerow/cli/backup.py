@@ -16,10 +16,10 @@ from widerow.cli.doctor import find
 from widerow.cli.places import require_parent, require_store
 from widerow.server.control import ASK, connect, new_checkpoint, remove_checkpoints
 from widerow.server.settings import Settings, SettingsInvalid, resolve
-from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.backup import Backup, BackupFailed, read_backup, restore_files, write_backup
 from widerow.storage.directory import free_bytes, sync_directory
 from widerow.storage.opener import open_store, store_directory
+from widerow.system import SystemClock, SystemEntropy
 
 __all__ = ["backup_store", "restore_store"]
 

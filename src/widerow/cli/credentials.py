@@ -26,8 +26,8 @@ from widerow.auth.keyring import AccessKey, ApiKey, CredentialsInvalid, Keyring,
 from widerow.cli.flags import listed
 from widerow.errors import NotPermitted
 from widerow.limits import CREDENTIALS_BYTES_MAX
-from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.directory import sync_directory
+from widerow.system import SystemClock, SystemEntropy
 
 __all__ = ["list_keys", "make_api_key", "make_temporary_key", "revoke_keys"]
 

@@ -55,7 +55,7 @@ def search_report(
     from widerow.engine.tablestore.search.live import IndexParts  # noqa: PLC0415  # same
     from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # same
     from widerow.server.search.host import ServerSearchHost  # noqa: PLC0415  # same
-    from widerow.server.system import SystemClock  # noqa: PLC0415  # same
+    from widerow.system import SystemClock  # noqa: PLC0415  # same
 
     host = ServerSearchHost(SearchDirectory(directory), 0)
     parts = IndexParts(store, tables, SystemClock(), host, JournalBacklog(), lambda _: True)

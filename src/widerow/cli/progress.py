@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 __all__ = ["RowBar", "progress_bar", "row_bar"]
 

@@ -17,6 +17,7 @@ from widerow.cli.proxy_keys import ProfileKeys
 from widerow.cli.serve import loop_factory
 from widerow.client.signing import Signer
 from widerow.limits import REPLAY_CONCURRENCY_MAX
+from widerow.logging import configure_logging
 from widerow.proxy.comparing import DifferenceClass
 from widerow.proxy.comparison import UNANSWERED
 from widerow.proxy.exchange import ProxyFailed
@@ -27,10 +28,9 @@ from widerow.proxy.report import DifferenceReport
 from widerow.proxy.service import EMBEDDED, ProxyService, ServerChoice, embedded_side
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import AccessRules
-from widerow.server.logging import configure_logging
 from widerow.server.metrics import Metrics
 from widerow.server.settings import Settings
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 __all__ = ["run_proxy", "run_replay"]
 

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from widerow.cli.flags import JSON_OUTPUT, Flag, listed, server_flags, with_flags
 from widerow.cli.names import OneTable, TableName
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

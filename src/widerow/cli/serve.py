@@ -14,9 +14,9 @@ from typing import Any, Final
 from widerow.cli.console_pages import open_console
 from widerow.cli.systemd import READY, STOPPING, tell_systemd
 from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
+from widerow.logging import configure_logging
 from widerow.server.admission import Admission
 from widerow.server.lifecycle import Server
-from widerow.server.logging import configure_logging
 from widerow.server.settings import Settings, passed_over, resolve
 from widerow.storage.opener import shown_url
 

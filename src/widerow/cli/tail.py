@@ -81,7 +81,7 @@ def tail(
     The table's stream must be on; --enable switches it on.
     """
     from widerow.client.connection import Client  # noqa: PLC0415  # same
-    from widerow.server.system import SystemClock  # noqa: PLC0415  # only this command
+    from widerow.system import SystemClock  # noqa: PLC0415  # only this command
     from widerow.transfer.changes import Follower  # noqa: PLC0415  # same
 
     _check(given)

@@ -14,7 +14,7 @@ import typer
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import JSON_OUTPUT, server_flags, with_flags
 from widerow.cli.names import OneTable
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -30,7 +30,7 @@ from widerow.client.http import (
     server_address,
 )
 from widerow.client.signing import Signer
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.wire.tablestore.messages import Error
 from widerow.wire.tablestore.operations.bodies import text
 

@@ -40,10 +40,10 @@ from widerow.model.typed.table import Index, TypedTable
 from widerow.nosql.operation import Operation, Target
 from widerow.nosql.table import TableHandle
 from widerow.server.partition_events import log_events
-from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.interface import Outcome
 from widerow.storage.interface import Store as Bytes
 from widerow.storage.opener import open_store
+from widerow.system import SystemClock, SystemEntropy
 
 if TYPE_CHECKING:
     from widerow.engine.typed.ddl import StatementResult

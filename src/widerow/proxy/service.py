@@ -24,7 +24,7 @@ from widerow.server.headers import KeptHeaders
 from widerow.server.http import Listener
 from widerow.server.lifecycle import Server
 from widerow.server.settings import Settings
-from widerow.server.system import SystemClock, SystemEntropy
+from widerow.system import SystemClock, SystemEntropy
 from widerow.wire.dialect import HeaderNames
 
 __all__ = ["EMBEDDED", "ProxyService", "ServerChoice", "embedded_side"]

@@ -51,12 +51,12 @@ from widerow.server.probes import Probes
 from widerow.server.recent import RecentRequests
 from widerow.server.schedule import Schedule, rules_for
 from widerow.server.settings import Settings, SettingsInvalid
-from widerow.server.system import SystemClock, SystemEntropy, processors
 from widerow.server.tls import TlsFiles
 from widerow.storage.bulk import LONG_WORK
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
+from widerow.system import SystemClock, SystemEntropy, processors
 from widerow.wire.dialect import Dialect, HeaderNames
 from widerow.wire.dialects import DIALECTS
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from widerow.engine.partitions.rules import Thresholds
 from widerow.errors import WiderowError
 from widerow.limits import DELIVERY_SECONDS, TABLES_PER_INSTANCE_MAX
-from widerow.server.logging import FORMATS, LEVELS
+from widerow.logging import FORMATS, LEVELS
 from widerow.storage.opener import CACHE_BYTES_DEFAULT
 
 __all__ = [

@@ -3,7 +3,7 @@
 import hashlib
 
 from widerow.server.dev.clock import MovableClock
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 __all__ = ["FakeClock", "FakeEntropy"]
 

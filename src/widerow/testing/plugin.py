@@ -94,7 +94,7 @@ def widerow_clock(request: pytest.FixtureRequest) -> "Iterator[FakeClock]":
     It is the server's, so it moves for all instances; behind the test it stands at the machine's
     time again.
     """
-    from widerow.server.system import SystemClock  # noqa: PLC0415  # only where it is asked for
+    from widerow.system import SystemClock  # noqa: PLC0415  # only where it is asked for
 
     clock = _server_of(request).clock
     clock.freeze()

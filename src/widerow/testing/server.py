@@ -25,7 +25,7 @@ from widerow.clock import Clock
 from widerow.server.dev.mode import DevMode
 from widerow.server.lifecycle import Server
 from widerow.server.settings import Settings
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing.clock import FakeClock
 from widerow.testing.kit import FaultList, InstanceClients
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
 from widerow.client.tables import TableFacts, make_target_table, table_facts
 from widerow.row_files.source import UTF_8, FileSource, Progress, Record
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.transfer.columns import kinds_of, survey
 from widerow.transfer.failures import TransferFailed
 from widerow.transfer.journal import Journal, Rejects

@@ -15,7 +15,7 @@ import tablestore
 from tablestore.retry import NoRetryPolicy
 from tests.compat.conftest import STORES
 
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 

@@ -32,7 +32,7 @@ from tablestore import (
 from tablestore.encoder import OTSProtoBufferEncoder
 from tablestore.protobuf import table_store_filter_pb2 as messages
 
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

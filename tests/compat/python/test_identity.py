@@ -21,7 +21,7 @@ from tablestore import (
 )
 from tablestore.retry import DefaultRetryPolicy, NoRetryPolicy
 
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 

@@ -21,7 +21,7 @@ from tablestore import (
     TableOptions,
 )
 
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 Key = list[tuple[str, object]]
 Numbers = list[tuple[str, int]]

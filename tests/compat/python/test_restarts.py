@@ -27,7 +27,7 @@ from tablestore import (
 )
 from tablestore.retry import NoRetryPolicy
 
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing.process import ServeFailed, WiderowProcess
 
 IGNORE = Condition(RowExistenceExpectation.IGNORE)

@@ -20,7 +20,7 @@ from tablestore import (
     TableOptions,
 )
 
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing.server import WiderowServer
 
 Key = list[tuple[str, object]]

@@ -13,7 +13,7 @@ import pytest
 import tablestore as sdk
 from tablestore.retry import NoRetryPolicy
 
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 T = sdk.FieldType
 NONE = sdk.ReservedThroughput(sdk.CapacityUnit(0, 0))

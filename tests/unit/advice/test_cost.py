@@ -24,7 +24,7 @@ from widerow.proxy.decoding import message_types, parse_message
 from widerow.proxy.exchange import Exchange, ProxiedRequest
 from widerow.proxy.recording import RecordingWriter, read_exchanges
 from widerow.proxy.service import ProxyService, ServerChoice
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.errors import encode_error

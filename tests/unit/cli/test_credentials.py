@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from widerow.auth.keyring import CredentialsInvalid, Keyring, Permission, secret_digest
 from widerow.cli.main import app
 from widerow.errors import WiderowError
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing.process import WiderowProcess
 
 OWNER = "# ours\n[[key]]\nid = 'owner'\nsecret = 'canary'\ninstances = ['shop']\n"

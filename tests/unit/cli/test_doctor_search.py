@@ -27,8 +27,8 @@ from widerow.search.fields import SearchFields
 from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.server.search.files import IndexDirectory, SearchDirectory
 from widerow.server.search.host import ServerSearchHost
-from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
+from widerow.system import SystemClock, SystemEntropy
 
 ROWS = 12
 

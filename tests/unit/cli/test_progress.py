@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from widerow.cli.progress import progress_bar, row_bar
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 
 class Terminal(io.StringIO):

@@ -11,7 +11,7 @@ from widerow.client import pool as module
 from widerow.client.failures import RequestFailed
 from widerow.client.http import HttpAnswer
 from widerow.client.pool import ConnectionPool
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter, int], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nX-Ots-RequestId: 7\r\n\r\nok"

@@ -33,10 +33,10 @@ from widerow.limits import (
     LOOP_WAIT_NS_MAX,
 )
 from widerow.server.metrics import Metrics
-from widerow.server.system import SystemClock
 from widerow.storage.interface import Outcome, Transaction, Write
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
+from widerow.system import SystemClock
 from widerow.testing.clock import FakeClock
 
 SHARD = SPACE_ROWS + b"shard"

@@ -30,9 +30,9 @@ from widerow.limits import (
     LOOP_GROUP_WRITES_MAX,
     LOOP_WAIT_NS_MAX,
 )
-from widerow.server.system import SystemClock
 from widerow.storage.interface import Outcome, Transaction, Write
 from widerow.storage.opener import open_store
+from widerow.system import SystemClock
 from widerow.testing.clock import FakeClock
 
 SHARD = SPACE_ROWS + b"shard"

@@ -11,9 +11,9 @@ from widerow.commit.places import Caller
 from widerow.engine.plan import Plan, single
 from widerow.errors import Conflict, Rule
 from widerow.keys.layout import SPACE_ROWS
-from widerow.server.system import SystemClock
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore
+from widerow.system import SystemClock
 
 SHARD = SPACE_ROWS + b"shard"
 SECONDS = 10.0

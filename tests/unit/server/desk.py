@@ -22,8 +22,8 @@ from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.schedule import Rules, Schedule, rules_for
-from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.interface import Store
+from widerow.system import SystemClock, SystemEntropy
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.operations.table import OPERATIONS
 

@@ -7,7 +7,7 @@ from typing import Any
 from widerow.server.beside import Beside
 from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 
 def test_a_page_for_a_client_that_is_gone_is_not_made() -> None:

@@ -19,10 +19,10 @@ from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS, sweep_key
 from widerow.server.lifecycle import Server
 from widerow.server.settings import Settings, SettingsInvalid
-from widerow.server.system import SystemClock
 from widerow.storage.interface import Outcome, Write
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
+from widerow.system import SystemClock
 from widerow.wire.tablestore.messages import ListTableResponse
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from widerow.keys.layout import node_key
 from widerow.server.lifecycle import Server
 from widerow.server.membership import node_name
 from widerow.server.settings import Settings, SettingsInvalid
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing.clock import FakeEntropy
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from tablestore import (
 
 from widerow.errors import StoreLocked
 from widerow.server.settings import SettingsInvalid
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 from widerow.testing import FakeClock, WiderowServer
 from widerow.testing.kit import SdkMissing
 

@@ -12,7 +12,7 @@ from widerow.cli.kv.shell import kv_shell
 from widerow.cli.shell.running import print_line, run_shell
 from widerow.errors import WiderowError
 from widerow.nosql import TypedStore
-from widerow.server.system import SystemClock
+from widerow.system import SystemClock
 
 __all__ = ["new_session", "run_kv"]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from widerow.server.system import SystemClock, SystemEntropy, processors
+from widerow.system import SystemClock, SystemEntropy, processors
 
 if TYPE_CHECKING:
     from widerow.clock import Clock, Entropy

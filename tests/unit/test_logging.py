@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from widerow.server.logging import configure_logging
+from widerow.logging import configure_logging
 
 
 @pytest.fixture(autouse=True)
