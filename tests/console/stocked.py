@@ -51,9 +51,9 @@ Settings: Final[dict[str, Any]] = {
 
 def engine_of(server: WiderowServer) -> TablestoreEngine:
     """Tablestore's tables of a server in this process."""
-    found = server._server._engine
+    found = server._server._housekeeper
     assert found is not None
-    return found.operations(TABLESTORE)
+    return found.engine.operations(TABLESTORE)
 
 
 def on_loop(server: WiderowServer, work: Callable[[], T]) -> T:

@@ -10,6 +10,7 @@ import pytest
 from tests.console.chromium import browsing
 from tests.console.conftest import Asker
 from tests.console.looking import ROOT, Looking
+from tests.console.stocked import engine_of
 from tests.postgres import fresh_url
 from tests.support.http import Sender, Wire
 from tests.support.requests import BODIES
@@ -121,9 +122,7 @@ class Divided:
 def test_ranges_are_counted_by_server_of_the_database(
     servers: Sequence[WiderowServer], asker: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = servers[0]._server._engine
-    assert engine is not None
-    monkeypatch.setattr(engine.store, "placement", Divided())
+    monkeypatch.setattr(engine_of(servers[0]).core.store, "placement", Divided())
     found = asker.read("nodes")
     assert found["ranges"] == [
         {"server": "db1:16020", "ranges": 2},

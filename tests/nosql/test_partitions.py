@@ -15,10 +15,11 @@ from tests.support.volume import examples
 
 from widerow import nosql
 from widerow.engine.check import check_store
-from widerow.engine.partitions.balance import FLUSH_SECONDS
+from widerow.engine.partitions.balance import FLUSH_SECONDS, Partitions
 from widerow.engine.partitions.rules import Reason
 from widerow.engine.typed.record import encode_typed_table
-from widerow.errors import NotFound, StorageFailure, StoreBusy, StoreDamaged
+from widerow.errors import StorageFailure, StoreDamaged
+from widerow.housekeeping.routines import write_down
 from widerow.keys.layout import (
     SPACE_STATISTICS,
     SPACE_TYPED_CATALOG,
@@ -27,7 +28,6 @@ from widerow.keys.layout import (
     statistics_prefix,
     typed_catalog_key,
 )
-from widerow.model.typed.rules import TypedRule
 from widerow.storage.interface import Store as Bytes
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -158,7 +158,7 @@ def test_bounds_and_counts_survive_closing(
     load(store, clock)
     before = told(store)
     assert len(before["partitions"]) > 1
-    store._keep_counts()  # as closing does
+    write_down(store._routines, store.commit)  # as closing does
     again = nosql.TypedStore(opened, clock, FakeEntropy(1), thresholds=LIMITS)
     after = again.describe_partitions("T")
     assert again.table("t").definition == table.definition
@@ -193,31 +193,13 @@ def test_the_housekeeping_thread_balances(tmp_path: Path) -> None:
             pause.wait(0.01)
 
 
-def test_the_housekeeping_thread_outlives_what_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A table may be dropped while its split is on the way to the store."""
-    failures: list[Exception] = [NotFound(TypedRule.TABLE_MISSING, table="t"), StoreBusy("full")]
-    over, balance = Event(), nosql.TypedStore._balance
-
-    def failing(store: nosql.TypedStore) -> bool:
-        if failures:
-            raise failures.pop()
-        over.set()
-        return balance(store)
-
-    monkeypatch.setattr(nosql.TypedStore, "_balance", failing)
-    with nosql.open(tmp_path / "data"):
-        assert over.wait(30)
-
-
 def test_the_housekeeping_thread_stops_writes_to_a_damaged_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def damaged(_: nosql.TypedStore) -> bool:
+    def damaged(_: Partitions) -> None:
         raise StoreDamaged("a statistics record is not readable")
 
-    monkeypatch.setattr(nosql.TypedStore, "_balance", damaged)
+    monkeypatch.setattr(Partitions, "step", damaged)
     pause = Event()
     with nosql.open(tmp_path / "data") as store:
         while store.engine.store.writable:

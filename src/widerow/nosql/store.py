@@ -1,6 +1,5 @@
 """An open store of typed tables, in this process (docs/guide/nosql.md)."""
 
-import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -22,24 +21,13 @@ from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.plug import TYPED
 from widerow.engine.typed.schema_changes import SchemaChanges
 from widerow.engine.typed.write import WriteResult
-from widerow.errors import (
-    InvalidRequest,
-    StorageFailure,
-    StoreDamaged,
-    StoreLocked,
-    WiderowError,
-)
-from widerow.limits import (
-    BALANCE_SECONDS,
-    GROUP_BYTES_MAX,
-    HOUSEKEEPING_PAUSE_SECONDS,
-    HOUSEKEEPING_SECONDS,
-)
+from widerow.errors import InvalidRequest, StoreLocked, WiderowError
+from widerow.housekeeping.routines import balancing, cleaning, keep_house, write_down
+from widerow.limits import GROUP_BYTES_MAX
 from widerow.model.typed.plans import TablePlan
 from widerow.model.typed.table import Index, TypedTable
 from widerow.nosql.operation import Operation, Target
 from widerow.nosql.table import TableHandle
-from widerow.server.partition_events import log_events
 from widerow.storage.interface import Outcome
 from widerow.storage.interface import Store as Bytes
 from widerow.storage.opener import open_store
@@ -50,12 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TypedStore", "open"]
 
-_log = logging.getLogger("widerow.nosql")
-
 T = TypeVar("T")
 
 BATCH_ROWS: Final = 1024  # of `write_many`: rows that share one sync; more gains nothing measurable
-_LOOKS: Final = round(HOUSEKEEPING_SECONDS / BALANCE_SECONDS)  # at partitions for one cleaning
 
 
 def open(  # noqa: A001  # read as nosql.open
@@ -119,14 +104,17 @@ class TypedStore:
         self.engine = self._whole.operations(TYPED)
         self._committer = Committer(store, clock, Uncounted())
         self._schema = SchemaChanges(self.engine, self._committer.run)
-        self._balancing = threading.Lock()  # one at a time looks at what is counted
-        self._cleaning = threading.Lock()  # one at a time takes a step of cleaning up
+        self._balancing = balancing(self._whole)
+        self._routines = (cleaning(self._whole), self._balancing)
         self._closing = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
         if housekeeping:
             self._thread = threading.Thread(
-                target=self._keep_house, name="widerow-nosql-housekeeping", daemon=True
+                target=keep_house,
+                args=(self._routines, self.commit, self._closing.wait),
+                name="widerow-nosql-housekeeping",
+                daemon=True,
             )
             self._thread.start()
 
@@ -150,7 +138,7 @@ class TypedStore:
             self._thread.join()
         if not self._closed:
             self._closed = True
-            self._keep_counts()
+            write_down(self._routines, self.commit)
         self._bytes.close()
 
     # --- tables ------------------------------------------------------------------------------
@@ -366,7 +354,7 @@ class TypedStore:
 
         False when there was nothing to do.
         """
-        return self._clean_up() or self._balance()
+        return any(routine.do(self.commit) for routine in self._routines)
 
     @property
     def reclaimed(self) -> Reclaimed:
@@ -381,54 +369,9 @@ class TypedStore:
         """
         found = self.form_of(table).table
         name = f"{found.shown_namespace}:{found.name}"
-        with self._balancing:
+        with self._balancing.turn:
             self._whole.partitions.absorb()
             return self._whole.describe_partitions(found.shown_namespace, name, history=history)
-
-    def _clean_up(self) -> bool:
-        with self._cleaning:
-            plan = self._whole.housekeeping()
-            if plan is not None:
-                self.commit(plan)
-        return plan is not None
-
-    def _balance(self) -> bool:
-        with self._balancing:
-            plan = self._whole.partitions.step()
-        if plan is not None:
-            self.commit(plan)
-        log_events(self._whole.partitions)
-        return plan is not None
-
-    def _keep_counts(self) -> None:
-        """Write down the counts of partitions and the notes of the sweep, for the next opening."""
-        try:
-            with self._balancing, self._cleaning:
-                plans = [self._whole.partitions.flush(), self._whole.sweep.flush()]
-            for plan in plans:
-                if plan is not None:
-                    self.commit(plan)
-        except StorageFailure as error:
-            _log.info("statistics are not kept", extra={"facts": {"reason": str(error)}})
-
-    def _keep_house(self) -> None:
-        """Look at partitions as often as a server does, and for something to clean up now and then.
-
-        What fails is tried again: whoever writes next is told. Damage stops all writes.
-        """
-        looks = 0
-        while not self._closing.wait(BALANCE_SECONDS):
-            looks += 1
-            step = self._balance if looks % _LOOKS else self.housekeep
-            try:
-                while step() and not self._closing.wait(HOUSEKEEPING_PAUSE_SECONDS):
-                    pass
-            except StoreDamaged as error:
-                _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
-                self._bytes.distrust(str(error))
-            except Exception as error:  # noqa: BLE001  # it can wait: a table may just be dropped
-                facts = {"kind": type(error).__name__}
-                _log.warning("housekeeping is put off", extra={"facts": facts})
 
 
 def _every_outcome(outcomes: Sequence[Outcome[Any]]) -> Sequence[Outcome[Any]]:

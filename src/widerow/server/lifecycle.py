@@ -15,7 +15,6 @@ import errno
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,26 +23,23 @@ from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer
 from widerow.commit.waiting import Waiting
 from widerow.engine.engine import Engine
-from widerow.engine.plan import Plan
 from widerow.engine.settings import EngineSettings
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.engine import TablestoreEngine, TablestoreSettings
 from widerow.engine.tablestore.plug import TABLESTORE
-from widerow.errors import Rule, StorageFailure, StoreDamaged, StorePoisoned
+from widerow.errors import Rule, StorageFailure, StorePoisoned
 from widerow.limits import (
     DRAIN_SECONDS_MAX,
     FLUSH_SECONDS_MAX,
-    HOUSEKEEPING_PAUSE_SECONDS,
-    HOUSEKEEPING_SECONDS,
     REQUEST_SAMPLE_SECONDS,
 )
 from widerow.server.admission import Admission
-from widerow.server.balance import Balance, commit
 from widerow.server.beside import Beside, MakePages, ServerParts
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import AccessRules, Dispatcher, Service
 from widerow.server.headers import PAGE_HEADERS, KeptHeaders
+from widerow.server.housekeeper import Housekeeper
 from widerow.server.http import Listener
 from widerow.server.membership import Membership, node_name
 from widerow.server.metrics import Metrics
@@ -52,7 +48,6 @@ from widerow.server.recent import RecentRequests
 from widerow.server.schedule import Schedule, rules_for
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.tls import TlsFiles
-from widerow.storage.bulk import LONG_WORK
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
@@ -122,14 +117,12 @@ class Server:
         self._credentials: CredentialsFile | None = None
         self._control: Control | None = None
         self._tls: TlsFiles | None = None
-        self._balance: Balance | None = None
+        self._housekeeper: Housekeeper | None = None
         self._membership: Membership | None = None
         self._delivery: DeliveryThread | None = None
-        self._engine: Engine | None = None  # set once housekeeping begins
         self._search: SearchThread | None = None
         self._search_begins = threading.Lock()
-        self._sweeping = threading.Lock()  # the sweep is for one caller at a time
-        self._tasks: set[asyncio.Task[None]] = set()  # ended with the server
+        self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
         self._told_ns = -_REPEAT_NS
         self._poisoned = False
@@ -187,9 +180,9 @@ class Server:
             self._dispatcher.stop_reading()
             await asyncio.to_thread(self._dispatcher.close)
         await self._end_work()
-        if self._committer is not None and self._engine is not None:
-            await self._keep_notes(self._engine, self._committer)
-            self._engine = None
+        if self._housekeeper is not None:
+            await self._housekeeper.finish(self._housekeeper.cleaning)
+            self._housekeeper = None
         if self._committer is not None:
             await asyncio.to_thread(self._committer.stop)
         if self._listener is not None:
@@ -210,9 +203,8 @@ class Server:
         if self._delivery is not None:
             await asyncio.to_thread(self._delivery.stop)
             self._delivery = None
-        if self._balance is not None:
-            await self._balance.finish()
-            self._balance = None
+        if self._housekeeper is not None:
+            await self._housekeeper.finish(self._housekeeper.balancing)
         if self._membership is not None:
             await self._membership.leave()
             self._membership = None
@@ -322,7 +314,6 @@ class Server:
             kept.append(HeaderNames(PAGE_HEADERS, ()))
         self._listener = self._listener_of(dispatcher, service, committer, kept)
         self.endpoint = await self._bind(self._listener)
-        self._engine = engine
 
     def _begin_dev(self) -> None:
         """In dev mode, give the engine a clock that can be set. Raises `SettingsInvalid`."""
@@ -410,9 +401,8 @@ class Server:
         assert self._committer is not None, "it is running"
         loop = asyncio.get_running_loop()
         await self._listener.accept()
-        self._tasks.add(loop.create_task(self._keep_house(engine, self._committer)))
-        balance = self._balance = Balance(engine, self._committer)
-        self._tasks.add(loop.create_task(balance.run()))
+        housekeeper = self._housekeeper = Housekeeper(engine, self._committer)
+        self._tasks.update(map(loop.create_task, housekeeper.tasks()))
         if self._credentials is not None:
             self._tasks.add(loop.create_task(self._credentials.watch(self._replace)))
 
@@ -457,63 +447,6 @@ class Server:
             raise SettingsInvalid(
                 f"cannot listen on {settings.host} port {settings.port}: {reason}"
             ) from error
-
-    async def _keep_house(self, engine: Engine, committer: Committer) -> None:
-        """Remove expired and dropped data, in small steps, until cancelled."""
-        while True:
-            more = False
-            if engine.store.writable:
-                try:
-                    more = await self._clean_up(engine, committer)
-                except StoreDamaged as error:
-                    _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
-                    engine.store.distrust(str(error))
-                except Exception as error:  # noqa: BLE001  # serving is more important
-                    facts = {"kind": type(error).__name__}
-                    _log.warning("cleaning up is put off", extra={"facts": facts})
-            pause = engine.pause(HOUSEKEEPING_SECONDS)
-            await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else pause)
-
-    async def _clean_up(self, engine: Engine, committer: Committer) -> bool:
-        """One step; whether there was something to do."""
-        plan = await asyncio.to_thread(self._plan_cleaning, engine)
-        if plan is None:
-            return False
-        await commit(committer, plan)
-        return True
-
-    def _plan_cleaning(self, engine: Engine) -> Plan[None] | None:
-        """Plan the next step, on a thread: it reads hundreds of records, in turn with others."""
-        with (
-            self._sweeping,
-            nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK,
-        ):
-            return engine.housekeeping()
-
-    async def _keep_notes(self, engine: Engine, committer: Committer) -> None:
-        """Write the sweep's records and the writers' notes, for the next start.
-
-        Takes `FLUSH_SECONDS_MAX` at most. Lost notes cost later passes, and never a row.
-        """
-        if not engine.store.writable:
-            return
-        try:
-            async with asyncio.timeout(FLUSH_SECONDS_MAX):
-                plan = await asyncio.to_thread(self._plan_notes, engine)
-                if plan is not None:
-                    await commit(committer, plan)
-        except (StorageFailure, TimeoutError) as error:
-            facts = {"kind": type(error).__name__, "reason": str(error)}
-            _log.info("notes of the sweep are not kept", extra={"facts": facts})
-
-    def _plan_notes(self, engine: Engine) -> Plan[None] | None:
-        """Plan the sweep's records, on a thread, after the present step of housekeeping."""
-        if not self._sweeping.acquire(timeout=FLUSH_SECONDS_MAX):
-            return None
-        try:
-            return engine.sweep.flush()
-        finally:
-            self._sweeping.release()
 
     async def _wait(self, condition: Callable[[], bool], seconds: float) -> None:
         """Until `condition` holds, time is up, or someone is in a hurry."""

@@ -14,7 +14,7 @@ from widerow.commit.committer import Committer
 from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure
 from widerow.limits import NODE_BEAT_SECONDS, NODE_LOOK_SECONDS
-from widerow.server.balance import commit
+from widerow.server.housekeeper import commit
 from widerow.server.settings import SettingsInvalid
 
 __all__ = ["Membership", "node_name"]

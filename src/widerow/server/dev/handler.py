@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from widerow.auth.policy import authorize
 from widerow.commit.committer import Committer
 from widerow.errors import Injected, WiderowError
-from widerow.server.balance import commit
 from widerow.server.dev.connection import DROPPED
 from widerow.server.dev.faults import Arrived, Strike
 from widerow.server.dev.mode import DevMode
 from widerow.server.dev.pages import DEV_PREFIX, DevPages
 from widerow.server.dispatch import Dispatcher, Service
+from widerow.server.housekeeper import commit
 from widerow.server.message import Reply, Request, Response
 from widerow.server.request_ids import RequestIds
 from widerow.storage.read_anew import read_anew

@@ -9,10 +9,10 @@ from widerow.commit.committer import Committer
 from widerow.engine.engine import Engine
 from widerow.engine.instance_copy import EMPTY_COPY, InstanceCopy, copy_instance, reset_instance
 from widerow.limits import COPIES_BYTES_MAX, COPIES_MAX
-from widerow.server.balance import commit
 from widerow.server.dev.clock import MovableClock
 from widerow.server.dev.faults import FaultBook, fault_fields, read_fault
 from widerow.server.dev.fields import CLOCK_MS_MAX, FieldRefused
+from widerow.server.housekeeper import commit
 from widerow.wire.dialect import Dialect
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.partitions.split_points import server_location
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import NotFound, StorageFailure, StoreBusy
+from widerow.housekeeping.partition_events import log_events
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import SPACE_ROWS, may_begin_range, ranges_key, row_prefix
 from widerow.limits import (
@@ -33,7 +34,6 @@ from widerow.limits import (
 from widerow.model.tablestore.requests import ComputeSplitPoints
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyMarker, KeyType
-from widerow.server.partition_events import log_events
 from widerow.server.partition_metrics import partition_lines
 from widerow.testing.clock import FakeClock, FakeEntropy
 

@@ -1,0 +1,152 @@
+"""The routines of an open store: which plan is next, and after how many seconds to ask again.
+
+A routine commits nothing and waits for no time: whoever runs it has the thread or the loop, commits
+its plans (`widerow.commit`) and pauses. `keep_house` is the loop for a thread.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from widerow.engine.engine import Chore, Engine
+from widerow.engine.plan import Plan
+from widerow.errors import StorageFailure, StoreDamaged
+from widerow.housekeeping.partition_events import log_events
+from widerow.limits import BALANCE_SECONDS, HOUSEKEEPING_PAUSE_SECONDS, HOUSEKEEPING_SECONDS
+from widerow.storage.interface import Store
+
+__all__ = ["Routine", "balancing", "cleaning", "keep_house", "write_down"]
+
+_log: Final = logging.getLogger("widerow.housekeeping")
+
+CommitStep = Callable[[Plan[None]], object]
+"""Commits the plan of a step, and returns or raises when it has ended."""
+
+
+@dataclass(frozen=True)
+class Routine:
+    """Work on an open store that is done in small steps. For any thread.
+
+    `plan_step`: the next step; None when there is nothing to do now. `plan_flush`: writes down what
+    is in memory. `wait`: seconds until the next step where the last time there was none. `tell`
+    logs what happened since the last time. `turn` is held by the one thread that plans.
+    """
+
+    store: Store
+    plan_step: Chore
+    plan_flush: Chore
+    wait: Callable[[], float]
+    tell: Callable[[], None]
+    put_off: str
+    not_kept: str
+    turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def step(self) -> Plan[None] | None:
+        """The next step, which the caller commits; None when there is nothing to do now."""
+        with self.turn:
+            return self.plan_step()
+
+    def flush(self, seconds: float = -1) -> Plan[None] | None:
+        """What is counted and noted in memory, to be written down before the store is closed.
+
+        None where there is nothing, or where a step is still being planned after so many seconds
+        (negative: wait as long as it takes).
+        """
+        if not self.turn.acquire(timeout=seconds):
+            return None
+        try:
+            return self.plan_flush()
+        finally:
+            self.turn.release()
+
+    def do(self, commit: CommitStep) -> bool:
+        """Plan a step and commit it; whether there was one. Raises what either of them raises."""
+        with self.turn:
+            plan = self.plan_step()
+            if plan is not None:
+                commit(plan)
+        self.tell()
+        return plan is not None
+
+    def pause(self, *, more: bool) -> float:
+        """Seconds until the next step; `more`: the last time there was one."""
+        return HOUSEKEEPING_PAUSE_SECONDS if more else self.wait()
+
+    def failed(self, error: Exception) -> None:
+        """Log that a step was not done; the next one tries again. Damage ends all writes."""
+        if isinstance(error, StoreDamaged):
+            _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
+            self.store.distrust(str(error))
+            return
+        _log.warning(self.put_off, extra={"facts": {"kind": type(error).__name__}})
+
+    def lost(self, error: Exception) -> None:
+        """Log that `flush` was not written down: later steps do some work again."""
+        facts = {"kind": type(error).__name__, "reason": str(error)}
+        _log.info(self.not_kept, extra={"facts": facts})
+
+
+def cleaning(engine: Engine) -> Routine:
+    """Giving back the space of what expired or was dropped, and building indexes.
+
+    `HOUSEKEEPING_SECONDS` apart at most, less where somebody waits for what rows left to do.
+    """
+    return Routine(
+        engine.store,
+        engine.housekeeping,
+        engine.sweep.flush,
+        partial(engine.pause, HOUSEKEEPING_SECONDS),
+        lambda: None,  # what was given back is counted (`Sweep.reclaimed`)
+        put_off="cleaning up is put off",
+        not_kept="notes of the sweep are not kept",
+    )
+
+
+def balancing(engine: Engine) -> Routine:
+    """Taking in the load of partitions, a few times a second; splitting and merging them."""
+    return Routine(
+        engine.store,
+        engine.partitions.step,
+        engine.partitions.flush,
+        lambda: BALANCE_SECONDS,
+        partial(log_events, engine.partitions),
+        put_off="balancing partitions is put off",
+        not_kept="statistics are not kept",
+    )
+
+
+def keep_house(
+    routines: Sequence[Routine], commit: CommitStep, is_over: Callable[[float], bool]
+) -> None:
+    """Do the routines on this thread, each when its pause is over, until `is_over` says so.
+
+    `is_over` waits for so many seconds at most. What fails is logged and tried again.
+    """
+    left = [routine.pause(more=False) for routine in routines]
+    while not is_over(pause := min(left)):
+        at = left.index(pause)
+        left = [max(seconds - pause, 0.0) for seconds in left]
+        left[at] = routines[at].pause(more=_attempt(routines[at], commit))
+
+
+def _attempt(routine: Routine, commit: CommitStep) -> bool:
+    """A step if the store takes writes; whether there was one. Raises nothing."""
+    try:
+        return routine.store.writable and routine.do(commit)
+    except Exception as error:  # noqa: BLE001  # it can wait: a table may just be dropped
+        routine.failed(error)
+        return False
+
+
+def write_down(routines: Sequence[Routine], commit: CommitStep) -> None:
+    """Commit what the routines have in memory, for the next opening of the store."""
+    for routine in routines:
+        try:
+            plan = routine.flush()
+            if plan is not None:
+                commit(plan)
+        except StorageFailure as error:
+            routine.lost(error)
