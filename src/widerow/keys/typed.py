@@ -60,7 +60,7 @@ def encode_typed(kind: FieldType, value: TypedValue) -> bytes:
 
 
 def encoder_of(kind: FieldType) -> Encoder:
-    """What encodes values of one type. Linear in the value."""
+    """The function that encodes values of one type. Its cost is linear in the value."""
     if kind.kind is Kind.ENUM:
         ordinals = {symbol: index.to_bytes(2, "big") for index, symbol in enumerate(kind.symbols)}
         return ordinals.__getitem__
@@ -70,9 +70,9 @@ def encoder_of(kind: FieldType) -> Encoder:
 
 
 def decoder_of(kind: FieldType) -> Decoder:
-    """What decodes values of one type: from key and position to value and its end.
+    """The function that decodes values of one type, from a key and a position to value and end.
 
-    It raises `StoreDamaged` where the bytes are no such value.
+    It raises `StoreDamaged` for bytes that are no value of the type.
     """
     if kind.kind is Kind.ENUM:
         return _enum_decoder(kind.symbols)
@@ -82,7 +82,7 @@ def decoder_of(kind: FieldType) -> Decoder:
 
 
 class KeyForm:
-    """How keys of one table look: made once for a definition, used for every row."""
+    """Encodes and decodes the keys of one table; made once for a definition."""
 
     __slots__ = ("_decoders", "_encoders", "_marks", "_plain", "length", "prefix", "shard_length")
 
@@ -124,7 +124,7 @@ class KeyForm:
         return shard, shard + b"".join(parts[self.shard_length :])
 
     def encode_next(self, prefix: bytes, position: int, value: TypedValue) -> bytes:
-        """`prefix`, made of `position` leading values, and one value more, without a mark."""
+        """`prefix`, which has `position` leading values, and the next value, without a mark."""
         return prefix + self._encoders[position](value)
 
     def shard(self, values: Sequence[TypedValue]) -> bytes:
@@ -137,11 +137,11 @@ class KeyForm:
         )
 
     def range(self) -> tuple[bytes, bytes]:
-        """Between which keys every row of the table lies, with those of its whole hierarchy."""
+        """The range of keys of all rows of the table's hierarchy."""
         return self.prefix, after_prefix(self.prefix)
 
     def decode(self, key: bytes) -> tuple[TypedValue, ...]:
-        """The values of a row's key. Raises `StoreDamaged` where it is no key of this table."""
+        """The values of a row's key. Raises `StoreDamaged` for a key that is none of this table."""
         values: list[TypedValue] = []
         position = len(self.prefix)
         for mark, decode in zip(self._marks, self._decoders, strict=False):
@@ -167,7 +167,7 @@ class KeyForm:
         return key[: self.end(key, self.shard_length)]
 
     def end(self, key: bytes, length: int) -> int:
-        """Where the first `length` columns of a key end, without a mark behind them."""
+        """The position behind the first `length` columns of a key, in front of any mark."""
         position = len(self.prefix)
         for mark, decode in zip(self._marks[:length], self._decoders, strict=False):
             if mark:

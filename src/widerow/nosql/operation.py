@@ -23,7 +23,7 @@ class Target(Protocol):
 
 
 class RowWrites(ABC, Generic[R_co]):
-    """The six writes of a single row. What a method does with its write, the subclass says."""
+    """The six writes of a single row. A subclass says whether they are made or only described."""
 
     @abstractmethod
     def _write(self, choice: WriteChoice) -> R_co: ...
@@ -100,10 +100,10 @@ class Operation(NamedTuple):
 
 
 class Operations(RowWrites[Operation]):
-    """Writes of a table's rows that are only described; `TableHandle.operation` gives them."""
+    """Describes writes of a table's rows without making them (`TableHandle.operation`)."""
 
     def __init__(self, table: Target, *, abort_if_unsuccessful: bool) -> None:
-        """Of `table`; `abort_if_unsuccessful` is of every operation (`TableHandle.operation`)."""
+        """Operations on `table`; `abort_if_unsuccessful` is said of each of them."""
         self._table = table
         self._abort = abort_if_unsuccessful
 

@@ -119,7 +119,7 @@ class TypedStore:
             self._thread.start()
 
     def __enter__(self) -> Self:
-        """The store itself."""
+        """This store."""
         return self
 
     def __exit__(
@@ -152,7 +152,7 @@ class TypedStore:
     ) -> "StatementResult":
         """Run a definition statement, such as `CREATE TABLE t (k LONG, PRIMARY KEY(k))` (ddl §1).
 
-        `namespace`: of names that have none. `progress` is told how many rows a CREATE INDEX has
+        `namespace`: for names that have none. `progress` is told how many rows a CREATE INDEX has
         done.
 
         Raises: `InvalidRequest`, `NotFound`, `Conflict` and `Unsupported` with the vendor's texts,
@@ -187,7 +187,7 @@ class TypedStore:
         return TableHandle(self, made)
 
     def alter_table(self, changed: TypedTable) -> TableHandle:
-        """Put what `TableEvolver.build` made.
+        """Change a table to what `TableEvolver.build` made.
 
         Raises: `NotFound`, and `Conflict` if the table was changed since the evolver took it.
         """
@@ -281,7 +281,7 @@ class TypedStore:
             outcomes = self._committer.run(Plan(tuple(writes), _every_outcome)) if writes else []
             for place, (_, plan) in enumerate(planned):
                 answer = concluded(plan, [outcomes[place]])
-                if isinstance(answer, Plan):  # then nothing behind it was written
+                if isinstance(answer, Plan):  # nothing behind this operation was written
                     results.append(self.commit(answer))
                     behind = [operation for operation, _ in planned[place + 1 :]]
                     behind += [] if refused is None else [refused[0]]
@@ -297,10 +297,11 @@ class TypedStore:
     def _planned(
         self, source: Iterator[Operation]
     ) -> tuple[list[tuple[Operation, Plan[WriteResult]]], tuple[Operation, WiderowError] | None]:
-        """The next operations that share a sync, bounded in number and bytes.
+        """Plan the next operations that share a sync, bounded in number and bytes.
 
-        The operation behind them comes with its error if it cannot be planned. An operation that
-        must be prepared is the last one of them: those behind it need the same preparation.
+        The first operation that cannot be planned ends them, and is returned with its error. An
+        operation that must be prepared ends them too, because those behind it need the same
+        preparation.
         """
         planned: list[tuple[Operation, Plan[WriteResult]]] = []
         size = 0
@@ -329,7 +330,7 @@ class TypedStore:
         return self.commit(self.engine.next_plan_id())
 
     def save_plan(self, plan: TablePlan) -> None:
-        """Keep a plan of an administrator, or how far it is now."""
+        """Store an administrator's plan, or its progress."""
         self.commit(Plan((plan_write(plan),), failing))
 
     def plans(self) -> list[TablePlan]:
@@ -358,7 +359,7 @@ class TypedStore:
 
     @property
     def reclaimed(self) -> Reclaimed:
-        """What `housekeep` has given back since the store was opened."""
+        """Counts of what housekeeping has freed since the store was opened."""
         return self._whole.sweep.reclaimed
 
     def describe_partitions(self, table: str | Target, *, history: bool = False) -> dict[str, Any]:

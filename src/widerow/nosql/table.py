@@ -34,7 +34,7 @@ Included = Sequence[str | Target]
 
 
 class Host(Protocol):
-    """The open store, as its tables see it."""
+    """The part of `TypedStore` that its tables use."""
 
     engine: TypedEngine
 
@@ -66,7 +66,7 @@ class TableHandle(RowWrites[WriteResult]):
         self._form = form
 
     def __repr__(self) -> str:
-        """The name."""
+        """The qualified name, for people."""
         return f"Table({self.name})"
 
     @property
@@ -143,7 +143,7 @@ class TableHandle(RowWrites[WriteResult]):
         ancestors: Included = (),
         children: Included = (),
     ) -> list[Key]:
-        """As `multi_get`, keys only."""
+        """The keys of the rows that `multi_get` returns."""
         rows = self._rows(key, field_range, ancestors, children)
         return self._store.engine.multi_get_keys(self.form, rows)
 
@@ -174,7 +174,7 @@ class TableHandle(RowWrites[WriteResult]):
         children: Included = (),
         batch_size: int = 0,
     ) -> Iterator[Key]:
-        """As `table_iterator`, keys only."""
+        """The keys of the rows that `table_iterator` returns."""
         found = self.table_iterator(
             key,
             field_range=field_range,
@@ -196,9 +196,9 @@ class TableHandle(RowWrites[WriteResult]):
     ) -> Iterator[StoredRow]:
         """Rows in the order of a secondary index, then of the primary key (model §11).
 
-        `key`: the first so many paths of the index with their values, None for NULL, `JSON_NULL`,
-        or `EMPTY` for what is not there. `field_range` is of the path behind them and holds values
-        only. A row shows once for each entry that it has. Children cannot be included.
+        `key`: values for the first few paths of the index; None is NULL, `JSON_NULL` a null of
+        JSON, `EMPTY` nothing at the path. `field_range`: bounds of the next path, which are values
+        only. A row comes once for each entry that it has. Children cannot be included.
 
         Raises: `NotFound`, `InvalidRequest`, `Conflict` while the index is being built.
         """
@@ -216,7 +216,7 @@ class TableHandle(RowWrites[WriteResult]):
         direction: Direction = Direction.UNORDERED,
         children: Included = (),
     ) -> Iterator[IndexKey]:
-        """As `index_iterator`, the indexed values and primary keys only; no row is read."""
+        """The indexed values and primary keys of what `index_iterator` returns; reads no row."""
         selection = self._index_selection(name, key, field_range, children)
         engine, reverse = self._store.engine, direction is Direction.REVERSE
         return scan_index_keys(engine.store.snapshot, selection, engine.now_hour, reverse=reverse)
@@ -240,18 +240,21 @@ class TableHandle(RowWrites[WriteResult]):
         ancestors: Included = (),
         children: Included = (),
     ) -> int:
-        """Delete rows of one shard in one transaction; how many. Children go if included."""
+        """Delete rows of one shard in one transaction. Returns how many.
+
+        Rows of child and parent tables are deleted only if included.
+        """
         rows = self._rows(key, field_range, ancestors, children)
         return self._store.commit(self._store.engine.multi_delete(self.form, rows))
 
     # --- JSON --------------------------------------------------------------------------------
 
     def row_from_json(self, text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
-        """The columns that a JSON object gives; `exact`: it has every column and no other."""
+        """The columns of a JSON object; `exact`: it must have every column and no other."""
         return row_from_json(text, self.definition, exact=exact)
 
     def key_from_json(self, text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
-        """The key columns that a JSON object gives; `exact`: all of them and nothing else."""
+        """The key columns of a JSON object; `exact`: it must have all of them and no other."""
         return row_from_json(text, self.definition, exact=exact, key_only=True)
 
     def _rows(

@@ -85,9 +85,9 @@ def encode_typed_row(header: TypedHeader, values: bytes) -> bytes:
 
 
 class ValueForm:
-    """How the columns outside the primary key are stored: made once for a definition.
+    """Packs and unpacks the columns outside the primary key; made once for a definition.
 
-    Values go in and out aligned with `TypedTable.fields`; those of the key stay as they are.
+    A row is a list aligned with `TypedTable.fields`; its key columns are neither read nor set.
     """
 
     __slots__ = ("_defaults", "_layouts", "_packers", "_readers", "_table")
@@ -129,7 +129,7 @@ class ValueForm:
 
     @property
     def empty(self) -> list[TypedValue]:
-        """A row of defaults, to be filled."""
+        """A new row, with every column at its default."""
         return list(self._defaults)
 
     def _reader(self, schema: int) -> "_Reader":
@@ -152,13 +152,13 @@ _Reader = tuple[tuple[int, _Convert | None], ...]
 
 
 def pack_value(value: TypedValue, kind: FieldType) -> bytes:
-    """One value by itself."""
+    """A single value as MessagePack."""
     pack = _packer(kind)
     return _packed(value if pack is None or value is None else pack(value))
 
 
 def unpack_value(data: bytes, kind: FieldType) -> TypedValue:
-    """The mirror of `pack_value`. Raises `StoreDamaged`."""
+    """The value that `pack_value` packed. Raises `StoreDamaged`."""
     value = _unpacked(data)
     unpack = _unpacker(kind)
     try:
@@ -272,7 +272,7 @@ def _unpack_map(kind: FieldType) -> _Convert | None:
 
 
 def _pack_record(kind: FieldType) -> _Convert:
-    """Fields by their numbers, so that records outlive the evolution of their type."""
+    """A record as a map by field numbers, which stay when fields are added or removed."""
     packers = [(field.name, field.number, _packer(field.type)) for field in kind.fields]
 
     def pack(record: Mapping[str, Any]) -> dict[int, Any]:

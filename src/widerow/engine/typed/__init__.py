@@ -1,6 +1,7 @@
-"""The typed table model: operations, rows, indexes and their builds, over the engine's core.
+"""Typed tables, the model of Oracle NoSQL: what may be asked of them, and what keeps them.
 
-`engine` is the facade, `model` and `tables` are the tables, `form` is what is worked out once for a
-table, `stored` a row as it is read. Reads take a reader, writes are bodies that run in a
-transaction of one shard.
+Start at `engine`, which has the operations. `plug` tells the engine's core of the model; `model`
+and `tables` are its part of the catalogue; `form` is what is worked out once for a definition of a
+table; `prepare` and `write` put and delete a row, `stored` is a row as it is read; `ddl` runs
+statements.
 """

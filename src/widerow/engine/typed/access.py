@@ -18,7 +18,7 @@ from widerow.storage.interface import Snapshot
 
 __all__ = ["SCAN_PAGE_ROWS", "scan_by_index", "select_by_key"]
 
-SCAN_PAGE_ROWS: Final = 1000  # read from one view
+SCAN_PAGE_ROWS: Final = 1000  # rows of one page, which is read from one view
 
 
 def select_by_key(form: TableForm, access: RowAccess, after: bytes) -> MultiRowSelection:
@@ -83,7 +83,7 @@ def _head(index: IndexForm, bound: Bound) -> bytes:
 
 
 def _range(low: bytes, high: bytes, access: RowAccess) -> tuple[bytes, bytes]:
-    """Where keys lie that begin as the bounds say; what has no values bounds nothing."""
+    """The first key inside the bounds, and the first one behind them; no values: no bound."""
     passes_low = access.low.values and not access.low.inclusive
     stays_below = access.high.values and not access.high.inclusive
     return after_prefix(low) if passes_low else low, high if stays_below else after_prefix(high)

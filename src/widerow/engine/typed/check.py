@@ -48,7 +48,7 @@ def typed_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
 
 
 class _HierarchyWalk:
-    """The rows of hierarchies being walked."""
+    """Checks the rows of one hierarchy after the other."""
 
     def __init__(
         self, tables: TypedTables, snapshot: Snapshot, indexes: dict[int, list[IndexForm]]
@@ -62,7 +62,10 @@ class _HierarchyWalk:
         }
 
     def visit(self, top: TableForm, key: bytes, record: bytes) -> None:
-        """Check a row of any table of the hierarchy. Raises `StoreDamaged` and others."""
+        """Check a row of any table of the hierarchy.
+
+        Raises: `StoreDamaged`, or the error of decoding its key or values.
+        """
         header = typed_header(record)
         if header.table_id in self._dropped:
             return

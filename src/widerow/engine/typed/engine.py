@@ -1,8 +1,8 @@
 """The operations of typed tables, by their vendor's names in Python's style (model §5-§10).
 
-As in the other dialect's facade, reads answer at once from the published view and writes answer a
-`Plan`, and any thread may call. A plan may be one of several: of a write that needs a block of
-identity values first, or whose table got an index meanwhile (`concluded`).
+Any thread may call. Reads answer at once from the published view; writes answer a `Plan`, which the
+caller commits. A plan may be followed by another one (`concluded`): where a write needs a block of
+identity values first, and where its table got an index after the write was planned.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,12 +44,16 @@ __all__ = ["PAGE_ROWS_DEFAULT", "MultiRow", "TypedEngine"]
 T = TypeVar("T")
 
 HOUR_MS: Final = 3_600_000
-PAGE_ROWS_DEFAULT: Final = 100  # of an iterator: rows read from one view
+PAGE_ROWS_DEFAULT: Final = 100  # of an iterator: rows of one page, which is read from one view
 
 
 @dataclass(frozen=True, slots=True)
 class MultiRow:
-    """Which rows a multi-row operation is about: a partial key, and what goes with it."""
+    """The rows that a multi-row operation asks for: those of a partial key.
+
+    `field_range`: bounds of the key column behind it. `ancestors`, `children`: tables of the same
+    hierarchy whose rows are included.
+    """
 
     key: Mapping[str, Any]
     field_range: FieldRange | None = None
@@ -58,7 +62,7 @@ class MultiRow:
 
 
 class TypedEngine(OpenModel[TableForm]):
-    """Typed tables of one open store. Any thread may call; only commits wait for a sync."""
+    """Typed tables of one open store. For any thread; no method waits for a sync."""
 
     name: ClassVar[str] = "nosql"
     tables: TypedTables  # type: ignore[mutable-override]  # assigned once
@@ -75,7 +79,7 @@ class TypedEngine(OpenModel[TableForm]):
         self._clock = clock
         self._note_load = core.partitions.note_load
         self._generator = Generator(core.entropy)
-        # Unique for ever: chosen by chance for this process, then counted.
+        # Versions are unique for ever: eight random bytes of this process, a count of its writes.
         self._session = core.entropy.token_bytes(8)
         self._writes = 0
         self._note_expiry = core.sweep.note  # of a durable row: its top table, and the hour
@@ -86,7 +90,7 @@ class TypedEngine(OpenModel[TableForm]):
     # --- what the core asks ------------------------------------------------------------------
 
     def listed(self) -> Iterable[TableListing]:
-        """The tables of all namespaces."""
+        """Every table, with its namespace as its owner."""
         for form in self.tables.all():
             owner, name = form.table.shown_namespace, form.table.name
             yield TableListing(owner, name, f"{owner}:{name}")
@@ -118,9 +122,10 @@ class TypedEngine(OpenModel[TableForm]):
         return Plan((self.tables.create_typed(table, self._clock.now_us()),), _definition)
 
     def alter_table(self, form: TableForm, changed: TypedTable) -> Plan[TypedTable]:
-        """Put what `TableEvolver` made of a table. Raises `Conflict` if it was changed meanwhile.
+        """Put what `TableEvolver` made of a table.
 
-        An identity column that got another start begins there.
+        An identity column whose start was changed goes on from the new start. Its plan raises
+        `Conflict` if the table was changed since the evolver took it.
         """
 
         def make(newest: TypedTable) -> TypedTable:
@@ -146,10 +151,10 @@ class TypedEngine(OpenModel[TableForm]):
         return Plan(writes, finish)
 
     def _restart(self, form: TableForm, changed: TypedTable) -> Write[None]:
-        """The write that lets a sequence begin again, if its table was changed to do so.
+        """The write that lets the identity column of a changed table begin at its new start.
 
-        For stores whose transactions hold one shard. A crash in front of it leaves the sequence
-        where it was.
+        It follows the change of the table where transactions of the store hold one shard. A crash
+        between the two leaves the column to go on with the values that it had.
         """
         key = sequence_prefix(form.id)
 
@@ -165,19 +170,19 @@ class TypedEngine(OpenModel[TableForm]):
     def change_table(
         self, form: TableForm, make: Callable[[TypedTable], TypedTable]
     ) -> Plan[TypedTable]:
-        """Put what `make` makes of the newest definition: an index added, ready or dropped."""
+        """Replace the newest definition by what `make` makes of it: for indexes."""
         write = self.tables.change_typed(form, make, due_us=self._due_us())
         return Plan((write,), _definition)
 
     def drop_table(self, form: TableForm) -> Plan[None]:
-        """Drop a table: gone when answered; housekeeping frees its space.
+        """Drop a table. Its rows are gone when the plan ends; housekeeping frees their space.
 
         Raises: `InvalidRequest` while it has children.
         """
         return Plan((self.tables.drop_typed(form, due_us=self._due_us()),), failing)
 
     def create_namespace(self, name: str) -> Plan[None]:
-        """Create a namespace. Raises `InvalidRequest` for its name; its plan `Conflict`."""
+        """Create a namespace. Raises `InvalidRequest` for its name; its plan raises `Conflict`."""
         return Plan((self.tables.create_namespace(name),), failing)
 
     def drop_namespace(self, name: str) -> Plan[None]:
@@ -201,7 +206,9 @@ class TypedEngine(OpenModel[TableForm]):
         """The row of a whole key, or None (model §5)."""
         values = form.complete(_key_of(key))
         shard, encoded = form.row_key(values)
-        record = self.store.brief_snapshot().get(encoded)  # the first read of one is never lost
+        record = self.store.brief_snapshot().get(
+            encoded
+        )  # the first read of a brief view always has it
         self._note(shard, 0 if record is None else len(record))
         if record is None or self._expired(record):
             return None
@@ -225,7 +232,7 @@ class TypedEngine(OpenModel[TableForm]):
         return Plan((self._row_write(write, planned),), single, _weight(write), again)
 
     def _plan_block(self, needed: BlockNeeded, again: PlanAgain[T]) -> Plan[T]:
-        """Reserve identity values; then the operation is planned by `again`."""
+        """Reserve a block of identity values; `again` plans the operation that needs them."""
 
         def check(txn: Transaction) -> None:
             self.tables.current(needed.form, txn)
@@ -238,7 +245,7 @@ class TypedEngine(OpenModel[TableForm]):
         return Plan((write,), finish, again=again, prepares=True)
 
     def _reading(self, write: Write[T], *forms: TableForm) -> Write[T]:
-        """The write, with what its body reads of the catalogue, and observers of these tables."""
+        """Note on a write the keys that its body reads for the catalogue and for observers."""
         write.reads = self.tables.catalog.reads
         for form in forms:
             write.reads += self.observers.of(form).reads
@@ -256,10 +263,10 @@ class TypedEngine(OpenModel[TableForm]):
         return write_typed_row(txn, write, form, self._moment(), self.observers.of(form))
 
     def _current(self, form: TableForm, txn: Transaction, planned: int) -> TableForm:
-        """The table as it is now, for a body.
+        """The table as it is when a body runs that was planned with `form`.
 
-        Raises `NotFound` when it is gone, and `Replan` when it got an index since the write was
-        planned, because that decides which shards the write may touch.
+        Raises `NotFound` when the table is gone, and `Replan` when it got an index since the write
+        was planned: the shards that a write may touch are fixed by its plan.
         """
         current = self.tables.current(form, txn, planned)
         if current is not form and not self.observers.of(form).covers(self.observers.of(current)):
@@ -271,7 +278,10 @@ class TypedEngine(OpenModel[TableForm]):
         return Moment(self._clock.now_us(), self._session + self._writes.to_bytes(8, "big"))
 
     def _shards(self, shard: bytes, form: TableForm) -> tuple[bytes, ...]:
-        """What a write of the table may touch. Raises `Unsupported` where the store cannot."""
+        """The shards that a write to `shard` may touch: its own, and those of the table's indexes.
+
+        Raises `Unsupported` if these are several and the store has no transactions across shards.
+        """
         watch = self.observers.of(form)
         if watch.shards and not self.store.capabilities.atomic_across_shards:
             raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
@@ -313,7 +323,7 @@ class TypedEngine(OpenModel[TableForm]):
         return found
 
     def multi_get_keys(self, form: TableForm, rows: MultiRow) -> list[Key]:
-        """As `multi_get`, keys only."""
+        """The keys of the rows that `multi_get` returns."""
         return [row.key for row in self.multi_get(form, rows)]
 
     def iterate(
@@ -355,7 +365,7 @@ class TypedEngine(OpenModel[TableForm]):
         *,
         reverse: bool,
     ) -> tuple[list[StoredRow], bool]:
-        """The first rows of a selection, and whether there may be more."""
+        """The first `batch_rows` rows of a selection, and whether there may be more."""
         page: list[StoredRow] = []
         now_hour = self.now_hour()
         for row in scan_rows(reader, selection, now_hour, reverse=reverse, told=told):
@@ -365,22 +375,22 @@ class TypedEngine(OpenModel[TableForm]):
         return page, False
 
     def _briefly(self, selection: MultiRowSelection, rows: int, read: Callable[[Reader], T]) -> T:
-        """Read a selection from a brief snapshot, again where it was lost. `rows`: as many come.
+        """Read from a brief snapshot, again if that was lost; `rows`: how many are wanted.
 
-        Ancestors are read by themselves, so a selection that has some takes one that lasts.
+        Ancestors take reads of their own: a selection with ancestors gets a snapshot that lasts.
         """
         if selection.ancestors:
             return read(self.store.snapshot())
         return read_anew(lambda: read(self.store.brief_snapshot(rows)))
 
     def _note_page(self, form: TableForm, page: Sequence[StoredRow]) -> None:
-        """A page counts where it begins, as a range read of the other dialect does."""
+        """Count the read of a whole page at the shard of its first row."""
         if page:
             shard = form.key.shard_of(page[0].encoded_key)
             self._note(shard, sum(len(row.record) for row in page))
 
     def counted(self, form: TableForm, rows: Iterator[StoredRow]) -> Iterator[StoredRow]:
-        """Rows of a table that an index led to, as they are read; each counts at its own shard."""
+        """The rows that an index led to, each counted at its own shard when it is taken."""
         return map(partial(self._counted, form), rows)
 
     def _counted(self, form: TableForm, row: StoredRow) -> StoredRow:
@@ -388,7 +398,7 @@ class TypedEngine(OpenModel[TableForm]):
         return row
 
     def multi_delete(self, form: TableForm, rows: MultiRow) -> Plan[int]:
-        """Delete rows of one shard in one transaction: how many (model §6).
+        """Delete rows of one shard in one transaction; the plan's answer is how many (model §6).
 
         Raises: `InvalidRequest` unless the whole shard key is given.
         """
@@ -431,7 +441,7 @@ class TypedEngine(OpenModel[TableForm]):
     ) -> Plan[list[WriteResult]]:
         """Write rows of one shard key in order, all or none (model §7); each with its table.
 
-        Raises: `InvalidRequest`; its plan `OperationFailed`.
+        Raises: `InvalidRequest`; its plan raises `OperationFailed`.
         """
         return self._plan_sequence(operations, MadeValues(self._generator))
 
@@ -488,7 +498,7 @@ class TypedEngine(OpenModel[TableForm]):
         return select_rows(form, _key_of(rows.key), rows.field_range, rows.ancestors, rows.children)
 
     def now_hour(self) -> int:
-        """The hour since 1970 that it is: rows that expire by it are not there."""
+        """The hours since 1970: reads do not show rows whose expiry hour is this one or earlier."""
         return self._clock.now_us() // HOUR_US
 
     def _expired(self, record: bytes) -> bool:

@@ -16,13 +16,14 @@ __all__ = ["OperationFailed", "check_one_sequence", "run_sequence"]
 
 
 class OperationFailed(Conflict):
-    """An operation of a sequence did not succeed and was to abort it; nothing was written.
+    """A write of a sequence did not succeed and was to abort it; nothing was written.
 
-    `index`: which one, from 0. `kind`: what it was. `result`: what it would have returned.
+    `index`: its place in the sequence, from 0. `kind`: its kind. `result`: what it would have
+    returned.
     """
 
     def __init__(self, index: int, kind: OperationKind, result: WriteResult) -> None:
-        """The failure of operation `index`."""
+        """The failure of the write at `index`."""
         super().__init__(TypedRule.EXECUTE_FAILED, kind=kind.value, index=index)
         self.index = index
         self.kind = kind
@@ -59,7 +60,7 @@ def run_sequence(
     moments: Sequence[Moment],
     observers: Observers[TableForm],
 ) -> list[WriteResult]:
-    """Run the writes in order, each with its table as it is now. Raises `OperationFailed`."""
+    """Run the writes in order, each with the newest form of its table. Raises `OperationFailed`."""
     results: list[WriteResult] = []
     for index, ((write, form), moment) in enumerate(zip(writes, moments, strict=True)):
         result = write_typed_row(txn, write, form, moment, observers.of(form))

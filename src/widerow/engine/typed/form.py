@@ -29,7 +29,7 @@ class Column(NamedTuple):
 
 
 class TableForm:
-    """A table with the forms of its keys and values. Immutable; a changed table gets a new one."""
+    """A table with the forms of its keys and values. Immutable: a changed table has a new form."""
 
     __slots__ = (
         *("_key_columns", "_sizes", "columns", "generated", "id", "key", "key_positions"),
@@ -58,7 +58,7 @@ class TableForm:
         self._sizes = table.key_sizes if any(table.key_sizes) else ()
 
     def position(self, name: str) -> int:
-        """Where a column stands in rows. Raises `InvalidRequest` if there is none of that name."""
+        """The position of a column in rows. Raises `InvalidRequest` if no column has that name."""
         position = self.names.get(name)
         if position is None:
             position = self.names.get(name.lower())
@@ -67,7 +67,7 @@ class TableForm:
         return position
 
     def leading(self, given: Mapping[str, Any]) -> list[TypedValue]:
-        """The values of a partial key: the first so many key columns (model §6).
+        """The values of a partial key, which is the first few key columns (model §6).
 
         Raises: `InvalidRequest` for a column that is no key column, a value that does not fit, NULL
         and a gap.
@@ -83,7 +83,7 @@ class TableForm:
         return values
 
     def complete(self, given: Mapping[str, Any]) -> list[TypedValue]:
-        """The values of a whole key. Raises `InvalidRequest`, also for the first column missing."""
+        """The values of a whole key. Raises `InvalidRequest`, also for a missing column."""
         found = self._found(given)
         values: list[TypedValue] = []
         for name, kind in self._key_columns:
@@ -99,7 +99,7 @@ class TableForm:
         return COERCE[kind.kind](value, kind, name, _VALUE_DEPTH)
 
     def row_key(self, values: list[TypedValue]) -> tuple[bytes, bytes]:
-        """Shard and key of a row to be written. Raises `InvalidRequest` for one too long."""
+        """The shard and the encoded key of a row. Raises `InvalidRequest` for too long a key."""
         shard, key = self.key.encode_row(values)
         if len(key) > TYPED_KEY_BYTES_MAX + ROW_PREFIX_BYTES:
             size = len(key) - ROW_PREFIX_BYTES

@@ -1,11 +1,11 @@
 """Values that the store makes: identity columns and UUIDs (model §9).
 
 A block of identity values is reserved with one durable write and handed out from memory, so values
-never repeat; a crash skips what was left of the block. The record of a table is the next value that
-no block holds, as text, beyond the bounds when there is none.
+never repeat; a crash skips what was left of the block. The sequence record of a table is the first
+value that no block holds, as text; it lies outside the column's bounds when no value is left.
 
-Planning never waits: where a block is needed first, the values that are asked for raise
-`BlockNeeded`, which says how to get one, and the operation is planned again after that.
+Planning never waits: where no reserved value is left, asking for one raises `BlockNeeded`. The
+engine then commits the write that reserves a block, and plans the operation again.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ __all__ = ["BlockNeeded", "Generator", "MadeValues", "block"]
 
 
 class _Block(NamedTuple):
-    """Values reserved for one table, and by which declaration."""
+    """Values reserved for one table, and the declaration that they were reserved by."""
 
     identity: Identity
     values: Iterator[int]
@@ -43,10 +43,10 @@ class BlockNeeded(WiderowError):
 
 
 class Generator:
-    """Hands out values, to any thread."""
+    """Hands out generated values. For any thread."""
 
     def __init__(self, entropy: Entropy) -> None:
-        """Nothing reserved yet."""
+        """Start without a reserved block."""
         self._entropy = entropy
         self._blocks: dict[int, _Block] = {}
 
@@ -57,7 +57,7 @@ class Generator:
         held = self._blocks.get(form.id)
         value = None
         if held is not None and held.identity == field.identity:
-            value = next(held.values, None)  # one step of the interpreter: threads may share it
+            value = next(held.values, None)  # one step of the interpreter: safe among threads
         if value is None:
             raise BlockNeeded(form, field.identity)
         return Decimal(value) if field.type.kind is Kind.NUMBER else value
@@ -69,7 +69,7 @@ class Generator:
     def reserve(self, needed: BlockNeeded, check: Callable[[Transaction], object]) -> Write[range]:
         """The write that reserves the next block. Its body raises `Exhausted`.
 
-        `check` raises where the table is gone: nothing is written for it after its drop.
+        `check` raises `NotFound` once the table was dropped, so that no record is written for it.
         """
         table_id, identity = needed.form.id, needed.identity
         key = sequence_prefix(table_id)
@@ -91,26 +91,26 @@ class Generator:
 
 
 class MadeValues:
-    """Values made for one operation: when it is planned again, it gets the same ones."""
+    """The values generated for one operation, which gets them again when it is planned again."""
 
     __slots__ = ("_generator", "_made", "_next")
 
     def __init__(self, generator: Generator) -> None:
-        """None made yet."""
+        """Start without a value."""
         self._generator = generator
         self._made: list[tuple[int, Field, TypedValue]] = []
         self._next = 0
 
     def from_first(self) -> "MadeValues":
-        """The same values once more, from the first one on."""
+        """Begin again with the first value that was made."""
         self._next = 0
         return self
 
     def __call__(self, form: TableForm, field: Field) -> TypedValue:
-        """The next value, for this column. Raises `BlockNeeded`."""
+        """The next value of this operation, which is for `field`. Raises `BlockNeeded`."""
         at = self._next
         if at < len(self._made) and self._made[at][:2] != (form.id, field):
-            del self._made[at:]  # the column is another one by now
+            del self._made[at:]  # made for another column: the table was altered
         if at == len(self._made):
             self._made.append((form.id, field, self._generator.generate(form, field)))
         self._next = at + 1
@@ -118,10 +118,10 @@ class MadeValues:
 
 
 def block(identity: Identity, stored: int | None) -> tuple[range, int]:
-    """The next values to reserve, and the one that follows them. Raises `Exhausted`.
+    """The values of the next block, and the value behind them, which is stored as the next start.
 
-    Values outside the bounds do not exist: a sequence that leaves them is exhausted, or with
-    `cycle` begins again at its other end.
+    A sequence that leaves the bounds of its column begins again at the other bound with `cycle`;
+    without it the function raises `Exhausted`.
     """
     assert identity.start is not None
     assert identity.minimum is not None

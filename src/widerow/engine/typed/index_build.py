@@ -1,9 +1,9 @@
 """Creating and dropping secondary indexes, in steps that block nobody (model §11).
 
-`begin` puts the index into the definition; from then on every write keeps it. Steps then index the
-rows that were there before, each read again in a transaction of its own, and `finish` lets the
-index answer. Every step may be repeated: after a crash the index is there and not ready, and
-creating it again goes through all rows once more.
+`begin_index` puts the index into the definition; from then on every write keeps it. `build_step`
+indexes rows that were there before, each read again in a transaction of its own, and `finish_index`
+lets the index answer. Every step may be repeated: after a crash the definition has the index, not
+ready, and building it again goes through all rows once more.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ __all__ = ["IndexedTables", "begin_index", "build_step", "drop_index", "finish_i
 
 
 class IndexedTables(Protocol):
-    """What builds need of the typed tables of an engine."""
+    """The part of `TypedEngine` that builds of indexes use."""
 
     store: Store
     tables: TypedTables
@@ -44,16 +44,18 @@ class IndexedTables(Protocol):
 def begin_index(engine: IndexedTables, form: TableForm, index: Index) -> Plan[TypedTable]:
     """Put an index into a table's definition, not ready yet.
 
-    One of the same name and fields that is not ready is gone on with. Raises: `InvalidRequest` for
-    fields that cannot be indexed, `Unsupported` where the store has no transactions across shards;
-    its plan `Conflict` if the index exists.
+    An unready index of the same name and fields stays, to be built further. Raises:
+    `InvalidRequest` for fields that cannot be indexed, `Unsupported` where the store has no
+    transactions across shards; its plan raises `Conflict` if the index exists.
     """
     if not engine.store.capabilities.atomic_across_shards:
         raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
     checked_index(form.table, index)
 
     def make(newest: TypedTable) -> TypedTable:
-        checked = replace(checked_index(newest, index), id=0, ready=False)  # numbered there
+        checked = replace(
+            checked_index(newest, index), id=0, ready=False
+        )  # the write gives it its number
         found = newest.index(index.name)
         if found is None:
             return replace(newest, indexes=(*newest.indexes, checked))
@@ -65,7 +67,7 @@ def begin_index(engine: IndexedTables, form: TableForm, index: Index) -> Plan[Ty
 
 
 def build_step(engine: IndexedTables, form: TableForm, name: str, start: bytes) -> BuildStep:
-    """The entries of the next rows from key `start` on (b"": all); `form` has the index.
+    """Write the index entries of the next rows, from key `start` on (b"": from the first row).
 
     Its plan raises `InvalidRequest` for a row that cannot be indexed, `NotFound` when the index was
     dropped meanwhile.
@@ -82,7 +84,7 @@ def build_step(engine: IndexedTables, form: TableForm, name: str, start: bytes) 
 def _next_rows(
     engine: IndexedTables, form: TableForm, start: bytes
 ) -> tuple[list[bytes], bytes | None]:
-    """Rows of other tables may lie between those of the table."""
+    """Keys of the next rows of the table, between which rows of its hierarchy may lie."""
     first, stop = form.key.range()
 
     def is_row(record: bytes) -> bool:
@@ -102,18 +104,21 @@ def _put_entries(
         index = IndexForm(current.table, found)
     record = txn.get(key)
     if record is None:
-        return  # deleted since it was seen
+        return  # the row was deleted since the step was planned
     for entry, value in index.entries(StoredRow(current, key, record)).items():
         txn.put(entry, value)
 
 
 def finish_index(engine: IndexedTables, form: TableForm, name: str) -> Plan[TypedTable]:
-    """Let an index answer: every row is in it. Its plan raises `NotFound` if it was dropped."""
+    """Mark an index as ready, with every row in it. Its plan raises `NotFound` if it is gone."""
     return engine.change_table(form, _changing(name, lambda index: (replace(index, ready=True),)))
 
 
 def drop_index(engine: IndexedTables, form: TableForm, name: str) -> Plan[TypedTable]:
-    """Take an index away: at once; housekeeping frees its space. Its plan raises `NotFound`."""
+    """Remove an index from the definition; housekeeping frees its space.
+
+    Its plan raises `NotFound` if it is gone.
+    """
     return engine.change_table(form, _changing(name, lambda _: ()))
 
 

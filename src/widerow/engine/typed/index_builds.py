@@ -16,11 +16,11 @@ class TypedBuilds:
     """The `BuildSource` of typed tables."""
 
     def __init__(self, engine: IndexedTables) -> None:
-        """Those of an engine."""
+        """The builds of the tables of an engine."""
         self._engine = engine
 
     def epoch(self) -> int:
-        """The state of the catalogue."""
+        """The number of the state of the catalogue, raised by each change."""
         return self._engine.tables.catalog.seen().epoch
 
     def unready(self) -> list[tuple[TableForm, Unready]]:
@@ -33,15 +33,15 @@ class TypedBuilds:
         ]
 
     def is_due(self, table: TableForm, index: Unready) -> bool:  # noqa: ARG002  # as the protocol has it
-        """Always: typed tables have indexes only where changes reach over shards."""
+        """True: writers keep an index from the moment that it is in the definition."""
         return True
 
     def mark(self, table: TableForm) -> int:  # noqa: ARG002  # as the protocol has it
-        """0: entries are written with their rows."""
+        """0, because an entry is written in the transaction of its row."""
         return 0
 
     def is_settled(self, table: TableForm, index: Unready, mark: int) -> bool:  # noqa: ARG002  # as the protocol has it
-        """Always."""
+        """True: nothing is on its way to the index once a step was committed."""
         return True
 
     def index_id(self, table: TableForm, name: str) -> int:
@@ -54,13 +54,13 @@ class TypedBuilds:
         return self._engine.tables.current(table)
 
     def build_step(self, table: TableForm, name: str, start: bytes) -> BuildStep:
-        """The entries of the next rows. Raises `NotFound`."""
+        """Write the entries of the next rows (`index_build.build_step`). Raises `NotFound`."""
         return build_step(self._engine, table, name, start)
 
     def finish(self, table: TableForm, name: str) -> Plan[TypedTable]:
-        """Let an index answer."""
+        """Mark an index as ready to answer."""
         return finish_index(self._engine, table, name)
 
     def drop(self, table: TableForm, name: str) -> Plan[TypedTable]:
-        """Take an index away."""
+        """Remove an index from the definition."""
         return drop_index(self._engine, table, name)

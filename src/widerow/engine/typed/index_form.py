@@ -1,4 +1,4 @@
-"""Entries of a secondary index: the keys that a row stands under (docs/formats/keys.md).
+"""Entries of a secondary index: the keys under which a row is found (docs/formats/keys.md).
 
     14 id  (mark value)…  row-key     the row's key without its first byte, the space
 
@@ -37,19 +37,19 @@ _EXPIRY: Final = struct.Struct(">I")
 
 
 class IndexEntry(NamedTuple):
-    """An entry as it stands in the store: what is indexed, and the row's key."""
+    """A decoded entry: the indexed values, and the key of the row."""
 
     values: tuple[TypedValue, ...]
     row_key: bytes
 
 
 def expiry_value(record: bytes) -> bytes:
-    """The value of the entries of a row, by its record."""
+    """The value stored with each index entry of a row: its expiry hour, taken from its record."""
     return _EXPIRY.pack(typed_table_and_expiry(record)[1])
 
 
 class IndexForm:
-    """An index with what is worked out once for it and used for every row."""
+    """What is worked out once for the definition of an index and used for every row."""
 
     __slots__ = ("_decoders", "_encoders", "index", "paths", "prefix")
 
@@ -86,7 +86,7 @@ class IndexForm:
         return found
 
     def _tuples(self, row: Sequence[TypedValue]) -> Iterable[list[TypedValue]]:
-        """What the paths find in a row, once for each member of the array or map."""
+        """The indexed values of a row, one tuple for each member of the indexed array or map."""
         through = next((path for path in self.paths if path.split >= 0), None)
         members = [(None, None)] if through is None else through.members(row)
         fixed = [None if path.split >= 0 else path.find(row) for path in self.paths]
@@ -107,7 +107,7 @@ class IndexForm:
         return b"".join(parts)
 
     def prefix_of(self, values: Sequence[TypedValue]) -> bytes:
-        """What entries with these leading values begin with."""
+        """The prefix of the keys of all entries that have these leading values."""
         parts = [self.prefix]
         parts += [
             _marked(encode, value) for encode, value in zip(self._encoders, values, strict=False)
@@ -115,23 +115,23 @@ class IndexForm:
         return b"".join(parts)
 
     def bound(self, prefix: bytes, position: int, value: TypedValue) -> bytes:
-        """`prefix`, made of `position` leading values, and one value more."""
+        """`prefix`, which has `position` leading values, extended by the next value."""
         return prefix + _marked(self._encoders[position], value)
 
     def values_range(self, prefix: bytes) -> tuple[bytes, bytes]:
-        """Between which keys the entries behind `prefix` lie whose next path found a value."""
+        """The range of keys below `prefix` whose next path has a value, not NULL or EMPTY."""
         first = prefix + _VALUE
         return first, after_prefix(first)
 
     def value_of(self, position: int, given: Any) -> TypedValue:  # noqa: ANN401  # callers' values
-        """A value to look for, in the form of the model. Raises `InvalidRequest`."""
+        """A value to search for, as the type of the path at `position`. Raises `InvalidRequest`."""
         if _is_special(given):
             return given
         path = self.paths[position]
         return coerce(given, path.type, path.text)
 
     def decode(self, key: bytes) -> IndexEntry:
-        """What an entry's key says. Raises `StoreDamaged` where it is no entry of this index."""
+        """Decode the key of an entry. Raises `StoreDamaged` for a key of no such index."""
         at = len(self.prefix)
         values: list[TypedValue] = []
         for decode in self._decoders:
@@ -168,7 +168,7 @@ _NUMBERS: Final = frozenset((Kind.INTEGER, Kind.LONG, Kind.DOUBLE, Kind.NUMBER))
 
 
 def _from_document(value: Any, path: IndexPath, index: Index) -> TypedValue:  # noqa: ANN401  # a document's
-    """A value of a document as one of the path's type, if nothing of it is lost."""
+    """Convert a value inside JSON to the declared type of the path if that loses nothing."""
     if isinstance(value, (list, Mapping)):
         raise InvalidRequest(TypedRule.INDEX_VALUE_COMPLEX, path=path.text, index=index.name)
     try:

@@ -1,4 +1,4 @@
-"""Keeping secondary indexes true: every change of a row changes its entries with it (model §11)."""
+"""Writing index entries: a change of a row changes its entries with it (model §11)."""
 
 from collections.abc import Mapping
 
@@ -17,26 +17,26 @@ _NONE: Mapping[bytes, bytes] = {}
 
 
 class IndexKeeper:
-    """The `RowObserver` of typed tables' indexes, ready ones and those being built alike."""
+    """The `RowObserver` that keeps all indexes of typed tables, also those still being built."""
 
     def __init__(self) -> None:
-        """No index is known yet."""
+        """Start with an empty cache of index forms."""
         self._forms: dict[int, tuple[TableForm, tuple[IndexForm, ...]]] = {}
 
     def watches(self, table: TableForm) -> bool:
-        """Tables that have an index."""
+        """Whether the table has an index."""
         return bool(table.table.indexes)
 
     def shards(self, table: TableForm) -> tuple[bytes, ...]:
-        """The entries of every index of the table."""
+        """The shards of the table's indexes: one prefix of entries each."""
         return tuple(index_prefix(index.id) for index in table.table.indexes)
 
     def reads(self, table: TableForm) -> tuple[bytes, ...]:  # noqa: ARG002  # the same for all
-        """Nothing."""
+        """No key: the indexes of a table are known from its definition."""
         return ()
 
     def forms(self, form: TableForm) -> tuple[IndexForm, ...]:
-        """The forms of a table's indexes, made once for a definition."""
+        """The forms of a table's indexes, kept until its definition changes."""
         known = self._forms.get(form.table.id)
         if known is not None and known[0] is form:
             return known[1]
@@ -45,11 +45,11 @@ class IndexKeeper:
         return made
 
     def spaces(self, table: TableForm) -> bytes:  # noqa: ARG002  # the same for all
-        """None."""
+        """No space of the row's own shard: entries are in shards of their own."""
         return b""
 
     def changed(self, txn: Transaction, table: TableForm, event: RowEvent[StoredRow]) -> None:
-        """Take away entries that the row no longer has and put those that are new or differ.
+        """Delete the entries that the row loses by the change and put the new and changed ones.
 
         Cost: one write for each entry that changes. Raises `InvalidRequest` for a new row that
         cannot be indexed.
@@ -62,10 +62,10 @@ class IndexKeeper:
 
 
 def _former(index: IndexForm, row: StoredRow) -> Mapping[bytes, bytes]:
-    """The entries of a row that is stored.
+    """The entries of the row as it was before the change.
 
-    One written before the index was begun may not fit it: it has none, and the build that finds it
-    gives up.
+    A row from before the index was created may have values that cannot be indexed: it has no
+    entries, and the build of the index ends when it comes to such a row.
     """
     try:
         return index.entries(row)

@@ -28,7 +28,7 @@ __all__ = [
     "select_index",
 ]
 
-ENTRIES_PAGE: Final = 100  # read from one view, with their rows
+ENTRIES_PAGE: Final = 100  # entries of one page, which is read from one view with its rows
 
 
 class IndexKey(NamedTuple):
@@ -40,7 +40,7 @@ class IndexKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexSelection:
-    """Which entries of an index are asked for: keys from `start` up to `stop`."""
+    """A range of entries of an index: keys from `start` on, below `stop`."""
 
     table: TableForm
     index: IndexForm
@@ -54,7 +54,7 @@ def select_index(
     """The entries with the given leading values, and a range of the next path.
 
     Raises: `NotFound` without such an index, `Conflict` while it is being built, `InvalidRequest`
-    for paths that it does not have, a gap, a value or a range that does not fit.
+    for paths that the index does not have, a gap between them, and values of another type.
     """
     index = form.table.index(name)
     if index is None:
@@ -117,7 +117,7 @@ def scan_index(
     *,
     reverse: bool,
 ) -> Iterator[StoredRow]:
-    """The rows of a selection, in pages that are each of one view. Lazy; bounded memory.
+    """The rows of a selection, in pages that are each read from one view. Lazy; bounded memory.
 
     Raises `StoreDamaged` for an entry without its row.
     """
@@ -136,7 +136,7 @@ def scan_index_keys(
     *,
     reverse: bool,
 ) -> Iterator[IndexKey]:
-    """As `scan_index`, keys only: rows are not read."""
+    """The indexed values and primary keys of what `scan_index` returns; reads no row."""
     names = [path.text for path in selection.index.paths]
     for _, keys in index_pages(view, selection, now_hour, reverse=reverse):
         for key in keys:
@@ -152,7 +152,7 @@ def index_pages(
     *,
     reverse: bool,
 ) -> Iterator[tuple[Snapshot, list[bytes]]]:
-    """The keys of live entries of a selection, in pages that are each of one view."""
+    """Keys of the selected entries whose rows have not expired, in pages, each from one view."""
     left: IndexSelection | None = selection
     while left is not None:
         snapshot, now = view(), now_hour()

@@ -33,21 +33,24 @@ __all__ = ["TYPED_MODEL", "TypedModel", "shard_end"]
 
 
 class TypedModel(CatalogModel[TableForm]):
-    """Tables of namespaces; a child's rows lie among its top ancestor's, indexes have numbers."""
+    """Records, names, drop notes and partition keys of typed tables.
+
+    The rows of a child table lie among those of its top ancestor. An index has a number of its own.
+    """
 
     space = SPACE_TYPED_CATALOG
     kind = TableForm
 
     def name_of(self, table: TableForm) -> tuple[str, str]:
-        """Namespace and name, both folded."""
+        """Namespace and name of a table, both in lower case."""
         return folded(table.table.namespace), folded(table.table.name)
 
     def record_of(self, table: TableForm) -> tuple[bytes, bytes]:
-        """Key and value of the record."""
+        """Key and value of the catalogue record of a table."""
         return typed_catalog_key(*self.name_of(table)), encode_typed_table(table.table)
 
     def read(self, key: bytes, record: bytes) -> TableForm | Leftover | Namespace:
-        """A table, a drop note or a namespace."""
+        """Decode a catalogue record: of a table, a drop note or a namespace."""
         at = len(SPACE_TYPED_CATALOG)
         if key.startswith(DROPPED_MARK, at):
             return decode_note(int.from_bytes(key[at + len(DROPPED_MARK) :], "big"), key, record)
@@ -57,7 +60,11 @@ class TypedModel(CatalogModel[TableForm]):
         return TableForm(decode_typed_table(record))
 
     def leftover_of(self, table: TableForm, due_us: int) -> Leftover:
-        """Sequences and indexes; of a top table rows and statistics, of a child rows among them."""
+        """The drop note of a table: its sequence, its indexes, its rows.
+
+        A top table leaves ranges of rows and statistics; a child leaves rows among those of its top
+        table.
+        """
         made = table.table
         prefixes = [sequence_prefix(made.id), *(index_prefix(index.id) for index in made.indexes)]
         if made.parent is None:
@@ -68,7 +75,7 @@ class TypedModel(CatalogModel[TableForm]):
     def left_by_change(
         self, before: TableForm, after: TableForm, due_us: int
     ) -> Iterable[Leftover]:
-        """The entries of indexes that are gone."""
+        """A drop note for each index that the change removed."""
         kept = {index.id for index in after.table.indexes}
         for index in before.table.indexes:
             if index.id not in kept:
@@ -88,11 +95,11 @@ class TypedModel(CatalogModel[TableForm]):
         return table.table if table.table.parent is None else None
 
     def with_bounds(self, table: TableForm, bounds: Bounds) -> TableForm:
-        """The table with other splits, and the same revision: the definition stays."""
+        """The table with other partition bounds. Its revision stays, as its definition does."""
         return TableForm(replace(table.table, splits=bounds))
 
     def partition_key(self, table: TableForm) -> PartitionKey:
-        """The shard key."""
+        """The shard key as the partition key of the hierarchy."""
         made, length = table.table, table.key.shard_length
         return PartitionKey(
             made.shown_namespace,
@@ -110,7 +117,7 @@ def shard_end(form: TableForm, key: bytes) -> int:
 
 
 def _key_text(form: TableForm, key: bytes) -> KeyText:
-    """The value of a shard key of one column; of several, an object of them."""
+    """A shard key for people: its value, or an object of values by name if it has several."""
     table = form.table
     values = form.key.decode_shard(row_prefix(table.id) + key)
     shown = {

@@ -11,7 +11,7 @@ __all__ = ["DeletedRows", "delete_selected"]
 
 
 class DeletedRows(NamedTuple):
-    """How many rows went, and what they took in the store: keys and records."""
+    """The number of rows deleted, and the bytes of their keys and records."""
 
     rows: int
     size: int
@@ -24,10 +24,10 @@ def delete_selected(
     now_hour: int,
     observers: Observers[TableForm],
 ) -> DeletedRows:
-    """Delete what `scan_rows` shows, all of it in one shard.
+    """Delete the rows that `scan_rows` finds, which are all of one shard.
 
-    Rows of child tables go only where they are included, rows of parents likewise. Cost: one read
-    and one write for each row, and what observers do; memory: the rows.
+    Rows of child and parent tables are deleted only where the selection includes their tables.
+    Cost: one read and one write for each row, and the work of observers; memory: all the rows.
     """
     rows = list(scan_rows(txn, selection, now_hour))
     forms = {form.table.id: form for form in (*selection.shown.values(), *selection.ancestors)}

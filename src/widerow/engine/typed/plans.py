@@ -1,6 +1,6 @@
-"""Plans as records of the store: JSON, one a plan, and only the latest (docs/formats/catalog.md).
+"""Records of administrators' plans, the latest ones, as JSON (docs/formats/catalog.md).
 
-01 "plan/" number in eight bytes
+The key of a record: 01 "plan/", then the plan's number in eight bytes.
 """
 
 import json
@@ -33,7 +33,7 @@ _PLAIN: Final = {
 
 
 def plan_write(plan: TablePlan) -> Write[None]:
-    """The write that keeps a plan as it is now, and forgets the one that is too old for that."""
+    """The write that stores a plan and deletes the one that is no longer among the latest."""
 
     def body(txn: Transaction) -> None:
         txn.put(_key(plan.id), encode_plan(plan))
@@ -44,14 +44,14 @@ def plan_write(plan: TablePlan) -> Write[None]:
 
 
 def read_plans(snapshot: Snapshot) -> list[TablePlan]:
-    """The plans that are kept, by their numbers. Raises `StoreDamaged`."""
+    """The latest plans, in the order of their numbers. Raises `StoreDamaged`."""
     return [
         decode_plan(record) for _, record in snapshot.scan(PLAN_PREFIX, after_prefix(PLAN_PREFIX))
     ]
 
 
 def check_plan(key: bytes, record: bytes) -> None:
-    """Raises `StoreDamaged` for a record of a plan that is not as it must be."""
+    """Raise `StoreDamaged` unless the record is of a plan, of the number that its key says."""
     if _key(decode_plan(record).id) != key:
         raise StoreDamaged("the plan has another number than its key")
 

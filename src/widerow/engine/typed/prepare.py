@@ -1,4 +1,4 @@
-"""From what a caller gives to a checked write of one row (model §5, §9)."""
+"""Checking and packing the row that a caller gives, before a transaction begins (model §5, §9)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,9 +19,10 @@ Generate = Callable[[TableForm, Field], TypedValue]
 
 
 def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> TypedRowWrite:
-    """Check everything that needs no stored row, and pack it. Raises `InvalidRequest`.
+    """The write for a choice, with everything checked that needs no stored row.
 
     `generate` makes the value of an identity or UUID column that the row leaves to the store.
+    Raises: `InvalidRequest`, and what `generate` raises.
     """
     packed: bytes | None = None
     made: TypedValue = None
@@ -45,7 +46,7 @@ def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> TypedRo
 
 
 def _filled(form: TableForm, given: Mapping[str, Any]) -> list[TypedValue]:
-    """The row that is given, with defaults where it is silent; None where a key column is."""
+    """The given row with defaults for the columns left out; a key column left out is None."""
     row = form.values.empty
     names, columns = form.names, form.columns
     for name, value in given.items():
@@ -67,7 +68,7 @@ def _filled(form: TableForm, given: Mapping[str, Any]) -> list[TypedValue]:
 def _generated(
     form: TableForm, given: Mapping[str, Any], row: list[TypedValue], generate: Generate
 ) -> TypedValue:
-    """Set the generated column where the row leaves it to the store; the value made, or None."""
+    """Generate the value of the generated column unless the row gives it; the value, or None."""
     position = form.generated
     field = form.table.fields[position]
     named = any(form.position(name) == position for name in given)

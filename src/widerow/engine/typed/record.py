@@ -1,4 +1,4 @@
-"""A typed table as a catalogue record: JSON, as the other dialect's (docs/formats/catalog.md)."""
+"""The catalogue record of a typed table, as JSON (docs/formats/catalog.md)."""
 
 import json
 from base64 import b64decode, b64encode
@@ -40,7 +40,7 @@ def encode_typed_table(table: TypedTable) -> bytes:
 def decode_typed_table(data: bytes) -> TypedTable:
     """The table of a record. Raises `StoreDamaged` for anything `encode_typed_table` never writes.
 
-    A field that is not known is refused: it may change what the rows mean.
+    An unknown field is refused, because it may change what the rows mean.
     """
     return decode_json(data, "typed catalogue record", _table, form=_FORMAT, whole=True)
 

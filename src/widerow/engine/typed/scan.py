@@ -19,7 +19,7 @@ __all__ = ["MultiRowSelection", "bounds_of", "check_included", "scan_rows", "sel
 
 @dataclass(frozen=True, slots=True)
 class MultiRowSelection:
-    """Which rows a multi-row operation is about.
+    """A range of keys, with the tables whose rows of it are asked for.
 
     `leading`: how many key columns are given. `shown`: the target table and the child tables
     included, by number. `ancestors`: the parents included, the top one first.
@@ -33,7 +33,7 @@ class MultiRowSelection:
     ancestors: tuple[TableForm, ...] = ()
 
     def since(self, key: bytes, *, reverse: bool) -> "MultiRowSelection":
-        """What is left of the selection behind a row."""
+        """The rest of the selection behind the row of a key."""
         if reverse:
             return replace(self, stop=key)
         return replace(self, start=key + b"\x00")
@@ -58,7 +58,7 @@ def select_rows(
 def check_included(
     target: TableForm, ancestors: Sequence[TableForm], children: Sequence[TableForm]
 ) -> None:
-    """Raise `InvalidRequest` unless each table is an ancestor or a descendant of the target."""
+    """Raise `InvalidRequest` unless these are ancestors, and descendants, of the target."""
     own = target.table
     for form in (*ancestors, *children):
         if form.table.id == own.id:
@@ -78,7 +78,7 @@ def check_included(
 def bounds_of(
     form: TableForm, values: Sequence[Any], field_range: FieldRange | None
 ) -> tuple[bytes, bytes]:
-    """Between which keys the rows of a partial key and a range lie. Raises `InvalidRequest`."""
+    """The range of keys of a partial key and a field range. Raises `InvalidRequest`."""
     prefix = form.key.encode(values)
     if field_range is None:
         return prefix, after_prefix(prefix)
@@ -129,10 +129,11 @@ def scan_rows(
     reverse: bool = False,
     told: list[bytes] | None = None,
 ) -> Iterator[StoredRow]:
-    """The rows that are there at `now_hour` (hours since 1970). Lazy.
+    """The selected rows that have not expired at `now_hour` (hours since 1970). Lazy.
 
-    A target row is preceded by its ancestors that are included, each once; `told` remembers them
-    from one page of a scan to the next. Descending, a row's children come before it.
+    A row of the target table is preceded by its included ancestors, each of which comes once in a
+    scan; `told` has the keys of those that came, from one page to the next. In descending order the
+    rows of child tables come before their parent's row.
     """
     shown, ancestors = selection.shown, selection.ancestors
     last = [b""] * len(ancestors) if told is None else told
@@ -152,7 +153,7 @@ def scan_rows(
 def _parents(
     reader: Reader, selection: MultiRowSelection, key: bytes, last: list[bytes], now_hour: int
 ) -> Iterator[StoredRow]:
-    """The included ancestors of a row that were not returned for the row before it."""
+    """The included ancestors of a row, without those that `told` says came before."""
     for index, form in enumerate(selection.ancestors):
         parent = key[: selection.target.key.end(key, form.key.length)]
         if parent == last[index]:

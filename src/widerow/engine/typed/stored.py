@@ -1,4 +1,4 @@
-"""A row as it is read: its key and record, decoded when something asks."""
+"""A row as it is read: its key and its record, decoded at the first look at a value."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ class Key(Mapping[str, TypedValue]):
     __slots__ = ("_form", "_values", "encoded")
 
     def __init__(self, form: TableForm, encoded: bytes) -> None:
-        """The key that stands in the store as `encoded`; not decoded before it is looked at."""
+        """The key whose bytes in the store are `encoded`."""
         self._form = form
         self.encoded = encoded
         self._values: tuple[TypedValue, ...] | None = None
@@ -74,13 +74,13 @@ class Key(Mapping[str, TypedValue]):
 class StoredRow(Mapping[str, TypedValue]):
     """A row: its columns in their declared order, by names in any case.
 
-    Nothing is decoded before it is asked for; asking for one column decodes all.
+    The record is decoded at the first look at a column, and all columns at once.
     """
 
     __slots__ = ("_form", "_row", "encoded_key", "record")
 
     def __init__(self, form: TableForm, encoded_key: bytes, record: bytes) -> None:
-        """The row that stands in the store under `encoded_key` as `record`."""
+        """The row whose bytes in the store are `record`, under the key `encoded_key`."""
         self._form = form
         self.encoded_key = encoded_key
         self.record = record
@@ -98,17 +98,17 @@ class StoredRow(Mapping[str, TypedValue]):
 
     @property
     def version(self) -> Version:
-        """Which write the row is of."""
+        """The version that the last write of the row made."""
         return Version(self.record[TYPED_HEADER_BYTES - 16 : TYPED_HEADER_BYTES])
 
     @property
     def modified_ms(self) -> int:
-        """When it was written, in milliseconds since 1970."""
+        """The time of the last write of the row, in milliseconds since 1970."""
         return typed_header(self.record).modified_ms
 
     @property
     def expires_ms(self) -> int:
-        """When it expires, in milliseconds since 1970; 0: never."""
+        """The time when the row expires, in milliseconds since 1970; 0: never."""
         return typed_header(self.record).expiry_hour * _HOUR_MS
 
     def values_in_order(self) -> list[TypedValue]:

@@ -1,4 +1,4 @@
-"""What typed tables give back: rows that have expired (model §8).
+"""Deleting the expired rows of typed tables (model §8).
 
 A pass goes over a hierarchy of tables, whose rows lie in one range. `SweepRecord.first` is the
 first hour since 1970 at which a row of it expires: the pass found it, and writers lower it, in
@@ -39,28 +39,31 @@ _HOUR_US: Final = 3_600_000_000
 
 
 class TypedSweep(SweptModel[TableForm]):
-    """Hierarchies of typed tables, by their top tables."""
+    """The sweep's view of typed tables: a hierarchy is swept as one table, its top one."""
 
     kind = TableForm
 
     def __init__(self, tables: TypedTables, clock: Clock, observers: Observers[TableForm]) -> None:
-        """Observers hear of rows that go."""
+        """A sweep of `tables`; `observers` are told of each row that is deleted."""
         self._tables = tables
         self._clock = clock
         self._observers = observers
-        self._shortest: tuple[int, dict[int, int]] = (-1, {})  # by top tables, at an epoch
+        self._shortest: tuple[int, dict[int, int]] = (
+            -1,
+            {},
+        )  # hours by top table, for the epoch of the catalogue in front
 
     def is_swept(self, table: TableForm) -> bool:
-        """Passes go by top tables."""
+        """Whether the table is a top one, for which passes are made."""
         return table.table.parent is None
 
     def ranges(self, table: TableForm) -> tuple[tuple[bytes, bytes], ...]:
-        """The rows of the hierarchy."""
+        """The range of keys of all rows of the hierarchy."""
         prefix = row_prefix(table.id)
         return ((prefix, after_prefix(prefix)),)
 
     def due_us(self, table: TableForm, last: SweepRecord | None) -> int:
-        """As the module says; at once where there was no pass."""
+        """When the next pass is due, by the module's rule; at once where there was none yet."""
         if last is None:
             return 0
         hours = self._shortest_hours(table.id)
@@ -73,7 +76,7 @@ class TypedSweep(SweptModel[TableForm]):
         return min(renewal, max(last.first * _HOUR_US, last.ended_us + pause * _HOUR_US))
 
     def examine(self, table: TableForm, key: bytes, record: bytes, reader: Reader) -> SweptRecord:  # noqa: ARG002  # the record says all
-        """A row by the hour in its header."""
+        """Decide over a row by the expiry hour in its header."""
         table_id, hour = typed_table_and_expiry(record)
         if hour == 0:
             return STAYS
@@ -81,14 +84,14 @@ class TypedSweep(SweptModel[TableForm]):
             return SweptRecord(hour)
         owner = self._tables.by_id(table_id)
         if owner is None:
-            return STAYS  # of a dropped table: it goes with its drop note
+            return STAYS  # of a dropped table, whose rows its drop note deletes
         watch = self._observers.of(owner)
         body = partial(self._remove, table, owner, key)
         shard = key[: shard_end(table, key)]
         return SweptRecord(hour, (shard, *watch.beside(shard)), body, reads=watch.reads)
 
     def place_of(self, record: bytes, key: bytes, table_id: int) -> bytes | None:
-        """The shard key of a row, if it is of the dropped table."""
+        """The shard key of a row of the dropped table; None for rows of other tables."""
         found = typed_table_and_expiry(record)[0]
         top = self._tables.by_id(int.from_bytes(key[1:ROW_PREFIX_BYTES], "big"))
         if found != table_id or top is None:
@@ -99,16 +102,16 @@ class TypedSweep(SweptModel[TableForm]):
         try:
             current = self._tables.current(owner, txn)
         except NotFound:
-            return NOTHING_FREED  # dropped since: its rows go with it
+            return NOTHING_FREED  # the table was dropped: its drop note deletes the row
         record = txn.get(key)
         if record is None:
             return NOTHING_FREED
         hour = typed_table_and_expiry(record)[1]
         if not 0 < hour <= self._clock.now_us() // _HOUR_US:
-            return Freed(first=hour or None)  # written again meanwhile
+            return Freed(first=hour or None)  # the row was written again since it was scanned
         watch = self._observers.of(current)
         if not self._observers.of(owner).covers(watch):
-            raise Replan  # an index came up meanwhile: the next pass knows it
+            raise Replan  # the table got an index since: left to the next pass
         shard = key[: shard_end(top, key)]
         watch.changed(txn, RowEvent(key, shard, StoredRow(current, key, record), None))
         txn.delete(key)

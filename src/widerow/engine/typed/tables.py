@@ -1,4 +1,4 @@
-"""Typed tables and namespaces of the catalogue: by qualified names."""
+"""Typed tables and namespaces in the catalogue: found and changed by qualified names."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ class TypedTables(Tables[TableForm]):
     """Every typed table with its form, and every namespace."""
 
     def __init__(self, catalog: Catalog) -> None:
-        """Those of a catalogue."""
+        """The typed tables of a catalogue."""
         super().__init__(catalog, TYPED_MODEL)
 
     # --- looking up --------------------------------------------------------------------------
@@ -47,7 +47,7 @@ class TypedTables(Tables[TableForm]):
         return self.owned(folded(split_name(f"{name}:")[0]))
 
     def children(self, table_id: int) -> list[TableForm]:
-        """The tables directly below one."""
+        """The child tables of a table, without their own children."""
         return _children(self.all(), table_id)
 
     def namespaces(self) -> list[str]:
@@ -76,16 +76,16 @@ class TypedTables(Tables[TableForm]):
         due_us: int = 0,
         restart_sequence: bool = False,
     ) -> Write[TableForm]:
-        """The write that puts what `make` makes of the newest definition, called in the body.
+        """The write that replaces the newest definition by what `make` makes of it in the body.
 
-        Indexes without a number get one; those that are gone afterwards leave a drop note.
-        Whatever `make` raises refuses the change.
+        Indexes without a number get one; a drop note is left for each index that is removed. An
+        error of `make` refuses the change.
         """
         sequence = sequence_prefix(form.table.id)
 
         def body(draft: Draft) -> TableForm:
             before = draft.current(TYPED_MODEL, form).table
-            # A split may have come since what `make` knows of the table.
+            # The partitions may have been split since the definition was made that `make` changes.
             after = replace(make(before), revision=before.revision + 1, splits=before.splits)
             numbered = (
                 index if index.id else replace(index, id=draft.number()) for index in after.indexes
@@ -99,7 +99,7 @@ class TypedTables(Tables[TableForm]):
         return self.catalog.change(body, due_us=due_us, shards=shards)
 
     def drop_typed(self, form: TableForm, *, due_us: int = 0) -> Write[None]:
-        """The write that removes a table and notes what must go, as it is then.
+        """The write that removes a table and leaves a drop note for what it has at that moment.
 
         Its body raises `NotFound`, or `InvalidRequest` while there are child tables.
         """

@@ -1,4 +1,4 @@
-"""Putting and deleting one row: every variant, as a body of a transaction (model §5, §8)."""
+"""Putting and deleting one row in a transaction, by every condition (model §5, §8)."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
@@ -19,7 +19,7 @@ _VERSION = slice(TYPED_HEADER_BYTES - 16, TYPED_HEADER_BYTES)
 
 
 class Moment(NamedTuple):
-    """When and as which write a body runs; drawn when it runs, not when it was planned."""
+    """The time and the version of a write, taken when its body runs and not when it is planned."""
 
     now_us: int
     version: bytes
@@ -47,7 +47,7 @@ class TypedRowWrite(NamedTuple):
 
 
 class WriteResult(NamedTuple):
-    """What became of a write; true in a condition when it happened.
+    """The result of a write; it is true if the write happened.
 
     `version`: of the row as written. `previous`, `previous_version`: the row that was there, as
     far as `returning` asked for it. `generated`: the value that the store made for the row's
@@ -97,10 +97,10 @@ def write_typed_row(
     moment: Moment,
     watch: Watch,
 ) -> WriteResult:
-    """Judge the condition and write. A row that has expired is not there.
+    """Write a row if its condition holds, for which an expired row does not exist.
 
-    `form` is the table as it is now, `watch` what observes it. Cost: one read, one write, and what
-    the observers do.
+    `form` is the newest form of the table, `watch` its observers. Cost: one read, one write, and
+    the work of the observers.
     """
     key, choice = write.key, write.choice
     stored = txn.get(key)
@@ -157,7 +157,7 @@ def _record(write: TypedRowWrite, expiry_hour: int, moment: Moment) -> bytes:
 
 
 def _previous(wants: ReturnRow, row: StoredRow) -> tuple[StoredRow | None, Version | None]:
-    """The former row, as far as it is asked for."""
+    """The former row and its version, each as far as `wants` asks for it."""
     return (
         row if wants in (ReturnRow.VALUE, ReturnRow.ALL) else None,
         row.version if wants in (ReturnRow.VERSION, ReturnRow.ALL) else None,

@@ -1,4 +1,4 @@
-"""Making a typed table, one declaration after another, as the vendor's builders and shell do it.
+"""Defining a typed table, one declaration after another, as the vendor's builders and shell do it.
 
     users = (
         TableBuilder("users")
@@ -47,7 +47,7 @@ _IDENTITY_RANGES: Final = {
 
 
 class TableBuilder:
-    """A definition in the making. `fields`, `key` and `shard` show how far it is."""
+    """A definition that is being made. `fields`, `key` and `shard` have what is declared so far."""
 
     def __init__(self, name: str, *, namespace: str = "", parent: TypedTable | None = None) -> None:
         """Begin a table; with `parent` a child of it, whose `name` is the last component only.
@@ -100,7 +100,7 @@ class TableBuilder:
         return self
 
     def remove_field(self, name: str) -> Self:
-        """Take a declared column back. Raises `InvalidRequest` if there is none."""
+        """Remove a declared column. Raises `InvalidRequest` if there is none of that name."""
         field = self.field(name)
         if field is None:
             raise InvalidRequest(TypedRule.EVOLVE_NO_FIELD, field=name)
@@ -155,7 +155,7 @@ class TableBuilder:
         return self
 
     def check_fields(self) -> None:
-        """What holds for the columns declared so far: the key's columns exist and may be in it.
+        """Check the columns declared so far: the key's columns exist and may be in a key.
 
         Raises: `InvalidRequest`.
         """
@@ -172,7 +172,7 @@ class TableBuilder:
                 raise InvalidRequest(TypedRule.NOT_NULL_WITHOUT_DEFAULT, field=field.name)
 
     def build(self) -> TypedTable:
-        """The table. Raises `InvalidRequest` for whatever is missing or does not fit."""
+        """The finished table. Raises `InvalidRequest` for what is missing or does not fit."""
         if not self.key:
             missing = TypedRule.PRIMARY_KEY_MISSING
             raise InvalidRequest(missing if self.parent is None else TypedRule.CHILD_KEY_MISSING)
@@ -226,7 +226,7 @@ class TableBuilder:
 
 
 def checked_field(field: Field) -> Field:
-    """A column or record field that keeps the rules for one alone, its default in model form.
+    """A column or record field, checked by itself, with its default converted to its type.
 
     Raises: `InvalidRequest`.
     """
@@ -245,13 +245,13 @@ def checked_field(field: Field) -> Field:
 
 
 def check_generated(fields: Sequence[Field]) -> None:
-    """At most one column of a table makes its own value (model §9). Raises `InvalidRequest`."""
+    """Raise `InvalidRequest` if several columns of a table generate their values (model §9)."""
     if sum(field.generated for field in fields) > 1:
         raise InvalidRequest(TypedRule.IDENTITY_COUNT)
 
 
 def _checked_identity(identity: Identity, type_: FieldType) -> Identity:
-    """The identity with every bound given (model §9)."""
+    """The identity with the type's bounds for those that were left out (model §9)."""
     if type_.kind not in _IDENTITY_RANGES:
         raise InvalidRequest(TypedRule.IDENTITY_TYPE)
     lowest, highest = _IDENTITY_RANGES[type_.kind]
@@ -279,7 +279,7 @@ def _check_key_field(field: Field) -> None:
 
 
 def _check_key_size(field: Field | None, size: int, *, given: bool) -> None:
-    """The constraint of one key column, as far as the column is known already (model §3)."""
+    """Check the size of one key column, and its type if the column is declared (model §3)."""
     if not given:
         return
     if field is not None and field.type.kind is not Kind.INTEGER:

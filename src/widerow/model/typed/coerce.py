@@ -1,8 +1,8 @@
-"""Python values into the values of a type, or the error that says why not (model §2, §5).
+"""Python values converted to the values of a type, or refused with the reason (model §2, §5).
 
-One function a kind, in a table. A value that fits is returned in the one form that the model has
-for it: a FLOAT rounded to single precision, a NUMBER without trailing zeros, a UUID in lower case,
-a TIMESTAMP rounded to its precision. Cost: linear in the value.
+A table has one function for each kind. A value that fits is returned in the one form that the model
+has for it: a FLOAT rounded to single precision, a NUMBER without trailing zeros, a UUID in lower
+case, a TIMESTAMP rounded to its precision. Cost: linear in the value.
 """
 
 import re
@@ -50,7 +50,7 @@ _GIVEN: Final = (
 
 
 def coerce(value: Any, kind: FieldType, field: str) -> TypedValue:  # noqa: ANN401  # callers' values
-    """`value` as a value of the type; `field` names it in errors. Raises `InvalidRequest`.
+    """`value` converted to the type; errors name `field`. Raises `InvalidRequest`.
 
     None is no value of any type: whether a column takes NULL is a question of the column.
     """
@@ -58,7 +58,7 @@ def coerce(value: Any, kind: FieldType, field: str) -> TypedValue:  # noqa: ANN4
 
 
 def coerce_field(value: Any, field: Field) -> TypedValue:  # noqa: ANN401  # callers' values
-    """`value` as a value of a column outside the primary key, None where it takes NULL."""
+    """`value` converted to the type of a column outside the primary key; None is NULL."""
     if value is not None:
         return COERCE[field.type.kind](value, field.type, field.name, VALUE_DEPTH_MAX)
     if not field.nullable:
@@ -67,7 +67,7 @@ def coerce_field(value: Any, field: Field) -> TypedValue:  # noqa: ANN401  # cal
 
 
 def check_default(value: Any, kind: FieldType, field: str) -> TypedValue:  # noqa: ANN401  # same
-    """A default value: as `coerce`, with the message that enumerations have for it (model §3)."""
+    """A default value converted as by `coerce`; enumerations have another error (model §3)."""
     if kind.kind is Kind.ENUM and isinstance(value, str) and value not in kind.symbols:
         raise _bad_symbol(value, kind)
     return coerce(value, kind, field)
@@ -272,7 +272,7 @@ def _document(value: Any, kind: FieldType, field: str, depth: int) -> TypedValue
     if isinstance(value, int) and INT64_MIN <= value <= INT64_MAX:
         return int(value)
     if isinstance(value, (int, Decimal)):
-        return _number(value, kind, field, 0)  # as the vendor: beyond 64 bits it is a NUMBER
+        return _number(value, kind, field, 0)  # beyond 64 bits it is a NUMBER, as the vendor has it
     if isinstance(value, float):
         if not isfinite(value):
             raise _illegal(value, kind, field)

@@ -23,10 +23,10 @@ _STEP: Final = re.compile(r"(?:^|\.)([A-Za-z][A-Za-z0-9_]*)(?![\w(])|(\[\])|(\.v
 
 
 class TableEvolver:
-    """Changes of one table in the making. A call that breaks a rule changes nothing."""
+    """Collects changes of one table. A call that breaks a rule changes nothing."""
 
     def __init__(self, table: TypedTable) -> None:
-        """Begin with `table` as it is; hand `build()` to the store to make the changes."""
+        """Begin with `table`. Nothing is changed before the store gets what `build` makes."""
         self.before = table
         self.table = table
 
@@ -108,7 +108,7 @@ class TableEvolver:
         return self
 
     def build(self) -> TypedTable:
-        """The changed table, its schema one up if columns changed."""
+        """The changed table; its schema number is one higher if columns changed."""
         table = self.table
         if table.fields == self.before.fields:
             return table

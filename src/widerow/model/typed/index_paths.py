@@ -1,12 +1,12 @@
-"""Paths of secondary indexes: what they may lead to, and what they find in a row (model §11).
+"""Paths of secondary indexes, checked against a table and followed in a row (model §11).
 
     name          a column, or a field of a record: home.street
     name[]        each element of an array, or a field of each: tags[], phones[].kind
     name.keys()   each key of a map; name.values() each value; name.key the value of one key
     name.a.b      inside JSON, with the type that is expected there
 
-Of one index all paths with elements, keys or values belong to the same array or map: the row has an
-entry for each of its members.
+All paths of an index that have `[]`, `.keys()` or `.values()` belong to one array or map; a row has
+an entry for each of its members.
 """
 
 import re
@@ -27,7 +27,7 @@ __all__ = ["EMPTY", "Empty", "IndexPath", "Members", "checked_index", "index_pat
 
 
 class Empty:
-    """What a path finds where nothing is: no such field in JSON or a map, no element in an array.
+    """The value of a path that leads to nothing: no such field of JSON or a map, an empty array.
 
     It is not NULL, sorts before it, and can be looked for in an index.
     """
@@ -35,11 +35,11 @@ class Empty:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """As the constant is named."""
+        """The name of the constant."""
         return "EMPTY"
 
     def __bool__(self) -> bool:
-        """False, as None is."""
+        """False, like None."""
         return False
 
 
@@ -47,7 +47,7 @@ EMPTY: Final = Empty()
 
 
 class Members(Enum):
-    """Which members of an array or map a path goes through; the value is how it is written."""
+    """The members of an array or map that a path indexes; the value is how a path says it."""
 
     ELEMENTS = "[]"
     VALUES = ".values()"
@@ -82,17 +82,17 @@ class IndexPath:
 
     @property
     def container(self) -> tuple[int, tuple[_Step, ...]] | None:
-        """Which array or map the path goes through the members of."""
+        """The array or map whose members the path indexes: its column and steps."""
         return None if self.split < 0 else (self.column, self.steps[: self.split])
 
     def find(self, row: Sequence[TypedValue]) -> TypedValue:
-        """What a path without members finds: a value, None for NULL, `JSON_NULL` or `EMPTY`."""
+        """The value at a path without members; None is NULL, a null of JSON is `JSON_NULL`."""
         return self._walk(row[self.column], 0, len(self.steps))
 
     def members(self, row: Sequence[TypedValue]) -> list[tuple[Any, Any]]:
         """The members of the array or map, as pairs of key (None in an array) and value.
 
-        One pair of `EMPTY` where there are none, of None where the array or map is NULL.
+        An empty array or map has one pair with `EMPTY`, one that is NULL has one pair with None.
         """
         found = self._walk(row[self.column], 0, self.split)
         step = self.steps[self.split]
@@ -112,7 +112,7 @@ class IndexPath:
         return JSON_NULL if value is None and 0 <= self.json_from <= self.split + 1 else value
 
     def find_in(self, member: tuple[Any, Any]) -> TypedValue:
-        """What the path finds in one member."""
+        """The value at the path inside one member."""
         key, value = member
         if self.steps[self.split] is Members.KEYS:
             return key

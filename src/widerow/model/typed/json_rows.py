@@ -1,7 +1,7 @@
-"""Rows and values as JSON, in and out (model §5).
+"""Rows and values read from JSON and written as JSON (model §5).
 
-Numbers keep their digits until a type is known, so a NUMBER loses nothing. What JSON cannot say is
-said as text: BINARY in Base64, TIMESTAMP in ISO 8601, NaN and infinities by their names.
+Numbers keep all digits until a type is known, so a NUMBER loses nothing. Values that JSON does not
+have are texts: BINARY in Base64, TIMESTAMP in ISO 8601, NaN and infinities by their names.
 """
 
 import binascii
@@ -57,8 +57,8 @@ def row_from_json(
 ) -> dict[str, TypedValue]:
     """The columns of a row, or of a (partial) primary key, that a JSON object gives.
 
-    With `exact` the object must have every column and no other one; else unknown ones are passed
-    over and those that are not there are left out. Raises `InvalidRequest`.
+    With `exact` the object must have every column and no other one; without it unknown names are
+    ignored, and columns may be missing. Raises `InvalidRequest`.
     """
     document = parse_json(text)
     if not isinstance(document, dict):
@@ -93,7 +93,7 @@ def _field_from_json(value: Any, field: Field) -> TypedValue:  # noqa: ANN401  #
 
 
 def _prepared(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # same
-    """What `coerce` takes for it: only what JSON cannot say itself is changed."""
+    """The value that `coerce` takes: texts for binary, infinities and the like are decoded."""
     if depth == 0:
         raise InvalidRequest(TypedRule.VALUE_DEPTH, field=field[:100], limit=VALUE_DEPTH_MAX)
     if kind.kind in _NUMERIC:
@@ -184,7 +184,7 @@ def _illegal(value: Any, kind: FieldType, field: str) -> InvalidRequest:  # noqa
 
 
 def _token(value: Any) -> str:  # noqa: ANN401  # same
-    """What kind of JSON a value is, in the vendor's words."""
+    """The kind of a JSON value, in the vendor's words."""
     if isinstance(value, bool):
         return "VALUE_TRUE" if value else "VALUE_FALSE"
     for type_, name in _TOKENS:
@@ -230,7 +230,7 @@ def value_to_json(value: TypedValue, kind: FieldType) -> Any:  # noqa: ANN401  #
 def dumps(document: Any, *, pretty: bool = False) -> str:  # noqa: ANN401  # from `value_to_json`
     """JSON text as the vendor prints rows: compact, or with two spaces and ` : ` when `pretty`.
 
-    Numbers are written with all their digits, which `json` does for `Decimal` in no way.
+    Numbers are written with all their digits, for which `json` has no way with `Decimal`.
     """
     return _written(document, "\n" if pretty else "")
 

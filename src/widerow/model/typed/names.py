@@ -35,12 +35,12 @@ _SYSTEM_PREFIX: Final = "sys$"
 
 
 def folded(name: str) -> str:
-    """What names are compared by."""
+    """The lower-case form, by which names are compared."""
     return name.lower()
 
 
 def same_name(left: str, right: str) -> bool:
-    """Whether two names are one and the same."""
+    """Whether two names differ in case at most."""
     return left == right or left.lower() == right.lower()
 
 

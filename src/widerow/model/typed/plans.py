@@ -9,7 +9,7 @@ __all__ = ["PlanKind", "PlanState", "TablePlan"]
 
 
 class PlanKind(Enum):
-    """What a plan does; the value is what it is called if nobody names it."""
+    """The kind of a plan; the value is the name of a plan that was given none."""
 
     ADD_TABLE = "Add Table"
     EVOLVE_TABLE = "Evolve Table"
@@ -19,7 +19,7 @@ class PlanKind(Enum):
 
 
 class PlanState(Enum):
-    """How far a plan is; the value is how it is shown.
+    """The progress of a plan; the value is the text that is shown.
 
     A plan that is `RUNNING` in no process was cut off: it is `INTERRUPTED` and may be run again.
     """
@@ -34,7 +34,7 @@ class PlanState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """One plan. Times are microseconds since 1970, 0 where it has not come to that.
+    """One plan. Times are in microseconds since 1970, 0 for what has not happened yet.
 
     `table` is the full name of the table it is about. `definition` is what ADD_TABLE and
     EVOLVE_TABLE make, `index` what ADD_INDEX makes; REMOVE_INDEX has its name only. `attempts`
@@ -56,5 +56,5 @@ class TablePlan:
 
     @property
     def shown_name(self) -> str:
-        """What the plan is called in lists."""
+        """The name of the plan in lists."""
         return self.name or f"{self.kind.value} {self.table}"

@@ -1,4 +1,4 @@
-"""What is asked of typed tables, and what comes back for a write (model §5-§7)."""
+"""Values of requests to typed tables: choices, versions, ranges (model §5-§7)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class Direction(Enum):
-    """In which order of the primary key rows come; UNORDERED: whichever costs least."""
+    """The order of rows by primary key; UNORDERED: whichever costs least."""
 
     FORWARD = "FORWARD"
     REVERSE = "REVERSE"
@@ -28,7 +28,7 @@ class Direction(Enum):
 
 
 class ReturnRow(Enum):
-    """What a write returns of the row that was there before it (model §5)."""
+    """The parts of the former row that a write returns (model §5)."""
 
     NONE = "NONE"
     VALUE = "VALUE"
@@ -52,7 +52,7 @@ _UNIQUE_BYTES: Final = 16
 
 
 class Version(NamedTuple):
-    """Which write a row is of: every write makes a new one, also of the same content (model §5)."""
+    """The version of a row: every write makes a new one, also without a change (model §5)."""
 
     unique: bytes
 

@@ -1,7 +1,7 @@
 """The rules of the typed model, each with the text that the vendor's users know (model §1-§10).
 
-The value of a rule is the message with the names of its facts in braces. Texts that are shown
-nowhere are ours and say what to do.
+The value of a rule is the message, with the names of its details in braces. Where the vendor shows
+no text, the message is ours and says what to do.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """A table's definition as JSON text, as the vendor's tools show it (model §12).
 
-Two spaces to a level, ` : ` between name and value, arrays of texts on one line. What a definition
-does not have is left out, so that one in the making can be shown too.
+Two spaces to a level, ` : ` between name and value, arrays of texts on one line. Members that a
+definition does not have are left out, so that an unfinished one can be shown too.
 """
 
 import json
@@ -21,7 +21,7 @@ def schema_json(table: TypedTable) -> str:
 
 
 def table_document(table: TypedTable) -> dict[str, Any]:
-    """The members of a table's text, in their order."""
+    """The members of a table's JSON object, in their order."""
     document: dict[str, Any] = {
         "json_version": 2,
         "type": "table",

@@ -1,4 +1,4 @@
-"""A typed table: what is declared once and what the catalogue adds to it (model §3, §8, §10)."""
+"""A typed table: its declaration, and what the catalogue adds to it (model §3, §8, §10)."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -24,19 +24,19 @@ class TtlUnit(Enum):
 
 
 class TimeToLive(NamedTuple):
-    """How long a row lives (model §8); 0 of either unit: for ever."""
+    """The time after which a row expires (model §8); 0 of either unit: never."""
 
     value: int
     unit: TtlUnit
 
     @classmethod
     def hours(cls, value: int) -> Self:
-        """So many hours. Raises `InvalidRequest` below 0."""
+        """A number of hours. Raises `InvalidRequest` below 0."""
         return cls(_checked(value, TtlUnit.HOURS), TtlUnit.HOURS)
 
     @classmethod
     def days(cls, value: int) -> Self:
-        """So many days. Raises `InvalidRequest` below 0."""
+        """A number of days. Raises `InvalidRequest` below 0."""
         return cls(_checked(value, TtlUnit.DAYS), TtlUnit.DAYS)
 
     @classmethod
@@ -49,7 +49,7 @@ class TimeToLive(NamedTuple):
         return cls(_checked(int(number), found), found)
 
     def text(self) -> str:
-        """As definitions show it: `3 HOURS`."""
+        """The text in definitions: `3 HOURS`."""
         return f"{self.value} {self.unit.name}"
 
     def expiry_hour(self, now_us: int) -> int:
@@ -93,7 +93,8 @@ class IndexField(NamedTuple):
 class Index:
     """A secondary index. `ready`: every row is in it, so that it answers (model §11).
 
-    `id` is a number of the same sequence as tables', so that its keys are its own for ever.
+    `id` is unique among indexes and tables and never used again, so that entries of two indexes
+    never mix.
     """
 
     name: str
@@ -144,12 +145,12 @@ class TypedTable:
 
     @property
     def asked(self) -> tuple[bytes, ...]:
-        """Bounds of partitions that stay for good: there is no way to ask for any."""
+        """Partition bounds that never go away: none, because a typed table cannot ask for them."""
         return ()
 
     @property
     def global_indexes(self) -> tuple[int, ...]:
-        """None: entries of typed indexes are no rows of a table."""
+        """No index: entries of typed indexes are not rows of a table of their own."""
         return ()
 
     @property

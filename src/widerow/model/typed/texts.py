@@ -1,4 +1,4 @@
-"""Values written as text: on a command line, or as a literal of a definition (model §2, §5).
+"""Values read from text: of a command line, or of a literal in a definition (model §2, §5).
 
 `5` for an INTEGER, `blue` for an ENUM, `2024-12-31T23:59:59` for a TIMESTAMP, Base64 for BINARY,
 JSON for nested types.
@@ -25,9 +25,9 @@ _BOOLEANS: Final = {"true": True, "false": False}
 
 
 def value_from_text(text: str, kind: FieldType, field: str) -> TypedValue:
-    """The value that `text` writes down; `field` names it in errors. Raises `InvalidRequest`."""
+    """The value of a type that `text` spells; errors name `field`. Raises `InvalidRequest`."""
     read = _READ.get(kind.kind)
-    if read is None:  # texts, symbols, timestamps: `coerce` takes them as they are
+    if read is None:  # strings, symbols, timestamps: `coerce` converts them
         return coerce(text, kind, field)
     return read(text, kind, field)
 

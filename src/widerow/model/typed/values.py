@@ -1,4 +1,4 @@
-"""What fields hold, as Python values.
+"""The Python values of fields.
 
 | type | value |
 |---|---|
@@ -44,11 +44,11 @@ class JsonNull:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """As the constant is named."""
+        """The name of the constant."""
         return "JSON_NULL"
 
     def __bool__(self) -> bool:
-        """False, as None is."""
+        """False, like None."""
         return False
 
 

@@ -1,7 +1,7 @@
 """Values from the parts of a statement: one method for each rule of grammar.lark.
 
-lark calls them as rules end, innermost first, with what the rule's parts became: keywords stay
-tokens, and an optional part that is absent is None.
+lark calls a method when its rule ends, so inner rules come first. The method gets the values of the
+rule's parts: a keyword is a token, an optional part that is absent is None.
 """
 
 from collections.abc import Callable, Sequence
@@ -73,7 +73,7 @@ class _Name(NamedTuple):
 
 
 class _Modifier(NamedTuple):
-    """What stands behind a column's type."""
+    """The clauses behind a column's type: default, NOT NULL, generator."""
 
     nullable: bool = True
     default: Literal | None = None
@@ -103,7 +103,7 @@ _TTL_UNITS: Final = frozenset(("HOURS", "HOUR", "H", "DAYS", "DAY", "D"))
 
 
 class StatementBuilder(Transformer[Token, Any]):
-    """The methods, by the names of the rules."""
+    """Makes the values; each method has the name of its rule."""
 
     # --- words -------------------------------------------------------------------------------
 
@@ -258,7 +258,7 @@ class StatementBuilder(Transformer[Token, Any]):
     # --- columns -----------------------------------------------------------------------------
 
     def column(self, parts: Parts) -> ColumnDefinition:
-        """A column with what stands behind its type."""
+        """A column of CREATE TABLE with its type and clauses."""
         name, type_, modifier, comment = parts
         modifier = modifier or _Modifier()
         if modifier.uuid:
@@ -527,7 +527,7 @@ class StatementBuilder(Transformer[Token, Any]):
 
 
 def _at(position: Position, make: Callable[[], T]) -> T:
-    """What `make` makes; its errors get the place."""
+    """Call `make`, and give its errors the position."""
     try:
         return make()
     except InvalidRequest as error:

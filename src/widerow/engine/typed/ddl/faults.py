@@ -1,6 +1,6 @@
-"""Errors of statements: what went wrong in the model's words, in the frame of the tools (ddl §1).
+"""Errors of statements: texts of the model inside the sentences of the vendor's tools (ddl §1).
 
-The category of the error stays; the one that was framed is its cause.
+The error has the class of the one inside it, which is its cause.
 """
 
 from widerow.engine.typed.ddl.statements import Position
@@ -21,7 +21,7 @@ def fault(position: Position, text: str) -> InvalidRequest:
 
 
 def failed_at(position: Position, error: ModelError) -> ModelError:
-    """The error with the place that it is about."""
+    """The error with the position in the statement that it is about."""
     line, column = position
     return _framed(error, TypedRule.DDL_FAULT, line=line, column=column)
 

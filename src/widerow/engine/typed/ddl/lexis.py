@@ -59,7 +59,7 @@ def _lexer() -> Lark:
 
 @cache
 def _keywords() -> frozenset[str]:
-    """The terminals that the grammar's rules name and do not define: those that it declares."""
+    """The terminals that the grammar declares: rules use them, and no pattern defines them."""
     used = {symbol.name for rule in _lexer().rules for symbol in rule.expansion if symbol.is_term}
     return frozenset(used - {terminal.name for terminal in _lexer().terminals})
 
@@ -82,7 +82,7 @@ def word_position(token: Token) -> Position:
 
 
 def unquoted(text: str, position: Position) -> str:
-    """What a quoted text says: without its quotes, escapes resolved."""
+    """The text between the quotes, with its escapes resolved. Raises `InvalidRequest`."""
 
     def resolve(found: re.Match[str]) -> str:
         if found[1] is not None:
@@ -100,7 +100,7 @@ def unquoted(text: str, position: Position) -> str:
 
 
 def quoted(text: str) -> str:
-    """The mirror of `unquoted`, in double quotes."""
+    """A text in double quotes, with escapes, which `unquoted` reads."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(_CONTROLS.get(character, character) for character in escaped) + '"'
 

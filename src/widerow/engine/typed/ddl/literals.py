@@ -1,4 +1,4 @@
-"""Default values: literals as values of a type, and values as literals (ddl §1)."""
+"""Literals of statements as values of a type (ddl §1)."""
 
 from decimal import Decimal
 from typing import Final
@@ -24,7 +24,7 @@ _TAKEN_BY: Final = {
 
 
 def value_of(literal: Literal | None, kind: FieldType, field: str) -> TypedValue:
-    """The value that a literal is in a type; None without one; `field` names it in errors.
+    """The value of a literal as one of a type, None without a literal; errors name `field`.
 
     Raises: `InvalidRequest`.
     """
@@ -47,7 +47,7 @@ _NESTED: Final = frozenset((Kind.ARRAY, Kind.MAP, Kind.RECORD, Kind.JSON))
 
 
 def _integral(text: str) -> str:
-    """`1e3` as `1000`; what is no whole number stays, and is refused as such."""
+    """`1e3` as `1000`; a number with a fraction stays as it is, to be refused."""
     number = Decimal(text)
     if number == number.to_integral_value() and number.adjusted() < 20:
         return str(int(number))

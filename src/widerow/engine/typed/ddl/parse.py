@@ -70,7 +70,7 @@ _CLAUSES: Final = (
 
 
 def _refuse_statement(statement: str) -> None:
-    """Before anything else is looked at: queries have words that definitions do not."""
+    """Refuse queries before the text is cut, because they have words that definitions do not."""
     types = statement[:_LEADING_CHARACTERS].upper().split()[:4]
     leading = tuple(types[:1] + types[3:] if types[1:3] == ["AS", "JSON"] else types)
     for known in _STATEMENTS:
@@ -141,7 +141,7 @@ _RULES: Final = {
 
 
 def _syntax(words: Sequence[Token], index: int, expected: set[str]) -> InvalidRequest:
-    """The vendor's words for the first word that no statement goes on with."""
+    """The error, in the vendor's words, for the word at `index`, which fits no statement."""
     ended = index == len(words)
     position = _end(words) if ended else word_position(words[index])
     if [word.type for word in words[index - 3 : index + 1]] == ["PRIMARY", "KEY", "LPAR", "LPAR"]:
@@ -171,7 +171,7 @@ def _listed(expected: set[str]) -> str:
 
 
 def _hint(words: Sequence[Token], index: int, expected: set[str]) -> str:
-    """Whether it looks like a name with a character that names may not have."""
+    """The vendor's hint where the word looks like a name with a character that no name has."""
     word = words[index]
     if "NAME" in expected and word.type not in ("LPAR", "RPAR", "COMMA"):
         return _IDENTIFIER_HINT

@@ -1,4 +1,4 @@
-"""What a statement answers, and what all statements need to run."""
+"""The answer of a statement, and the context that all statements run in."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +32,10 @@ NOT_REQUIRED: Final = StatementResult("Statement did not require execution", exe
 
 
 class Context(NamedTuple):
-    """Where a statement runs. `namespace`: of names without one. `progress`: rows indexed."""
+    """What a statement runs with.
+
+    `namespace`: for names that have none. `progress` is told how many rows are indexed.
+    """
 
     schema: SchemaChanges
     namespace: str = ""
@@ -44,7 +47,7 @@ class Context(NamedTuple):
 
     @property
     def tables(self) -> TypedTables:
-        """The tables that there are."""
+        """The tables of the store."""
         return self.schema.tables
 
     def form(self, name: str, rule: TypedRule = TypedRule.TABLE_MISSING) -> TableForm:

@@ -43,9 +43,9 @@ def run(
     namespace: str = "",
     progress: Callable[[int], None] = lambda _: None,
 ) -> StatementResult:
-    """Run one statement. What it changed is on stable storage when it returns.
+    """Run one statement. Its changes are on stable storage when the function returns.
 
-    `namespace`: of names that have none. `progress` is told how many rows a CREATE INDEX has done.
+    `namespace`: for names that have none. `progress` is told how many rows a CREATE INDEX has done.
 
     Raises: `InvalidRequest`, `NotFound`, `Conflict` and `Unsupported` with the vendor's texts
     (ddl §1), storage failures as they are.

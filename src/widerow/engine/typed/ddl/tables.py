@@ -32,7 +32,7 @@ __all__ = ["run_alter_table", "run_create_table", "run_drop_table"]
 
 T = TypeVar("T")
 
-_ATTEMPTS: Final = 8  # of an ALTER TABLE that others come before
+_ATTEMPTS: Final = 8  # of an ALTER TABLE, when others change the table at the same time
 
 
 def run_create_table(context: Context, statement: CreateTableStatement) -> StatementResult:
@@ -92,7 +92,7 @@ def _add_column(builder: TableBuilder, column: ColumnDefinition) -> None:
             uuid_generated=column.uuid_generated,
         )
     except InvalidRequest as error:
-        if error.rule is TypedRule.CHILD_FIELD_IN_PARENT_KEY:  # statements say it in other words
+        if error.rule is TypedRule.CHILD_FIELD_IN_PARENT_KEY:  # another text for statements
             raise InvalidRequest(TypedRule.PRIMARY_KEY_DUPLICATE, field=column.name) from error
         raise
 
@@ -148,7 +148,7 @@ def _add(evolver: TableEvolver, column: ColumnDefinition) -> None:
 
 
 def _modify(evolver: TableEvolver, change: ModifyField) -> None:
-    """Another generator; a type only where it is the one that the column has."""
+    """Change the generator of a column; a type may only repeat that of a UUID column."""
     column = evolver.table.field(change.path)
     if column is not None and change.identity is None:
         asked = change.type
@@ -171,7 +171,7 @@ def run_drop_table(context: Context, statement: DropTableStatement) -> Statement
 
 
 def _located(position: Position, make: Callable[[], T]) -> T:
-    """What `make` makes; its errors get the place."""
+    """Call `make`, and give its errors the position."""
     try:
         return make()
     except InvalidRequest as error:

@@ -1,4 +1,4 @@
-"""Statements as text, in one spelling: the mirror of `parse`, and of a table's definition (ddl §1).
+"""Statements and definitions of tables written as text, which `parse` reads (ddl §1).
 
 `parse(statement_text(statement)) == statement` for every statement.
 """
@@ -51,7 +51,7 @@ def statement_text(statement: Statement) -> str:
 def definition_text(table: TypedTable) -> str:
     """The CREATE TABLE statement of a table, with IF NOT EXISTS and an explicit SHARD.
 
-    A child table's has its own columns and its own part of the key.
+    The statement of a child table has its own columns and its own part of the key.
     """
     own = table.fields[table.parent_key_length :]
     own_key = table.primary_key[table.parent_key_length :]
@@ -73,7 +73,7 @@ def definition_text(table: TypedTable) -> str:
 
 
 def type_text(kind: FieldType) -> str:
-    """A type as CREATE TABLE has it."""
+    """A type as it is written in CREATE TABLE."""
     write = _TYPES.get(kind.kind)
     return kind.kind.value if write is None else write(kind)
 
