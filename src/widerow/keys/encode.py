@@ -22,11 +22,14 @@ _TERMINATOR: Final = b"\x00\x01"
 
 
 def encode_key_value(value: KeyValue) -> bytes:
-    """One value. Raises `OverflowError` for integers outside 64 bits. Linear in the value."""
+    """One value, encoded. Raises `OverflowError` for integers outside 64 bits.
+
+    Linear in the value.
+    """
     if isinstance(value, int):
         return _integer(value)
     data = value.encode() if isinstance(value, str) else value
-    if 0 in data:  # asked with bytes, it costs as much as all the rest
+    if 0 in data:  # a search for a byte costs as much as the rest of the function
         data = data.replace(b"\x00", b"\x00\xff")
     return data + _TERMINATOR
 
@@ -35,7 +38,7 @@ def _integer(value: int) -> bytes:
     writer = BytesWriter()
     try:
         write_i64_be(writer, value)
-    except (ValueError, OverflowError) as error:  # uncompiled it is the former
+    except (ValueError, OverflowError) as error:  # compiled code raises the latter
         raise OverflowError(f"{value} does not fit into 64 bits") from error
     writer[0] ^= _SIGN
     return writer.getvalue()
@@ -58,9 +61,9 @@ def after_prefix(prefix: bytes) -> bytes:
 
 
 def encode_bound(prefix: bytes, values: Sequence[KeyInput], *, after: bool) -> bytes:
-    """Where a range bound lies among the encoded keys.
+    """The place of a range bound among the encoded keys.
 
-    A concrete key lies before its own row, or behind everything of the row when `after`. At the
+    A concrete key is placed before its own row, or after everything of the row if `after`. At the
     first infinite column the bound lies before or behind all keys that share the columns so far;
     later columns do not matter.
     """

@@ -102,7 +102,7 @@ SPACE_TUNNELS: Final = b"\x05"
 SPACE_REVISIONS: Final = b"\x06"
 SPACE_NODES: Final = b"\x07"
 CATALOG_SPACES: Final = (SPACE_CATALOG, SPACE_TYPED_CATALOG, b"\x08", b"\x09", b"\x0a")
-"""What the keys of table models' records begin with: the last three are free."""
+"""The spaces of table models' catalogue records; the last three are free."""
 NODE_ID_BYTES: Final = 11
 SPACE_ROWS: Final = b"\x10"
 ROW_PREFIX_BYTES: Final = 5  # the space and the table's number; the partition key follows
@@ -119,7 +119,7 @@ CATALOG_EPOCH_KEY: Final = SPACE_STORE + b"catalog-epoch"
 LEASE_KEY: Final = SPACE_STORE + b"lease"
 RUN_KEY: Final = SPACE_STORE + b"run"
 PLAN_ID_KEY: Final = SPACE_STORE + b"plan-id"
-PLAN_PREFIX: Final = SPACE_STORE + b"plan/"  # and the plan's number in eight bytes
+PLAN_PREFIX: Final = SPACE_STORE + b"plan/"  # followed by the plan's number in eight bytes
 
 _SPACES_OF_TABLES: Final = (
     SPACE_ROWS,
@@ -131,8 +131,8 @@ _SPACES_OF_TABLES: Final = (
     SPACE_TUNNELS,
 )
 
-# Which shards the spaces have that are no shards of rows: the space whose name stands behind the
-# revision, and how many bytes behind the space tag say which shard it is.
+# The shards of the spaces other than rows: the space that follows the revision's tag, and how many
+# bytes after the space tag name the shard.
 _SHARDS_OF_SPACES: Final = {
     SPACE_STORE: (SPACE_STORE, 0),
     **dict.fromkeys(CATALOG_SPACES, (SPACE_STORE, 0)),
@@ -173,7 +173,7 @@ def dropped_prefix(instance: str) -> bytes:
 
 
 def dropped_key(instance: str, table_id: int) -> bytes:
-    """The record that a dropped table's rows are still to be removed."""
+    """The drop note of a table."""
     return dropped_prefix(instance) + table_id.to_bytes(4, "big")
 
 
@@ -183,7 +183,7 @@ def typed_catalog_key(namespace: str, table: str) -> bytes:
 
 
 def typed_dropped_key(table_id: int) -> bytes:
-    """The record that a dropped typed table's rows are still to be removed."""
+    """The drop note of a typed table."""
     return SPACE_TYPED_CATALOG + DROPPED_MARK + table_id.to_bytes(4, "big")
 
 
@@ -193,7 +193,7 @@ def namespace_key(namespace: str) -> bytes:
 
 
 def row_prefix(table_id: int) -> bytes:
-    """All rows of a table. With the encoded partition key behind it: the shard of that value."""
+    """All rows of a table. Followed by an encoded partition key: the shard of that value."""
     return SPACE_ROWS + table_id.to_bytes(4, "big")
 
 
@@ -223,12 +223,12 @@ def node_key(node_id: bytes) -> bytes:
 
 
 def nodes_notes_prefix() -> bytes:
-    """What the servers tell each other of the load."""
+    """All messages of servers about their load."""
     return SPACE_NODES + _NO_TABLE + b"\x02"
 
 
 def node_notes_prefix(node_id: bytes) -> bytes:
-    """What one server tells the others of the load: a shard of its own."""
+    """The messages of one server about its load: a shard of its own."""
     return nodes_notes_prefix() + node_id
 
 
@@ -248,7 +248,7 @@ def local_index_prefix(table_id: int) -> bytes:
 
 
 def intent_prefix(table_id: int) -> bytes:
-    """What is still to be done outside the shards of a table's rows because of changes there."""
+    """The intents of a table: work that a change of a row asks for outside the row's shard."""
     return SPACE_INTENTS + table_id.to_bytes(4, "big")
 
 
@@ -264,7 +264,7 @@ def table_prefixes(table_id: int) -> tuple[bytes, ...]:
 
 
 def statistics_prefix(table_id: int) -> bytes:
-    """What is counted of a table. Nothing breaks when it is lost."""
+    """The statistics of a table. Losing them breaks nothing."""
     return SPACE_STATISTICS + table_id.to_bytes(4, "big")
 
 
@@ -274,26 +274,26 @@ def statistics_key(table_id: int) -> bytes:
 
 
 def load_key(table_id: int, start_s: int) -> bytes:
-    """The record of a table's load from a second since 1970 on; 0 is before all of them."""
+    """The record of a table's load from a second since 1970 on; 0 is before all records."""
     return statistics_prefix(table_id) + b"\x02" + start_s.to_bytes(8, "big")
 
 
 def sweep_key(table_id: int) -> bytes:
-    """The record of the last pass of the sweep over a table."""
+    """The record of the sweep's last pass over a table."""
     return statistics_prefix(table_id) + b"\x03"
 
 
 def ranges_key(table_id: int) -> bytes:
-    """The record of where a database was asked to divide a table's rows."""
+    """The record of where widerow asked a database to divide a table's rows."""
     return statistics_prefix(table_id) + b"\x04"
 
 
 def may_begin_range(key: bytes) -> bool:
-    """Whether no shard is cut if what stands from `key` on is kept apart from what is before.
+    """Whether a range of the database may begin at `key` without cutting a shard.
 
-    `key`: the `row_prefix` of a table, alone or with a whole encoded partition key behind it; any
-    other one is none. A partition key cannot be told from a part of one here. The statistics,
-    tunnels and streams of a table stand among its first partition keys, and these are not divided.
+    `key`: the `row_prefix` of a table, alone or followed by a whole encoded partition key; False
+    for any other key. A part of a partition key is not recognised here. The statistics, tunnels and
+    streams of a table are among its first partition keys, where no range may begin.
     """
     behind = key[ROW_PREFIX_BYTES:]
     return (
@@ -309,7 +309,7 @@ def segment_key(row_key: bytes, first_column: str) -> bytes:
 
 
 def segment_range(row_key: bytes) -> tuple[bytes, bytes]:
-    """Where all segments of a wide row lie."""
+    """The bounds of all segments of a wide row."""
     return row_key + SEGMENT_MARK, row_key + SEGMENT_END
 
 
@@ -321,8 +321,8 @@ def sequence_key(table_id: int, partition_key: KeyValue) -> bytes:
 def revision_key(shard: bytes) -> bytes:
     """The key of the revision that guards a shard, of which a write names the prefix `shard`.
 
-    Where transactions are optimistic, two writes conflict if and only if this is the same for both.
-    So it has to be the same for writes that name prefixes with keys in common:
+    Where transactions are optimistic, two writes conflict if and only if they have one revision
+    key. So prefixes with keys in common must have one revision key:
 
         01, 02, 04, 08 …              one: a change of the catalogue names these spaces whole
         10, 11, 13, 15 id key         the table and the partition key (typed tables: the shard key)
@@ -333,8 +333,8 @@ def revision_key(shard: bytes) -> bytes:
         10, 11, 12, 13, 15, 05 id     the table: writes that remove all of it
 
     A write must name the whole partition key, or shard key, and nothing behind it: how long it is
-    cannot be seen here. Two kinds of prefixes overlap without a conflict, because nothing of
-    theirs is needed any more: those of a whole table, index, stream or tunnel, under which what was
+    cannot be seen here. Two kinds of prefixes overlap without a conflict, because nothing of theirs
+    is needed any more: those of a whole table, index, stream or tunnel, under which what was
     dropped is removed, contain those of its shards. Such a removal comes when every transaction has
     ended that could have begun before the drop (`Leftover.due_us`), and what another process still
     writes there is bytes that nobody reads and that the next removal of the same note finds.
@@ -349,7 +349,7 @@ def revision_key(shard: bytes) -> bytes:
 
 
 def revisions_beside(start: bytes, stop: bytes) -> tuple[bytes, bytes] | None:
-    """The revisions of all shards of a table, where the range that is removed is all its rows."""
+    """The range of the revisions of all shards of a table, if the removed range is all its rows."""
     whole = len(start) == ROW_PREFIX_BYTES and start.startswith(SPACE_ROWS)
     if not whole or stop != after_prefix(start):
         return None

@@ -1,12 +1,10 @@
-"""Primary keys of typed tables to bytes that sort as the model says (docs/formats/keys.md).
+"""Encodes primary keys of typed tables into bytes in the model's order (docs/formats/keys.md).
 
-INTEGER    four bytes, big-endian, sign bit flipped; LONG eight
-FLOAT      four bytes in IEEE total order: −0.0 below 0.0, NaN last; DOUBLE eight
-NUMBER     sign, exponent, digits in pairs: numeric, however long
-STRING     UTF-16 code units as three-byte UTF-8 where needed, 00 escaped, terminated
-UUID       its sixteen bytes
-ENUM       two bytes, the ordinal; BOOLEAN one byte
-TIMESTAMP  seconds in eight bytes, sign flipped, then nanoseconds in four
+INTEGER four bytes, big-endian, sign bit flipped; LONG eight FLOAT four bytes in IEEE total order:
+−0.0 below 0.0, NaN last; DOUBLE eight NUMBER sign, exponent, digits in pairs: numeric, however long
+STRING UTF-16 code units as three-byte UTF-8 where needed, 00 escaped, terminated UUID its sixteen
+bytes ENUM two bytes, the ordinal; BOOLEAN one byte TIMESTAMP seconds in eight bytes, sign flipped,
+then nanoseconds in four
 
 A child's row stands behind its parent's, under the parent's key, 02, the child table's number and
 its own key columns; so a shard is a prefix, and children lie between their parent and the next.
@@ -49,13 +47,13 @@ _NAN_32: Final = b"\xff\xc0\x00\x00"
 _NAN_64: Final = b"\xff\xf8\x00\x00\x00\x00\x00\x00"
 _SURROGATES: Final = 0xFFFF  # code points above take two UTF-16 units
 
-# The first byte of a NUMBER.
+# The first bytes of a NUMBER.
 _NEGATIVE, _ZERO, _POSITIVE = 0x40, 0x80, 0xC0
 _INVERTED: Final = bytes(range(255, -1, -1))
 
 
 def encode_typed(kind: FieldType, value: TypedValue) -> bytes:
-    """One key value of the type."""
+    """A key value of the type, encoded."""
     return encoder_of(kind)(value)
 
 
@@ -96,7 +94,7 @@ class KeyForm:
         marks = [b""] * (self.length + 1)
         for length, table_id in zip(table.parent_lengths, table.path[1:], strict=True):
             marks[length] = CHILD_MARK + table_id.to_bytes(4, "big")
-        # What stands in front of each column, and behind the last one of a prefix.
+        # The bytes before each column, and after the last one of a prefix.
         self._marks = tuple(marks)
         self._plain = not any(marks)
 
@@ -114,7 +112,7 @@ class KeyForm:
         return b"".join(parts)
 
     def encode_row(self, values: Sequence[TypedValue]) -> tuple[bytes, bytes]:
-        """The shard that a row lies in, and its key."""
+        """The shard of a row, and its key."""
         if not self._plain:
             return self.shard(values), self.encode(values)
         parts = [encode(value) for encode, value in zip(self._encoders, values, strict=True)]
@@ -128,7 +126,7 @@ class KeyForm:
         return prefix + self._encoders[position](value)
 
     def shard(self, values: Sequence[TypedValue]) -> bytes:
-        """The prefix of the shard that a row lies in; `values` are at least its shard key."""
+        """The prefix of a row's shard; `values` are at least its shard key."""
         return self.prefix + b"".join(
             [
                 encode(value)
@@ -193,7 +191,7 @@ def _encode_long(value: int) -> bytes:
 
 
 def _encode_float(value: float) -> bytes:
-    if value != value:  # noqa: PLR0124  # NaN, whose many bit patterns are one value
+    if value != value:  # noqa: PLR0124  # all bit patterns of NaN are one value
         return _NAN_32
     bits = int.from_bytes(_FLOAT.pack(value), "big")
     bits = bits ^ _ALL_32 if bits & _SIGN_32 else bits | _SIGN_32
@@ -236,7 +234,7 @@ def _encode_number(value: Decimal) -> bytes:
     if not any(digits):
         return bytes((_ZERO,))
     assert isinstance(exponent, int)
-    # 0.d1d2d3… × 10^adjusted; digits in pairs, one up, so that 00 ends a number.
+    # 0.d1d2d3… × 10^adjusted; pairs of digits plus one, so that 00 ends a number.
     adjusted = exponent + len(digits)
     padded = digits if len(digits) % 2 == 0 else (*digits, 0)
     pairs = bytes(10 * high + low + 1 for high, low in zip(padded[::2], padded[1::2], strict=True))
@@ -291,7 +289,7 @@ def _decode_double(key: bytes, start: int) -> tuple[TypedValue, int]:
 def _decode_string(key: bytes, start: int) -> tuple[TypedValue, int]:
     data, end = unescape(key, start)
     try:
-        if b"\xed" not in data:  # no surrogate: UTF-8 as it is
+        if b"\xed" not in data:  # no surrogate: plain UTF-8
             return data.decode(), end
         halves = data.decode("utf-8", "surrogatepass")
         return halves.encode("utf-16-be", "surrogatepass").decode("utf-16-be"), end

@@ -1,4 +1,4 @@
-"""What exists, as frozen values: cell values, schemas, rows, conditions, filters, ranges.
+"""The data models as frozen values: cell values, schemas, rows, conditions, filters, ranges.
 
 Imports `errors` and `limits` only. Start reading at `values.py`.
 """

@@ -42,7 +42,7 @@ class KeyType(Enum):
 
 
 class KeyMarker(Enum):
-    """What may stand in the place of a primary key value."""
+    """A marker in the place of a primary key value."""
 
     INF_MIN = "INF_MIN"  # below every value; in ranges only
     INF_MAX = "INF_MAX"  # above every value; in ranges only
@@ -66,7 +66,7 @@ def column_type(value: Value) -> ColumnType:
 
 
 def value_bytes(value: Value) -> int:
-    """What a value counts: 8, 8, 1, its UTF-8 bytes, its bytes (semantics §9)."""
+    """The counted size of a value: 8, 8, 1, its UTF-8 bytes, its bytes (semantics §9)."""
     if isinstance(value, str):
         return len(value.encode())
     if isinstance(value, bytes):

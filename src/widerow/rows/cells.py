@@ -72,13 +72,13 @@ _DOUBLE: Final = struct.Struct("<d")
 _UINT32: Final = struct.Struct("<I")
 _BODY_HEAD: Final = struct.Struct("<BBI")
 SEAL_BYTES: Final = 11
-"""What a version and a checksum add to a body: 07, eight bytes, 0A, one."""
+"""The bytes that a version and a checksum add to a body: 07, eight bytes, 0A, one."""
 _FIXED_BYTES: Final = 12  # the fixed bytes of a body: tags, two lengths, type byte
-_SIZED_BYTES: Final = _FIXED_BYTES + 4  # and the length of the text or binary
+_SIZED_BYTES: Final = _FIXED_BYTES + 4  # plus the length of a text or a binary
 # The fixed bytes of a key's cell: tags, two lengths, type byte, checksum.
 _KEY_FIXED_BYTES: Final = 14
 _KEY_SIZED_BYTES: Final = _KEY_FIXED_BYTES + 4
-_BOOLEAN: Final = ColumnType.BOOLEAN.value  # values of the types above it carry their length
+_BOOLEAN: Final = ColumnType.BOOLEAN.value  # types above it have a length
 _MARKERS: Final = {
     KeyMarker.INF_MIN: bytes((TYPE_INF_MIN,)),
     KeyMarker.INF_MAX: bytes((TYPE_INF_MAX,)),
@@ -88,12 +88,12 @@ _MARKERS: Final = {
 
 @final
 class Cell:
-    """A stored cell. `wire` is all of it, from its tag to its checksum."""
+    """A stored cell. `wire`: all of its bytes, from its tag to its checksum."""
 
     __slots__ = ("name", "version", "wire")
 
     def __init__(self, name: str, version: int, wire: bytes) -> None:
-        """A cell of these parts. The caller sees to it that they agree."""
+        """The caller sees to it that the three agree."""
         self.name = name
         self.version = version
         self.wire = wire
@@ -150,12 +150,12 @@ def seal(body: bytes, crc: int, version: int) -> bytes:
 
 
 def version_bytes(version: int) -> bytes:
-    """A version as cells carry it."""
+    """A version in the bytes of a cell."""
     return _INT64.pack(version)
 
 
 def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
-    """The cells that stand in `data[start:stop]`.
+    """The cells in `data[start:stop]`.
 
     Values are not decoded. Raises `StoreDamaged` where the bytes are not cells. Linear in `stop`.
     """
@@ -178,7 +178,7 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
 
 
 def split_named(data: bytes, start: int, stop: int, names: Container[bytes]) -> list[Cell]:
-    """The cells of `split_cells` whose names, in bytes, are among `names`; no others are made."""
+    """The cells of `split_cells` whose names, in bytes, are among `names`."""
     cells: list[Cell] = []
     position: i64 = start
     last: i64 = stop
@@ -208,7 +208,7 @@ def cell_value(cell: Cell) -> Value:
 
 
 def body_value(body: bytes, stop: int | None = None) -> Value:
-    """The value in a cell's body that was checked when it came, and ends at `stop`."""
+    """The value in a cell's body that was checked before, and ends at `stop`."""
     start = 11 + length_at(body, 2)
     return decode_variant(body, start, len(body) if stop is None else stop)
 
@@ -261,7 +261,7 @@ def cell_size(wire: bytes) -> int:
 def body_size(body: bytes) -> int:
     """The size of a cell's body: the bytes of its name and of its value (semantics §9)."""
     name_bytes = length_at(body, 2)
-    # In every body of one type, all but the name and the payload have the same length.
+    # Bodies of one type have one length besides the name and the payload.
     return len(body) - (_SIZED_BYTES if body[11 + name_bytes] > _BOOLEAN else _FIXED_BYTES)
 
 

@@ -22,7 +22,7 @@ __all__ = [
     "shift_table",
 ]
 
-_PERIOD: Final = 127  # multiplying by x^8 comes back to itself after 127 steps (order of x is 127)
+_PERIOD: Final = 127  # multiplication by x^8 repeats after 127 steps (the order of x is 127)
 
 
 crc8: Final = smbus
@@ -45,11 +45,12 @@ def _shifted() -> list[bytes]:
 
 
 _SHIFT: Final = _shifted()
-_REMAINDERS: Final = b"".join(_SHIFT[1:17])  # of a byte that 0 to 15 bytes follow, end to front
+# of a byte followed by 0 to 15 bytes, from end to front
+_REMAINDERS: Final = b"".join(_SHIFT[1:17])
 BEYOND_ASCII: Final = 0x100
-"""What `crc8_with_ascii` adds where not all bytes are ASCII."""
+"""Added by `crc8_with_ascii` if not all bytes are ASCII."""
 
-_LOW_BITS: Final = 0x0101_0101_0101_0101  # one of each byte
+_LOW_BITS: Final = 0x0101_0101_0101_0101  # the lowest bit of each byte
 _SEVEN_BYTES: Final = 0x00FF_FFFF_FFFF_FFFF
 _COMPILED: Final = COMPILED
 
@@ -70,7 +71,7 @@ def crc8_with_ascii(data: bytes, start: i64, stop: i64, state: i64) -> i64:
         return smbus(part, state) | (0 if part.isascii() else BEYOND_ASCII)
     if stop - start < 2 * WORD_BYTES:
         return _few(data, start, stop, state)
-    # What does not fill sixteen bytes comes first. The state goes into the first byte.
+    # The bytes beyond a multiple of sixteen come first. The state goes into the first byte.
     rest = (stop - start) & 15
     head = rest & 7
     position = start
@@ -90,7 +91,7 @@ def crc8_with_ascii(data: bytes, start: i64, stop: i64, state: i64) -> i64:
         low ^= state << 56
         position += WORD_BYTES
         state = 0
-    state <<= 56  # still to go into the first byte, where sixteen divide the length
+    state <<= 56  # is put into the first byte if sixteen divides the length
     while position < stop:
         over = (high >> 62) & 2
         front = read_i64_be(data, position)
@@ -134,7 +135,7 @@ def _remainder(high: i64, low: i64) -> i64:
 
 
 def combine(first: int, second: int, second_length: int) -> int:
-    """The checksum of two joined strings from theirs; `second` was made from state 0.
+    """The checksum of two joined strings from their checksums; that of `second` is from state 0.
 
     Constant time. `second_length` in bytes.
     """

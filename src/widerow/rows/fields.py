@@ -1,6 +1,6 @@
-"""Fields of protobuf messages, made by hand where a message object would copy what is there.
+"""Makes fields of protobuf messages by hand, where a message object would copy their content.
 
-    field = key length bytes, key = number << 3 | 2; numbers in varints of seven bits a byte
+field = key length bytes, key = number << 3 | 2; numbers in varints of seven bits a byte
 
 Changes in the log of a stream are stored as fields (docs/formats/streams.md), and the answers of
 the row actions are put together from them.
@@ -14,7 +14,7 @@ __all__ = ["field", "read_varint", "varint"]
 
 _SMALL: Final = tuple(bytes((number,)) for number in range(0x80))
 _GOES_ON: Final = tuple(bytes((number | 0x80,)) for number in range(0x80))
-_BITS_MAX: Final = 63  # of a length, of which no stored field has more
+_BITS_MAX: Final = 63  # of a length; no stored field is longer
 
 
 def varint(number: int) -> bytes:
@@ -32,14 +32,15 @@ def varint(number: int) -> bytes:
 
 
 def field(key: bytes, *parts: bytes) -> bytes:
-    """A field of bytes or of a message: its key, the length of the parts, the parts."""
+    """A field of bytes or of a message: its key, its length, its parts."""
     return b"".join((key, varint(sum(map(len, parts))), *parts))
 
 
 def read_varint(data: bytes, position: int, bits: int = _BITS_MAX) -> tuple[int, int]:
-    """The number that begins at a position, and the position behind it.
+    """The number at a position, and the position after it.
 
-    Raises `StoreDamaged` where it is cut off, beyond `bits` bits, or longer than it need be.
+    Raises `StoreDamaged` where it is cut off, has more than `bits` bits, or is not in its shortest
+    form.
     """
     number = 0
     for shift in range(0, bits, 7):

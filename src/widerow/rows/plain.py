@@ -22,26 +22,29 @@ from widerow.rows.words import length_at
 __all__ = ["PLAIN_TAIL_BYTES", "PlainCells", "seal_onto"]
 
 PLAIN_TAIL_BYTES: Final = 2
-"""The bytes behind a body without a version: 0A and the checksum."""
+"""The bytes after a body without a version: 0A and the checksum."""
 
 _PUT: Final = CellOperation.PUT
 
 
 @final
 class PlainCells(SentCells):
-    """The cells in `data[start:stop]`: bodies, each with 0A and its checksum behind it."""
+    """The cells in `data[start:stop]`: bodies, each followed by 0A and its checksum."""
 
     __slots__ = ("data", "start", "stop")
 
     def __init__(self, data: bytes, start: int, stop: int, shape: RowShape, data_size: int) -> None:
-        """Cells of the columns of `shape`, of size `data_size`; the caller has checked that."""
+        """`shape`: the columns of the cells; `data_size`: their counted size.
+
+        The caller has checked both.
+        """
         super().__init__(shape, data_size, stop - start - PLAIN_TAIL_BYTES * len(shape.names))
         self.data = data
         self.start = start
         self.stop = stop
 
     def split(self) -> tuple[CellChange, ...]:
-        """The cells one by one. Linear in their bytes."""
+        """The cells as objects. Linear in their bytes."""
         cells: list[CellChange] = []
         data = self.data
         begin: i64 = self.start
@@ -54,7 +57,7 @@ class PlainCells(SentCells):
 
 
 def _body_end(data: bytes, begin: i64) -> i64:
-    """Where the body of the cell at `begin` ends."""
+    """The end of the body of the cell that begins at `begin`."""
     name_end = begin + 6 + length_at(data, begin + 2)
     return name_end + 5 + length_at(data, name_end + 1)
 

@@ -1,6 +1,6 @@
 """Rows and change records of PlainBuffer as values, every checksum verified (wire §2.1, §2.2).
 
-For whoever takes rows apart: the walk of a store, delivered files, the commands. The server's own
+For code that needs values: the walk of a store, delivered files, the commands. The server's own
 reads and writes join and split bytes (`record.py`, `plain.py`).
 """
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 PLAIN_HEADER: Final = b"\x75\x00\x00\x00"
-"""What every PlainBuffer begins with."""
+"""The first bytes of every PlainBuffer."""
 
 CHANGE_EXTENSION: Final = struct.Struct("<BIBIBiBqBi")
 """Ten fields before the checksum of a record's row, which does not cover them (change §C1.4)."""
@@ -54,7 +54,7 @@ _UNREADABLE: Final = (struct.error, IndexError, UnicodeDecodeError)
 
 
 class VersionedValue(NamedTuple):
-    """One cell: the column's name, milliseconds since 1970, the value."""
+    """A cell: the column's name, milliseconds since 1970, the value."""
 
     column: str
     version: int
@@ -69,17 +69,17 @@ class Row(NamedTuple):
 
 
 class CellDeletion(NamedTuple):
-    """What an update deleted of a column: one version, or all of them where `version` is None."""
+    """A deletion in an update: of one version of a column, or of all if `version` is None."""
 
     column: str
     version: int | None
 
 
 class PlainRecord(NamedTuple):
-    """The row of a change record, or a row as it is.
+    """The row of a change record, or a plain row.
 
-    `stands`: where a change record stands in its shard: microseconds since 1970, and the index
-    among those of one time. None of a row as it is.
+    `stands`: the position of a change record in its shard: microseconds since 1970, and the index
+    among records of one time. None for a plain row.
     """
 
     key: tuple[tuple[str, KeyValue], ...]
@@ -88,7 +88,7 @@ class PlainRecord(NamedTuple):
 
 
 class ChangedRow(NamedTuple):
-    """The row of a change record, and where the record stands in its shard (change §C1.4).
+    """The row of a change record, and its position in its shard (change §C1.4).
 
     `time_us`: microseconds since 1970. `row_index` orders records of one time.
     """
@@ -100,9 +100,9 @@ class ChangedRow(NamedTuple):
 
 
 def decode_plain_rows(data: bytes) -> list[Row]:
-    """The rows behind one header; of no bytes none.
+    """The rows after one header; an empty list for no bytes.
 
-    Raises: `StoreDamaged` where the bytes are not what somebody encoded. Linear.
+    Raises: `StoreDamaged` for malformed bytes. Linear.
     """
     rows: list[Row] = []
     position = len(PLAIN_HEADER)
@@ -118,10 +118,10 @@ def decode_plain_rows(data: bytes) -> list[Row]:
 
 
 def decode_plain_record(data: bytes) -> PlainRecord:
-    """A row with its header, alone: of a change record, whose cells may be deletions, or as it is.
+    """A single row with its header: a plain row, or that of a change record, with deletions.
 
-    Before the checksum of a change record's row stand 29 bytes that no checksum covers
-    (change §C1.4, §C1.7). Raises: `StoreDamaged`. Linear.
+    Before the checksum of a change record's row stand 29 bytes that no checksum covers (change
+    §C1.4, §C1.7). Raises: `StoreDamaged`. Linear.
     """
     position = len(PLAIN_HEADER)
     stands = None
@@ -145,7 +145,7 @@ def decode_plain_record(data: bytes) -> PlainRecord:
 
 
 def decode_plain_change(data: bytes) -> ChangedRow:
-    """The row of a change record, `decode_plain_record`'s. Raises: `StoreDamaged`. Linear."""
+    """The row of a change record. Raises: `StoreDamaged`. Linear."""
     found = decode_plain_record(data)
     if found.stands is None:
         raise _damaged(len(data))
@@ -161,7 +161,7 @@ def _read_row(data: bytes, position: int) -> tuple[Row, int]:
 def _read_key(
     data: bytes, position: int
 ) -> tuple[tuple[tuple[str, KeyValue], ...], bytearray, int]:
-    """The key of the row at `position`, the checksums of its cells, and where it ends."""
+    """The key of the row at `position`, the checksums of its cells, and its end."""
     if data[position] != TAG_ROW_KEY:
         raise _damaged(position)
     key: list[tuple[str, KeyValue]] = []
@@ -185,7 +185,7 @@ def _read_key(
 def _read_cells(
     data: bytes, position: int, sums: bytearray, read: Callable[[bytes, int], tuple[C, int]]
 ) -> tuple[list[C], int]:
-    """The cells behind a key, and where they end; their checksums are added to `sums`."""
+    """The cells after a key, and their end; their checksums are appended to `sums`."""
     cells: list[C] = []
     if data[position] == TAG_ROW_DATA:
         position += 1
@@ -197,14 +197,14 @@ def _read_cells(
 
 
 def _read_row_checksum(data: bytes, position: int, sums: bytearray) -> int:
-    """Where the row ends whose checksum stands at `position`."""
+    """The end of the row whose checksum is at `position`."""
     if data[position] != TAG_ROW_CHECKSUM or data[position + 1] != crc8_byte(0, crc8(bytes(sums))):
         raise _damaged(position)
     return position + 2
 
 
 def _read_changed_cell(data: bytes, start: int) -> tuple[VersionedValue | CellDeletion, int]:
-    """A put cell, or the deletion of one version or of all (change §C1.4)."""
+    """A put cell, or the deletion of one version or of all versions (change §C1.4)."""
     end = start + 6 + _UINT32.unpack_from(data, start + 2)[0]
     if data[end] == TAG_CELL_VALUE:
         return _read_cell(data, start)
@@ -218,7 +218,7 @@ def _read_changed_cell(data: bytes, start: int) -> tuple[VersionedValue | CellDe
         end += 9
     elif operation != _DELETE_ALL:
         raise _damaged(start)
-    # The operation is the last of what the checksum covers, behind the version (wire §2.2).
+    # The checksum takes the operation last, after the version (wire §2.2).
     if data[end] != TAG_CELL_CHECKSUM or data[end + 1] != crc8_byte(
         operation, crc8(stamp, crc8(name))
     ):
@@ -241,7 +241,7 @@ def _read_cell(data: bytes, start: int) -> tuple[VersionedValue, int]:
 
 
 def _name_and_value(data: bytes, start: int) -> tuple[bytes, bytes, int]:
-    """Name and variant of the cell at `start`, and where they end."""
+    """Name and variant of the cell at `start`, and their end."""
     name_end = start + 6 + _UINT32.unpack_from(data, start + 2)[0]
     if data[start + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
         raise _damaged(start)
@@ -250,7 +250,11 @@ def _name_and_value(data: bytes, start: int) -> tuple[bytes, bytes, int]:
 
 
 def _value_of(variant: bytes) -> Value:
-    """The value, if these bytes are its encoding: a checksum of eight bits misses some damage."""
+    """The value of a variant.
+
+    Raises `StoreDamaged` unless encoding the value gives these bytes: eight bits of checksum miss
+    some damage.
+    """
     value = decode_variant(variant, 0, len(variant))
     if encode_variant(value) != variant:
         raise StoreDamaged("a value's length is not that of its bytes")

@@ -102,12 +102,12 @@ class Header:
 
     @property
     def key_size(self) -> int:
-        """The size of the primary key for capacity units; 0 in segments."""
+        """The counted size of the primary key (semantics §9); 0 in segments."""
         return _two_at(self._record, 4)
 
     @property
     def crc(self) -> int:
-        """The row checksum after the key section; in segments that of the cells' from state 0."""
+        """The row checksum after the key section; in segments, that of the cells from state 0."""
         return _two_at(self._record, 6)
 
     @property
@@ -117,12 +117,12 @@ class Header:
 
     @property
     def versions_max(self) -> int:
-        """The number of versions of the column that has most of them."""
+        """The number of versions of the column with most versions."""
         return _four_at(self._record, 12)
 
     @property
     def data_size(self) -> int:
-        """The size of the cells for capacity units."""
+        """The counted size of the cells (semantics §9)."""
         return read_i64_be(self._record, 16)
 
     @property
@@ -132,7 +132,7 @@ class Header:
 
     @property
     def latest_server(self) -> int:
-        """The largest version that the server chose in this row: it never chooses a smaller one."""
+        """The largest version that the server chose in this row; later ones are not smaller."""
         return read_i64_be(self._record, 32)
 
     def __iter__(self) -> Iterator[int]:
@@ -147,11 +147,11 @@ def _two_at(data: bytes, at: i64) -> i64:
 
 
 def _four_at(data: bytes, at: i64) -> i64:
-    return i64(read_i32_be(data, at)) & 0xFFFF_FFFF  # it is read with a sign
+    return i64(read_i32_be(data, at)) & 0xFFFF_FFFF  # a signed read
 
 
 class Summary(NamedTuple):
-    """What a header says of cells."""
+    """The part of a header that depends on the cells."""
 
     cell_count: int
     versions_max: int
@@ -166,7 +166,7 @@ def header_of(record: bytes) -> Header:
     """The header of a record. Constant time.
 
     Raises `StoreDamaged` for a record that ends inside its header, and for kinds and flags that
-    this version does not know: a newer version wrote what it alone can read.
+    only a newer version of widerow writes.
     """
     if len(record) < HEADER_BYTES:
         raise StoreDamaged(f"a record ends inside its header: {record.hex()}")
@@ -177,7 +177,7 @@ def header_of(record: bytes) -> Header:
 
 
 def record_bytes(key: bytes, record: bytes) -> int:
-    """What a row takes in the store, told by its record; a wide row's header knows its segments."""
+    """The stored bytes of a row, by its record; the header of a wide row counts its segments."""
     if record[0] == RecordKind.WIDE:
         return len(key) + len(record) + header_of(record).data_size
     return len(key) + len(record)
@@ -217,7 +217,7 @@ def join_segments(key_section: bytes, key_crc: int, segments: Iterable[bytes]) -
         crc = combine(crc, header.crc, header.cell_count)
         cell_count += header.cell_count
         parts.append(segment[HEADER_BYTES:])
-    if not cell_count:  # a wide row whose columns were all deleted
+    if not cell_count:  # every column of the wide row was deleted
         parts = [key_section]
     parts.append(b"\x09" + bytes((crc8_byte(0, crc),)))
     return b"".join(parts)
@@ -231,7 +231,7 @@ def encode_row(
     summary: Summary,
     latest_server: int,
 ) -> bytes:
-    """The record of a whole row: its cells' bytes in stored order, and what they come to."""
+    """The record of a whole row: the bytes of its cells in stored order, and their summary."""
     header = _HEADER.pack(
         RecordKind.ROW, 0, len(key_section), key_size, key_crc, *summary, latest_server
     )

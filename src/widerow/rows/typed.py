@@ -36,7 +36,7 @@ _TABLE_AND_EXPIRY: Final = struct.Struct(">II")
 _INSTANT: Final = struct.Struct(">qI")
 TYPED_HEADER_BYTES: Final = _HEADER.size
 
-# The errors of converting a value that has another type.
+# The errors of converting a value of another type.
 _WRONG: Final = (TypeError, ValueError, AttributeError)
 
 _EXT_NUMBER: Final = 1
@@ -47,9 +47,9 @@ _EXT_JSON_NULL: Final = 3
 class TypedHeader(NamedTuple):
     """The decoded header.
 
-    `schema`: the number of the schema whose order the values have. `expiry_hour`: the hour since
-    1970 at whose start the row expires; 0: never. `modified_ms`: the time of the write. `version`:
-    a value that no other write has.
+    `schema`: the number of the schema that gives the order of the values. `expiry_hour`: the hour
+    since 1970 at whose start the row expires; 0: never. `modified_ms`: the time of the write.
+    `version`: a value that no other write has.
     """
 
     kind: int
@@ -72,7 +72,7 @@ def typed_header(record: bytes) -> TypedHeader:
 
 
 def typed_table_and_expiry(record: bytes) -> tuple[int, int]:
-    """Table number and expiry hour alone, which decide whether a scan shows a record."""
+    """The table's number and the expiry hour, by which a scan selects records."""
     if len(record) < TYPED_HEADER_BYTES or record[0] != TYPED_ROW:
         raise StoreDamaged("a record that is no typed row")
     found: tuple[int, int] = _TABLE_AND_EXPIRY.unpack_from(record, 4)
@@ -80,7 +80,7 @@ def typed_table_and_expiry(record: bytes) -> tuple[int, int]:
 
 
 def encode_typed_row(header: TypedHeader, values: bytes) -> bytes:
-    """The record of a row; `values` are packed by the form of the header's schema."""
+    """The record of a row; `values` are packed by the `ValueForm` of the table."""
     return _HEADER.pack(*header) + values
 
 
@@ -93,7 +93,7 @@ class ValueForm:
     __slots__ = ("_defaults", "_layouts", "_packers", "_readers", "_table")
 
     def __init__(self, table: TypedTable) -> None:
-        """The form of a table's newest schema, which reads rows of all former ones too."""
+        """`table`: its newest schema is written, and all its schemas are read."""
         self._table = table
         self._packers = tuple(
             (index, _packer(table.fields[index].type)) for index in table.value_positions
@@ -103,7 +103,7 @@ class ValueForm:
         self._readers: dict[int, _Reader] = {}
 
     def pack(self, values: Sequence[TypedValue]) -> bytes:
-        """The stored form of a row's values. Linear in them."""
+        """The stored form of a row's values. Linear in the values."""
         return _packed(
             [
                 values[index] if pack is None or values[index] is None else pack(values[index])
@@ -112,9 +112,9 @@ class ValueForm:
         )
 
     def unpack(self, schema: int, record: bytes, row: list[TypedValue]) -> None:
-        """Set the stored values of a record into `row`, defaults where its schema had no column.
+        """Set the stored values of a record into `row`; columns that its schema lacks get defaults.
 
-        Raises `StoreDamaged` where the bytes are no values of that schema.
+        Raises `StoreDamaged` for any other bytes.
         """
         reader = self._readers.get(schema) or self._reader(schema)
         stored = _unpacked(record[TYPED_HEADER_BYTES:])
@@ -175,7 +175,8 @@ def _packed(value: Any) -> bytes:  # noqa: ANN401  # what MessagePack takes
 def _unpacked(data: bytes) -> Any:  # noqa: ANN401  # what MessagePack gives
     try:
         return msgpack.unpackb(data, ext_hook=_read_extension, strict_map_key=False)
-    except (TypeError, ValueError, msgpack.UnpackException) as error:  # a map as a key, for one
+    # a map as a key of a map, for example
+    except (TypeError, ValueError, msgpack.UnpackException) as error:
         raise StoreDamaged(f"a row's values cannot be read: {error}") from error
 
 
@@ -187,7 +188,7 @@ def _extended(value: Any) -> Any:  # noqa: ANN401  # what MessagePack does not k
     raise TypeError(f"a {type(value).__name__} cannot be stored")
 
 
-def _read_extension(code: int, data: bytes) -> Any:  # noqa: ANN401  # whatever it stands for
+def _read_extension(code: int, data: bytes) -> Any:  # noqa: ANN401  # of an extension type
     try:
         if code == _EXT_NUMBER:
             return Decimal(data.decode("ascii"))

@@ -1,4 +1,4 @@
-"""Comparing bytes eight at a time, without making a slice or calling a method.
+"""Compares bytes eight at a time, without making a slice or calling a method.
 
 This is faster only when the module is compiled. Uncompiled, slices and methods are used instead.
 """
@@ -11,17 +11,17 @@ from mypy_extensions import i64
 __all__ = ["COMPILED", "WORD_BYTES", "double_at", "integer_at", "length_at", "stands_at"]
 
 COMPILED: Final = not __file__.endswith(".py")
-"""Whether this runs as machine arithmetic (`setup.py`)."""
+"""Whether this module runs as machine arithmetic (`setup.py`)."""
 
 WORD_BYTES: Final = 8
-"""How many bytes are looked at together."""
+"""How many bytes are compared at a time."""
 
-_COMPILED: Final = COMPILED  # read without a lookup here
+_COMPILED: Final = COMPILED  # a name of this module costs no look-up
 
 
 def length_at(data: bytes, at: i64) -> i64:
     """Four bytes, little-endian. Raises `IndexError`."""
-    return i64(read_i32_le(data, at)) & 0xFFFF_FFFF  # it is read with a sign
+    return i64(read_i32_le(data, at)) & 0xFFFF_FFFF  # a signed read
 
 
 def integer_at(data: bytes, at: i64) -> i64:

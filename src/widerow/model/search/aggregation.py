@@ -36,7 +36,7 @@ __all__ = [
 
 
 class MetricKind(IntEnum):
-    """Metrics of one field with one number for an answer. The numbers are those of the wire."""
+    """Metrics of one field whose answer is a number. The numbers are those of the wire."""
 
     AVG = 1
     MAX = 2
@@ -48,7 +48,10 @@ class MetricKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number. `missing`: the value of documents that have none. COUNT of "*" counts documents."""
+    """A metric of a field. `missing`: the value of documents without one.
+
+    COUNT of "*" counts documents.
+    """
 
     name: str
     kind: MetricKind
@@ -58,7 +61,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class PercentilesMetric:
-    """Values below which so many per cent of all values lie."""
+    """The values below which given percentages of all values lie."""
 
     name: str
     field: str
@@ -68,7 +71,7 @@ class PercentilesMetric:
 
 @dataclass(frozen=True, slots=True)
 class TopRows:
-    """The first rows in an order; None: that of the search."""
+    """The first rows in an order; None: in the order of the search."""
 
     name: str
     limit: int = 1
@@ -79,7 +82,7 @@ Aggregation = Metric | PercentilesMetric | TopRows
 
 
 class GroupSortKey(IntEnum):
-    """What groups are ordered by."""
+    """The keys that groups are sorted by."""
 
     KEY = 1
     ROW_COUNT = 2
@@ -88,7 +91,7 @@ class GroupSortKey(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupSorter:
-    """`metric`: the name of a metric of each group, where `key` is METRIC."""
+    """A sorter of groups. `metric`: the name of a metric, if `key` is METRIC."""
 
     key: GroupSortKey
     order: SortOrder = SortOrder.ASC
@@ -111,7 +114,7 @@ class Breakdown:
 
 
 NO_BREAKDOWN: Final = Breakdown()
-"""Nothing is asked for."""
+"""No aggregations and no group-bys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ class HistogramGroupBy:
 
 @dataclass(frozen=True, slots=True)
 class DateHistogramGroupBy:
-    """Groups of equal spans of time, or of months and years."""
+    """Groups of equal spans of time, also of months and years."""
 
     name: str
     field: str
@@ -224,7 +227,7 @@ GroupBy = (
 
 @dataclass(frozen=True, slots=True)
 class AggregationAnswer:
-    """What one aggregation came to.
+    """The answer of one aggregation.
 
     `value`: of a metric, a float (AVG, MAX, MIN, SUM) or an int (COUNT, DISTINCT_COUNT); of
     percentiles, pairs of percentage and value by percentage; of top rows, encoded primary keys.
@@ -236,7 +239,7 @@ class AggregationAnswer:
 
 @dataclass(frozen=True, slots=True)
 class GeoCell:
-    """The corners of a geohash: the largest latitude with the smallest longitude, and the others.
+    """Two corners of a geohash: greatest latitude and least longitude, and the opposite one.
 
     Pairs of latitude and longitude.
     """
@@ -247,10 +250,10 @@ class GeoCell:
 
 @dataclass(frozen=True, slots=True)
 class SearchGroup:
-    """One group and what was asked for below it.
+    """A group and the answers below it.
 
-    `key`: of a field the text of its value; of a histogram the value; of a date histogram its
-    start in milliseconds since 1970; of ranges the two bounds; of a geo grid the geohash; of a
+    `key`: for a field the text of its value; for a histogram the value; for a date histogram its
+    start in milliseconds since 1970; for ranges the two bounds; for a geo grid the geohash; for a
     composite one text for each source, None where the value is missing; None for filters.
     """
 
@@ -262,7 +265,7 @@ class SearchGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupByAnswer:
-    """The groups in their order. `token`: of a composite, where more groups follow."""
+    """The groups in their order. `token`: for a composite with further groups."""
 
     asked: GroupBy
     groups: tuple[SearchGroup, ...]
@@ -271,7 +274,7 @@ class GroupByAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BreakdownAnswer:
-    """What one level came to, in the order of the request."""
+    """The answers of one level, in the order of the request."""
 
     aggregations: tuple[AggregationAnswer, ...] = ()
     group_bys: tuple[GroupByAnswer, ...] = ()

@@ -1,4 +1,4 @@
-"""Marking what matched in texts (search §5.6)."""
+"""Highlights of matches in texts (search §5.6)."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -22,7 +22,7 @@ class HighlightEncoder(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class HighlightParameter:
-    """What is wanted of one field; `fragment_size` in characters."""
+    """The highlight of one field; `fragment_size` in characters."""
 
     field: str
     fragments: int = 1
@@ -34,7 +34,7 @@ class HighlightParameter:
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """What is wanted of which fields."""
+    """The highlights of a request, by field."""
 
     parameters: tuple[HighlightParameter, ...]
     encoder: HighlightEncoder = HighlightEncoder.PLAIN

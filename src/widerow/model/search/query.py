@@ -72,7 +72,7 @@ class QueryOperator(IntEnum):
 
 
 class NestedScoreMode(IntEnum):
-    """How scores of matching documents below a row become one."""
+    """How the scores of a row's matching nested documents become one score."""
 
     NONE = 1
     AVG = 2
@@ -82,7 +82,7 @@ class NestedScoreMode(IntEnum):
 
 
 class FunctionModifier(IntEnum):
-    """What is done to a field's value before it counts."""
+    """The function applied to a field's value."""
 
     NONE = 1
     LOG = 2
@@ -275,14 +275,14 @@ class DisMaxQuery:
 
 
 class SortOrder(IntEnum):
-    """The numbers are those of the wire."""
+    """The order of a sorter. The numbers are those of the wire."""
 
     ASC = 0
     DESC = 1
 
 
 class SortMode(IntEnum):
-    """Which of several values of a field counts."""
+    """Which of several values of a field is sorted by."""
 
     MIN = 0
     MAX = 1
@@ -290,7 +290,7 @@ class SortMode(IntEnum):
 
 
 class GeoDistanceType(IntEnum):
-    """Along the sphere, or on a plane."""
+    """The metric of distances: along the sphere, or on a plane."""
 
     ARC = 0
     PLANE = 1
@@ -298,7 +298,7 @@ class GeoDistanceType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class NestedFilter:
-    """Which documents below a row count: those at `path` that match."""
+    """A filter of nested documents: those at `path` that match."""
 
     path: str
     query: "Query"
@@ -306,7 +306,10 @@ class NestedFilter:
 
 @dataclass(frozen=True, slots=True)
 class FieldSort:
-    """By the values of a field. `missing_value`: "_first", "_last", or a value instead."""
+    """Sort by the values of a field.
+
+    `missing_value`: "_first", "_last", or a value to use instead.
+    """
 
     field: str
     order: SortOrder = SortOrder.ASC
@@ -318,7 +321,7 @@ class FieldSort:
 
 @dataclass(frozen=True, slots=True)
 class GeoDistanceSort:
-    """By the distance to the nearest of some points, given as `lat,lon`."""
+    """Sort by the distance to the nearest of some points, given as `lat,lon`."""
 
     field: str
     points: tuple[str, ...]
@@ -330,21 +333,21 @@ class GeoDistanceSort:
 
 @dataclass(frozen=True, slots=True)
 class ScoreSort:
-    """By score, best first where nothing else is said."""
+    """Sort by score, best first by default."""
 
     order: SortOrder = SortOrder.DESC
 
 
 @dataclass(frozen=True, slots=True)
 class PrimaryKeySort:
-    """By primary key."""
+    """Sort by primary key."""
 
     order: SortOrder = SortOrder.ASC
 
 
 @dataclass(frozen=True, slots=True)
 class DocSort:
-    """By the place in the array that documents below a row come from; for inner hits only."""
+    """Sort nested documents by their place in their array; for inner hits only."""
 
     order: SortOrder = SortOrder.ASC
 
@@ -362,7 +365,7 @@ class SearchSort:
 
 @dataclass(frozen=True, slots=True)
 class InnerHits:
-    """Which of the matching documents below a row are answered with it."""
+    """Which matching nested documents are answered with a row."""
 
     sort: SearchSort | None = None
     offset: int = 0
@@ -372,7 +375,7 @@ class InnerHits:
 
 @dataclass(frozen=True, slots=True)
 class NestedQuery:
-    """Rows of which a document at `path` matches."""
+    """Rows with a matching document at `path`."""
 
     path: str
     query: "Query"
@@ -401,12 +404,12 @@ class FieldValueFactor:
 
 @dataclass(frozen=True, slots=True)
 class RandomScore:
-    """A factor from 0 up to 1, another one each time."""
+    """A random factor from 0 up to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecayDateParam:
-    """`origin`: nanoseconds since 1970, or a text in one of the field's formats."""
+    """The origin and scale of dates: nanoseconds since 1970, or texts in the field's formats."""
 
     origin: int | str
     scale: DateTimeValue
@@ -415,7 +418,7 @@ class DecayDateParam:
 
 @dataclass(frozen=True, slots=True)
 class DecayNumericParam:
-    """Numbers as the field has them."""
+    """The origin and scale of numbers, in the field's unit."""
 
     origin: float
     scale: float
@@ -424,7 +427,7 @@ class DecayNumericParam:
 
 @dataclass(frozen=True, slots=True)
 class DecayGeoParam:
-    """`origin` as `lat,lon`; the rest in metres."""
+    """The origin as `lat,lon`; scale and offset in metres."""
 
     origin: str
     scale: float
@@ -529,4 +532,4 @@ Query = (
 )
 
 MATCH_ALL: Final[Query] = MatchAllQuery()
-"""What a request without a query asks for."""
+"""The query of a request without one."""

@@ -1,4 +1,4 @@
-"""The operations on search indexes: what is asked for, and what is answered (search §1, §5, §7)."""
+"""The operations on search indexes: requests and answers (search §1, §5, §7)."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -39,7 +39,7 @@ class ColumnReturnType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnReturn:
-    """Which columns; `names` count where the type is SPECIFIED."""
+    """The columns in a search's answer; `names` are used if the type is SPECIFIED."""
 
     type: ColumnReturnType = ColumnReturnType.NONE
     names: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class CreateSearchIndex:
 
 @dataclass(frozen=True, slots=True)
 class SearchIndexName:
-    """An index by its name: what DeleteSearchIndex asks for, and what ListSearchIndex answers."""
+    """An index by its name: the request of DeleteSearchIndex, an element of ListSearchIndex."""
 
     table: str
     index: str
@@ -75,7 +75,7 @@ class DescribeSearchIndex:
 
 @dataclass(frozen=True, slots=True)
 class UpdateSearchIndex:
-    """UpdateSearchIndex (search §1.4); "" and None: not asked for."""
+    """UpdateSearchIndex (search §1.4); "" and None: no change."""
 
     table: str
     index: str
@@ -94,10 +94,10 @@ class SyncPhase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchIndexState:
-    """What DescribeSearchIndex answers.
+    """The answer of DescribeSearchIndex.
 
-    `synced_ns`: searches see what was written by then, in nanoseconds since 1970. `brother`: the
-    index that is to replace this one, or that this one is to replace; "" where there is none.
+    `synced_ns`: searches find every write before this time, in nanoseconds since 1970. `brother`:
+    the index that is to replace this one, or that this one is to replace; "" if there is none.
     `has_nested`: a field is of type NESTED, so there is no default order. `include_sync_stat`: as
     asked for. `asked_at_us`: the moment of the answer.
     """
@@ -116,7 +116,7 @@ class SearchIndexState:
 class Search:
     """Search (search §4 to §6).
 
-    `limit` None: the default; -1: as many as allowed. `token`: where a former page ended.
+    `limit` None: the default; -1: as many as allowed. `token`: the end of a former page.
     `timeout_ms` None: the server's own bound.
     """
 
@@ -138,11 +138,11 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A row that was found, or a document below one.
+    """A found row, or a nested document of one.
 
-    `score`: not a number where none was computed. `highlights`: by field, the fragments; None
-    where none was asked for. `row`: a complete PlainBuffer; b"" for documents below a row, whose
-    place in their array is `nested_offset`. `inner`: by path.
+    `score`: NaN without scores. `highlights`: by field, the fragments; None if none were asked for.
+    `row`: a complete PlainBuffer; b"" for a nested document, whose place in its array is
+    `nested_offset`. `inner`: by path.
     """
 
     score: float
@@ -154,7 +154,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class InnerHit:
-    """Documents at one path below a row."""
+    """The matching documents at one nested path of a row."""
 
     path: str
     hits: tuple[Hit, ...]
@@ -164,7 +164,7 @@ class InnerHit:
 class SearchAnswer:
     """One page. `total`: -1 where it was not asked for. `token` b"": no page follows.
 
-    `rows`: the rows behind encoded primary keys that the breakdown's top rows name, as complete
+    `rows`: by encoded primary key, the rows that the breakdown's top rows name, as complete
     PlainBuffers. `read_units`: capacity units of the request.
     """
 
@@ -211,7 +211,7 @@ class ParallelScan:
 
 @dataclass(frozen=True, slots=True)
 class ScanPage:
-    """Rows in no order, as complete PlainBuffers; `token` b"": nothing follows."""
+    """A page of rows, unordered, as complete PlainBuffers; `token` b"": the last page."""
 
     rows: tuple[bytes, ...]
     token: bytes

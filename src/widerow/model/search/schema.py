@@ -22,7 +22,7 @@ __all__ = [
 
 
 class SearchFieldType(IntEnum):
-    """What a field is indexed as. The numbers are those of the wire."""
+    """The type that a field is indexed as. The numbers are those of the wire."""
 
     LONG = 1
     DOUBLE = 2
@@ -40,14 +40,14 @@ class SearchFieldType(IntEnum):
 
 
 class JsonKind(IntEnum):
-    """How a field of type JSON is read: as fields of the row, or as documents of their own."""
+    """How a field of type JSON is read: as fields of the row, or as nested documents."""
 
     OBJECT = 1
     NESTED = 2
 
 
 class IndexOptions(IntEnum):
-    """What postings hold, as asked for; kept and described, positions are always there."""
+    """The content of postings, as asked for; only described: positions are always stored."""
 
     DOCS = 1
     FREQS = 2
@@ -63,7 +63,7 @@ class TextSimilarity(IntEnum):
 
 
 class VectorMetric(IntEnum):
-    """How far two vectors are apart (search §4.8)."""
+    """The distance of two vectors (search §4.8)."""
 
     EUCLIDEAN = 0
     COSINE = 1
@@ -82,7 +82,7 @@ class AnalyzerName(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TextAnalyzer:
-    """An analyzer with its parameters; those of other analyzers keep their defaults.
+    """An analyzer with its parameters; parameters of other analyzers have their defaults.
 
     `delimiter` None: any run of white space. `min_chars` and `max_chars` are those of FUZZY.
     `sent`: the parameter message as the client sent it, for descriptions; None where none was sent.
@@ -107,12 +107,11 @@ class VectorOptions:
 
 @dataclass(frozen=True, slots=True)
 class SearchField:
-    """A field of an index, or a field below one of type NESTED or JSON.
+    """A field of an index, or a field inside one of type NESTED or JSON.
 
-    `index`, `sort_and_agg`, `store`, `is_array` are None where the client did not say (search §1.1
-    has the defaults; `SearchSchema` and its users ask `search.fields` for what holds). `analyzer`
-    is set for TEXT only. `source`: the column that a virtual field is read from. `fields`: those
-    below.
+    `index`, `sort_and_agg`, `store`, `is_array` are None if the client left them out (search §1.1
+    has the defaults, which `search.fields` applies). `analyzer` is set for TEXT only. `source`: the
+    column that a virtual field is read from. `fields`: the fields inside.
     """
 
     name: str
@@ -135,9 +134,9 @@ class SearchField:
 
 @dataclass(frozen=True, slots=True)
 class SearchSchema:
-    """The fields of an index, and its order where a request names none.
+    """The fields of an index, and the default order of its searches.
 
-    `sort` None: the client gave none (search §1.2, §5.1). `routing`: primary key columns.
+    `sort` None: the client gave no order (search §1.2, §5.1). `routing`: primary key columns.
     """
 
     fields: tuple[SearchField, ...]
@@ -147,7 +146,7 @@ class SearchSchema:
 
     @property
     def has_nested(self) -> bool:
-        """Whether a field's documents are of their own, so that rows have no default order."""
+        """Whether a field has nested documents, so that rows have no default order."""
         return any(_is_nested(field) for field in self.fields)
 
 
@@ -171,9 +170,8 @@ class QueryFlowWeight:
 class SearchIndex:
     """A search index as its table defines it.
 
-    `id` is a number of the catalogue that nothing else ever has; it changes when the schema does.
-    `source`: the index that this one is to replace, "" where none was named. `time_to_live` in
-    seconds, -1 for ever.
+    `id`: a unique number of the catalogue; a new one for each change of the schema. `source`: the
+    index that this one is to replace, "" if none was named. `time_to_live` in seconds, -1 for ever.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What the row operations are answered.
+"""The answers of the row operations.
 
 Rows are already in the stored form that goes to the wire (`docs/formats/rows.md`); empty bytes mean
 "no row". Made for every row, so plain objects with slots (`row.py` says why). (semantics §4, §5)
@@ -17,7 +17,7 @@ __all__ = ["RangePage", "RowOutcome", "RowRead", "RowWritten"]
 class RowRead:
     """A row read: its bytes (empty when absent or nothing was selected), capacity units.
 
-    `resume`: the row is wide and goes on there.
+    `resume`: where a wide row goes on.
     """
 
     __slots__ = ("read_units", "resume", "row")
@@ -115,12 +115,12 @@ class RowOutcome:
 
 
 class RangePage(NamedTuple):
-    """One page of a range: its rows, where to go on (None: exhausted), capacity units.
+    """A page of a range: its rows, where the range goes on (None: at its end), capacity units.
 
-    `pieces`: the rows as stored, in order, each in a piece of its own. `next_key`: a primary key
-    section (01 and cells) and the row checksum after it. `resume`: the last row is wide and goes
-    on there; `next_key` is then its own. `data_size`: what was selected of all rows scanned, in
-    bytes, before the filter judged them.
+    `pieces`: the rows in stored form, in order, one piece each. `next_key`: a primary key section
+    (01 and cells) and the row checksum after it. `resume`: the last row is wide and goes on there;
+    `next_key` is then its own. `data_size`: what was selected of all rows scanned, in bytes, before
+    the filter judged them.
     """
 
     pieces: Sequence[bytes]
@@ -131,5 +131,5 @@ class RangePage(NamedTuple):
 
     @property
     def rows(self) -> bytes:
-        """All rows back to back. Copies them."""
+        """All rows as one string of bytes. Copies them."""
         return b"".join(self.pieces)

@@ -1,4 +1,4 @@
-"""Delivery tasks: what stands in the catalogue of one, and what a client asks for (change §D3).
+"""Delivery tasks: their definition in the catalogue, and the request of a client (change §D3).
 
 A task copies a table's rows, its changes, or first one and then the other into Parquet files. Its
 definition never changes. It consumes a tunnel of its own, which no client sees.
@@ -25,7 +25,7 @@ __all__ = [
 class DeliveryType(Enum):
     """What a task delivers. Values are the protocol's numbers; names are written to the catalogue.
 
-    BASE: rows as they are. INC: changes. BASE_INC: first rows, then changes.
+    BASE: the rows that are there. INC: changes. BASE_INC: first rows, then changes.
     """
 
     BASE = 0
@@ -34,7 +34,7 @@ class DeliveryType(Enum):
 
     @property
     def tunnel_kind(self) -> TunnelKind:
-        """What the task's tunnel hands out."""
+        """The kind of the task's tunnel."""
         return _KINDS[self]
 
 
@@ -55,7 +55,7 @@ class ParquetType(Enum):
 
 
 class EventTimeFormat(Enum):
-    """How a column says a time. Values are the protocol's numbers.
+    """The form of times in a column. Values are the protocol's numbers.
 
     Unix is an INTEGER, or a STRING of digits: seconds since 1970. The others are STRINGs.
     """
@@ -68,14 +68,14 @@ class EventTimeFormat(Enum):
 
 
 class EventColumn(NamedTuple):
-    """The column that says the time of a row, and how."""
+    """The column with the time of a row, and the form of its times."""
 
     name: str
     format: EventTimeFormat
 
 
 class DeliveryColumn(NamedTuple):
-    """A column of the files: the table's column, its name there ("": the same) and its type.
+    """A column of the files: the table's column, its name in the files ("": unchanged), its type.
 
     `encoding`: the number that was sent, or None; it is described and has no effect.
     """
@@ -87,15 +87,15 @@ class DeliveryColumn(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Its name in the files."""
+        """The column's name in the files."""
         return self.delivered_as or self.name
 
 
 class DeliveryConfig(NamedTuple):
-    """Where the files of a task go, and what stands in them.
+    """The place of a task's files, and their content.
 
-    `dirty_prefix`: where rows go that do not fit; "": nowhere. `endpoint`, `role`: described, and
-    without effect. `event_column`: None, where the time of a row is that of its write.
+    `dirty_prefix`: the place for rows that do not fit; "": they are dropped. `endpoint`, `role`:
+    described, and without effect. `event_column`: None if the time of a row is that of its write.
     """
 
     bucket: str
@@ -109,7 +109,7 @@ class DeliveryConfig(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTask:
-    """A task of a table, as it was created. `tunnel`: what it consumes."""
+    """A task of a table, as it was created. `tunnel`: the one that it consumes."""
 
     name: str
     type: DeliveryType
@@ -118,7 +118,7 @@ class DeliveryTask:
 
 
 class CreateDelivery(NamedTuple):
-    """A task that is asked for."""
+    """The request for a new task."""
 
     table: str
     name: str

@@ -67,7 +67,7 @@ class LogicalOperator(IntEnum):
 
 
 class Match(Protocol):
-    """Where a pattern was found."""
+    """A match of a pattern."""
 
     def group(self, group: int, /) -> str | None:
         """The text of a capture group; None where it took no part."""
@@ -142,14 +142,14 @@ def columns_of(tree: Filter) -> frozenset[str]:
 
 
 def has_pattern(tree: Filter) -> bool:
-    """Whether a regular expression is part of the filter: what is compiled takes up to 1 MB."""
+    """Whether the filter has a regular expression, which takes up to 1 MB when compiled."""
     if isinstance(tree, Comparison):
         return tree.transfer is not None
     return any(has_pattern(child) for child in tree.filters)
 
 
 def passes(tree: Filter, lookup: ColumnLookup) -> bool:
-    """Whether the row behind `lookup` passes the filter. Cost: the columns named, once each."""
+    """Whether a row passes the filter. Cost: each column that the filter names, once."""
     if isinstance(tree, Comparison):
         return _compare(tree, lookup)
     if tree.operator is LogicalOperator.NOT:
@@ -200,7 +200,7 @@ def _cast(text: str, kind: ColumnType) -> Value | None:
 
 
 def _number(text: str, kind: Callable[[str], Number]) -> Number | None:
-    """Python also reads digits of other scripts and underscores between digits; nobody means it."""
+    """Stricter than Python, which reads digits of other scripts and underscores between digits."""
     if not text.isascii() or "_" in text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What clients ask for, one frozen value for each operation.
+"""Requests of clients, one frozen value for each operation.
 
 A wire dialect decodes bytes to a request and encodes the answer; the engine stands between them.
 Requests carry what was sent: checking it is the engine's work (`engine/tablestore/static.py` before
@@ -72,7 +72,7 @@ class GetRow:
 
 
 class TableGet(NamedTuple):
-    """The rows that a BatchGetRow reads of one table; `resumes` is empty or has one a key."""
+    """The rows of one table in a BatchGetRow; `resumes` is empty or has one for each key."""
 
     table: str
     keys: tuple[PrimaryKey, ...]
@@ -103,7 +103,7 @@ class TableWrite(NamedTuple):
 
 
 class BatchWrite(NamedTuple):
-    """BatchWriteRow: every row stands alone unless `atomic`.
+    """BatchWriteRow: each row is written by itself unless `atomic`.
 
     `declared`: the values of defined columns must have the types that the table declares
     (BulkImport, change §D1).
@@ -158,7 +158,7 @@ class IndexDefinition:
 
 @dataclass(frozen=True, slots=True)
 class CreateIndex:
-    """CreateIndex (change §A1). `include_base_data`: the rows there are get entries too."""
+    """CreateIndex (change §A1). `include_base_data`: existing rows get entries, too."""
 
     table: str
     index: IndexDefinition
@@ -202,7 +202,7 @@ class UpdateTable:
 
 
 class InTransaction(NamedTuple, Generic[R]):
-    """A request on rows inside the local transaction of that id."""
+    """A request on rows inside the local transaction with this id."""
 
     id: str
     request: R
@@ -217,7 +217,7 @@ class ComputeSplitPoints(NamedTuple):
 
 
 class SplitPoints(NamedTuple):
-    """Where to cut: encoded partition keys, ascending; and where each part lies, run by run."""
+    """Encoded partition keys, ascending; and where each part lies, as runs of parts."""
 
     table: Table
     points: tuple[bytes, ...]
@@ -225,5 +225,5 @@ class SplitPoints(NamedTuple):
 
     @property
     def read_units(self) -> int:
-        """One for each part (semantics §9)."""
+        """One unit for each part (semantics §9)."""
         return len(self.points) + 1

@@ -1,8 +1,8 @@
 """Row changes as a client asks for them (semantics §4).
 
 These are made for every request, so they are plain objects with slots, which cost a fifth of a
-tuple with names once they are compiled (`setup.py`). They hold no cycles, and say so: the collector
-then leaves them alone.
+tuple with names once they are compiled (`setup.py`). They are in no reference cycles, so the
+garbage collector need not track them.
 """
 
 from enum import IntEnum
@@ -39,7 +39,7 @@ class PrimaryKey:
     def __init__(
         self, columns: tuple[tuple[str, KeyInput], ...], encoded: bytes = b"", crc: int = 0
     ) -> None:
-        """A key of these columns; that its other form agrees is the caller's to see to."""
+        """`columns`: the values. The caller sees to it that `encoded` and `crc` agree with them."""
         self.columns = columns
         self.encoded = encoded
         self.crc = crc
@@ -62,7 +62,7 @@ class PrimaryKey:
 
 
 class CellOperation(IntEnum):
-    """What a cell of a row change does. The numbers are those of the wire."""
+    """The effect of a cell in a row change. The numbers are those of the wire."""
 
     PUT = 0
     DELETE_ALL_VERSIONS = 1
@@ -75,8 +75,8 @@ class CellChange:
     """One cell of a row change.
 
     `body` is the stored form of name and value (`docs/formats/rows.md`; `rows.cells.body_value`
-    reads the value) and `crc` the checksum over it; deletes have none. `size`: what name and value
-    count, in bytes (semantics §9). `version` is None where the server chooses (milliseconds since
+    reads the value) and `crc` the checksum over it; deletes have none. `size`: the counted bytes of
+    name and value (semantics §9). `version` is None where the server chooses (milliseconds since
     1970 otherwise).
     """
 
@@ -91,7 +91,7 @@ class CellChange:
         body: bytes = b"",
         crc: int = 0,
     ) -> None:
-        """A cell that puts or increments, or without `body` one that deletes."""
+        """A cell that puts or increments; without `body`, one that deletes."""
         self.operation = operation
         self.name = name
         self.version = version
@@ -140,15 +140,17 @@ class ReturnContent(NamedTuple):
 
 
 NOTHING_RETURNED: Final = ReturnContent()
-"""What most writes ask to be answered."""
+"""The return content of most writes."""
 
 
 @final
 class RowShape:
-    """Which columns a row names, in the order of the request. Rows that name the same may share it.
+    """The columns that a row names, in the order of the request.
 
-    `is_ordered`: the names of its cells ascend, none comes twice. Two shapes are equal where they
-    are one object, so that what was found out about it is told by a look at the object.
+    Rows of equal columns may share one.
+
+    `is_ordered`: the names of its cells ascend, and none is repeated. Shapes are compared by
+    identity, so that checks of a shape are remembered by its identity.
     """
 
     __slots__ = ("is_ordered", "key_names", "names")
@@ -161,22 +163,22 @@ class RowShape:
 
 
 class SentCells:
-    """Cells that each put a value and leave the version to the server, still as they came.
+    """Cells that put values without versions, in the bytes that the client sent.
 
-    Most rows are of such cells and reach the disk without anybody asking for one of them
+    Most rows have only such cells, and are stored without making an object for any of them
     (`rows/plain.py`). `data_size` and `body_bytes` as `RowChange` has them.
     """
 
     __slots__ = ("body_bytes", "data_size", "shape")
 
     def __init__(self, shape: RowShape, data_size: int, body_bytes: int) -> None:
-        """Cells of the columns that `shape` names."""
+        """`shape`: the columns of the cells."""
         self.shape = shape
         self.data_size = data_size
         self.body_bytes = body_bytes
 
     def split(self) -> tuple[CellChange, ...]:
-        """The cells one by one. Linear in their bytes."""
+        """The cells as objects. Linear in their bytes."""
         raise NotImplementedError
 
 
@@ -184,10 +186,10 @@ class SentCells:
 class RowChange:
     """One put, update or delete of one row of one table.
 
-    What several steps ask about all cells is found out in one pass when the change is made:
-    `cell_count`; `data_size`, what they count in bytes (semantics §9); `body_bytes`, what their
-    bodies take; `is_dated`, whether one of them names its version. `sent`: the cells as they came,
-    where they came in the form of most.
+    Facts about all cells are computed in one pass when the change is made: `cell_count`;
+    `data_size`, their counted bytes (semantics §9); `body_bytes`, the bytes of their bodies;
+    `is_dated`, whether one of them names its version. `sent`: the cells in the client's bytes, if
+    they are of the usual form.
     """
 
     __slots__ = (
@@ -236,7 +238,7 @@ class RowChange:
 
     @property
     def cells(self) -> tuple[CellChange, ...]:
-        """The cells one by one. Those that were sent are taken apart by the first who asks."""
+        """The cells as objects. Sent cells are split on the first call."""
         cells = self._cells
         if cells is None:
             assert self.sent is not None

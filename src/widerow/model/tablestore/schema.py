@@ -40,7 +40,7 @@ class DefinedColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """What a table keeps and for how long.
+    """How many versions a table keeps, and for how long.
 
     `time_to_live` in seconds, -1 for ever; `max_versions` ≥ 1 per column; `max_version_offset` in
     seconds: how far a client's version may lie from now. (semantics §1.5, §1.6)
@@ -74,9 +74,9 @@ class ThroughputState:
 class LogShard:
     """A part of a stream: the changes of the partition that begins at `start`, while it is open.
 
-    `number` is never used again in the stream. `parents`: the parts that it goes on from. A part
-    that is closed gets no more records. `closed_us`: when it was seen to be closed, in microseconds
-    since 1970; 0 before that.
+    `number` is never used again in the stream. `parents`: the shards before it. A closed shard gets
+    no more records. `closed_us`: when it was seen to be closed, in microseconds since 1970; 0
+    before that.
     """
 
     number: int
@@ -88,11 +88,11 @@ class LogShard:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A change stream: its specification as asked for, and where its records are (change §C1).
+    """A change stream: its specification, and the place of its records (change §C1).
 
-    `columns`: of which the values before a change are recorded. `number`: what its records' keys
-    begin with behind the table's; no other table, index or stream has it. `shards` by number; the
-    open ones are one for each partition.
+    `columns`: the columns whose former values are recorded. `number`: in the keys of its records,
+    after the table's; unique among tables, indexes and streams. `shards` by number; the open ones
+    are one for each partition.
     """
 
     id: str
@@ -118,9 +118,9 @@ class SecondaryIndex:
     """A secondary index as its table defines it (change §A).
 
     `id`: the number of the index, which has a `Table` of its own. `key_columns`, `defined_columns`:
-    the listed and the covered columns as the client gave them, in that order. `ready`: every row
-    that was to be indexed is, so it answers reads. `complete`: every row of the table is to have
-    its entry; else rows from before the index have one only once they are written again.
+    the listed and the covered columns as the client gave them, in that order. `ready`: the build
+    has ended, so the index answers reads. `complete`: every row gets an entry; else rows from
+    before the index get one only when they are written again.
     """
 
     name: str
@@ -172,22 +172,22 @@ class Table:
 
     @property
     def qualified(self) -> str:
-        """The name by which logs and metrics show it."""
+        """The table's name in logs and metrics."""
         return f"{self.instance}/{self.name}"
 
     @property
     def all_tunnels(self) -> tuple[Tunnel, ...]:
-        """The tunnels, with those that delivery tasks consume."""
+        """The tunnels of clients and those of delivery tasks."""
         return (*self.tunnels, *[task.tunnel for task in self.deliveries])
 
     @property
     def logs(self) -> tuple[Stream, ...]:
-        """What its changes are written to: the stream and the journal, where they are there."""
+        """The logs of the table's changes: stream and journal, if there are any."""
         return tuple([each for each in (self.stream, self.journal) if each is not None])
 
     @property
     def global_indexes(self) -> tuple[int, ...]:
-        """The numbers of its global indexes that are ready: their entries are rows of tables."""
+        """The numbers of the global indexes that are ready."""
         return tuple([each.id for each in self.indexes if each.ready and not each.is_local])
 
     @property

@@ -1,4 +1,4 @@
-"""What a read asks for: versions, columns, filter, ranges of rows (semantics §5)."""
+"""Selections of reads: versions, columns, filter, ranges of rows (semantics §5)."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -22,7 +22,7 @@ class TimeRange(NamedTuple):
 class Selection:
     """Which cells of a row are read.
 
-    `columns` empty: all of them. `max_versions` per column, after the table's own; 0 where a
+    `columns` empty: all columns. `max_versions` per column, after the table's own; 0 where a
     request names neither versions nor times, which the engine refuses. `start_column` inclusive and
     `end_column` exclusive, in byte order of names. `everything` is true when only `max_versions`
     can hide a cell, so that a stored row may be copied as it is.
@@ -52,7 +52,7 @@ class Selection:
 
 
 class Resume(NamedTuple):
-    """Where a page of a wide row stopped: the column that comes next, and how many were passed."""
+    """Where a page of a wide row ended: the next column, and how many columns were passed."""
 
     column: str
     seen: int

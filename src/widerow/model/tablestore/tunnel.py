@@ -1,9 +1,8 @@
-"""Tunnels: what stands in the catalogue of one, and how a table's data is handed to consumers.
+"""Tunnels: their definition in the catalogue.
 
-A tunnel hands a table's rows as they are (base data), what becomes of them (stream), or first one
-and then the other to programs that consume them together (change §C2). Here is the definition,
-which never changes; who consumes and how far is state of its own
-(`engine/tablestore/tunnels/state.py`).
+A tunnel hands out a table's existing rows (base data), its changes (stream), or first one and then
+the other to programs that share the work (change §C2). The definition never changes; clients and
+positions are the tunnel's state (`engine/tablestore/tunnels/state.py`).
 """
 
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ __all__ = [
 
 
 class TunnelKind(Enum):
-    """What a tunnel hands out. Values are the protocol's names."""
+    """The data that a tunnel hands out. Values are the protocol's names."""
 
     BASE = "BaseData"
     STREAM = "Stream"
@@ -29,24 +28,24 @@ class TunnelKind(Enum):
 
     @property
     def has_base(self) -> bool:
-        """Whether rows as they are belong to it."""
+        """Whether the tunnel hands out existing rows."""
         return self is not TunnelKind.STREAM
 
     @property
     def has_stream(self) -> bool:
-        """Whether changes belong to it."""
+        """Whether the tunnel hands out changes."""
         return self is not TunnelKind.BASE
 
 
 class StreamStart(Enum):
-    """Where changes begin: with the tunnel's creation, or with the oldest one that is kept."""
+    """Where changes begin: at the tunnel's creation, or at the oldest change that is kept."""
 
     LATEST = 0
     EARLIEST = 1
 
 
 class TunnelConfig(NamedTuple):
-    """Which changes a tunnel hands out: offsets in nanoseconds since 1970, 0: none is given.
+    """The changes of a tunnel: bounds in nanoseconds since 1970; 0: no bound.
 
     Changes from `start_ns` on, or as `start` says; those at `end_ns` and later are left out.
     """
@@ -60,7 +59,7 @@ class TunnelConfig(NamedTuple):
 class Tunnel:
     """A tunnel of a table, as it was created.
 
-    `number` is never used again and stands in the keys of its state; `id` is what clients call it;
+    `number` is never used again, and is in the keys of its state; `id`: the name that clients use;
     `created_us`: microseconds since 1970.
     """
 
@@ -73,7 +72,7 @@ class Tunnel:
 
 
 class CreateTunnel(NamedTuple):
-    """A tunnel that is asked for."""
+    """The request for a new tunnel."""
 
     table: str
     name: str
@@ -82,7 +81,7 @@ class CreateTunnel(NamedTuple):
 
 
 class TunnelName(NamedTuple):
-    """How a client names a tunnel: by `id`, or where that is empty by table and name."""
+    """The name of a tunnel in a request: its `id`, or if that is empty its table and name."""
 
     table: str
     name: str
