@@ -1,7 +1,7 @@
-"""Changes to the text of a credentials file: one key more, or some fewer. Pure.
+"""Adds keys to the text of a credentials file, and removes keys. Pure.
 
-Everything else in the text stays as it was written, comments included. What comes out is a
-credentials file again (`Keyring.load`), so a server that reads it never meets a mistake of ours.
+Everything else in the text stays as it was written, comments included. The result is checked to be
+a credentials file (`Keyring.load`), so a server can always read it.
 """
 
 import json
@@ -23,10 +23,10 @@ _HEAD: Final = re.compile(r"\s*\[")
 _TABLE_HEAD: Final = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
 
 KeyField = str | list[str] | datetime
-"""What a field of a key may hold."""
+"""The types of a key's fields."""
 
 Names = frozenset[tuple[str, str]]
-"""Keys, by the name of their table (`key`, `temporary_key`, `api_key`) and their own."""
+"""Keys, by the name of their table (`key`, `temporary_key`, `api_key`) and their own name."""
 
 
 def key_names(text: str) -> Names:
@@ -46,8 +46,8 @@ def key_names(text: str) -> Names:
 def add_key(text: str, kind: str, fields: Mapping[str, KeyField]) -> str:
     """The text with a table `[[kind]]` of these fields at its end.
 
-    Raises: `CredentialsInvalid` when the text is none, a key of this name is there already in any
-    table, or the fields are not those of a key.
+    Raises: `CredentialsInvalid` if the text is no credentials file, if it has a key of this name in
+    any table, or if the fields are not those of a key.
     """
     name = fields[_NAME_FIELDS[kind]]
     if name in {each for _, each in key_names(text)}:
@@ -62,8 +62,8 @@ def add_key(text: str, kind: str, fields: Mapping[str, KeyField]) -> str:
 def remove_keys(text: str, names: Iterable[tuple[str, str]]) -> str:
     """The text without the tables of these keys.
 
-    Raises: `CredentialsInvalid` when the text is none, would be none afterwards, or is written in
-    a way that leaves it unclear which lines are theirs.
+    Raises: `CredentialsInvalid` if the text is no credentials file, or would be none afterwards, or
+    if the lines of the keys cannot be told.
     """
     unwanted = frozenset(names)
     document = tomllib.loads(text)
@@ -81,10 +81,10 @@ def remove_keys(text: str, names: Iterable[tuple[str, str]]) -> str:
 
 
 def _lines_without(lines: list[str], places: set[tuple[str, int]]) -> list[str]:
-    """The lines but those from a head in `places` (its table, and which of these) to the next."""
+    """The lines without the tables at `places` (the table's name, and its index)."""
     kept: list[str] = []
     seen = dict.fromkeys(_NAME_FIELDS, -1)
-    waiting: list[str] = []  # blank lines and comments behind a table that goes
+    waiting: list[str] = []  # blank lines and comments after a removed table
     going = False
     for line in lines:
         head = _TABLE_HEAD.match(line)
@@ -92,7 +92,7 @@ def _lines_without(lines: list[str], places: set[tuple[str, int]]) -> list[str]:
             kind = head[1] if head else ""
             seen[kind] = seen.get(kind, -1) + 1
             if going:
-                kept += waiting  # they stand before the next table
+                kept += waiting  # they belong to the next table
             going = (kind, seen[kind]) in places
             waiting = []
         if not going:
@@ -120,7 +120,7 @@ def _kept(document: Mapping[str, Any], places: set[tuple[str, int]]) -> dict[str
 
 
 def _written(value: KeyField) -> str:
-    """A value as TOML has it; its strings are written as JSON's are."""
+    """A value in TOML; strings are written as in JSON."""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%dT%H:%M:%SZ}"
     return json.dumps(value, ensure_ascii=False)

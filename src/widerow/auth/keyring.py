@@ -1,4 +1,4 @@
-"""Keys: who has which secret, and what it opens.
+"""Keys: their secrets, and what each key may do.
 
 A keyring is a value. To change keys while serving, load a new one and put it in the old one's
 place: requests that come afterwards see the new one whole.
@@ -60,7 +60,7 @@ __all__ = [
 
 
 class Permission(Enum):
-    """What an action needs. Each operation names one in the dispatch table."""
+    """What an action needs of a key. Each operation names one permission in its table."""
 
     READ = "read"  # rows and descriptions of tables
     WRITE = "write"  # rows
@@ -75,7 +75,7 @@ class CredentialsInvalid(WiderowError):
 
 
 def secret_digest(text: str) -> bytes:
-    """SHA-256 of a security token or an API key: 32 bytes that may be kept where it may not."""
+    """SHA-256 of a security token or an API key: 32 bytes, which may be kept in memory."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -107,7 +107,7 @@ class ApiKey:
     """A key that is sent as it is, and what it may do (change §D5). Only its digest is known.
 
     `sha256`: `secret_digest` of the key. `instances`: None for all. `expires_us`: microseconds
-    since 1970 from which on it opens nothing; None for never.
+    since 1970 from which on the key is refused; None for never.
     """
 
     name: str
@@ -118,7 +118,7 @@ class ApiKey:
 
 
 class Keyring:
-    """The keys of a server: access keys by id, API keys by what is sent."""
+    """The keys of a server: access keys by id, API keys by their digests."""
 
     __slots__ = ("_api_keys", "_keys", "takes_api_keys")
 
@@ -129,9 +129,9 @@ class Keyring:
         *,
         takes_api_keys: bool = False,
     ) -> None:
-        """Hold `keys` and `api_keys`; the latter open something only if `takes_api_keys`.
+        """Hold `keys` and `api_keys`; the latter are accepted only if `takes_api_keys`.
 
-        Raises: `CredentialsInvalid` when two are alike, there are none, or too many API keys.
+        Raises: `CredentialsInvalid` for two keys of one name, for no key, or for too many API keys.
         """
         self._keys: dict[str, AccessKey] = {}
         for key in keys:
@@ -148,16 +148,16 @@ class Keyring:
 
     @classmethod
     def default(cls) -> Self:
-        """The pair `widerow` / `widerow`, which opens everything; for machines of one's own."""
+        """The pair `widerow` / `widerow`, which may do everything; only for one's own machine."""
         return cls([AccessKey("widerow", "widerow")])
 
     @classmethod
     def load(cls, text: str, *, takes_api_keys: bool = False) -> Self:
         """The keyring that a credentials file describes (see the module's text).
 
-        A temporary key whose parent is not in the file opens nothing and is left out: whoever
-        takes a key out of the file takes out what was made of it.
-        Raises: `CredentialsInvalid`, naming the line of a TOML mistake or the key and the field.
+        A temporary key whose parent is not in the file is left out: removing a key from the file
+        removes its temporary keys, too. Raises: `CredentialsInvalid`, naming the line of a TOML
+        mistake or the key and the field.
         """
         document: dict[str, Any] = {}
         mistake = ""
@@ -166,7 +166,7 @@ class Keyring:
         except tomllib.TOMLDecodeError as error:
             mistake = f"not TOML: {error}"
         if mistake:
-            # Raised out here, without a cause: newer Pythons keep the whole document in theirs.
+            # Raised here, without a cause: newer Pythons keep the whole document in their error.
             raise CredentialsInvalid(mistake)
         lasting = [_read_key(*each) for each in _tables_of(document, "key")]
         parents = {key.id: key for key in lasting}
@@ -206,12 +206,12 @@ class Keyring:
 
     @property
     def access_keys(self) -> tuple[AccessKey, ...]:
-        """Those that sign requests, in the order of the file, temporary ones last."""
+        """The keys that sign requests, in the order of the file, temporary ones last."""
         return tuple(self._keys.values())
 
     @property
     def api_keys(self) -> tuple[ApiKey, ...]:
-        """Those that are sent as they are, in the order of the file."""
+        """The keys that are sent themselves, in the order of the file."""
         return self._api_keys
 
     def __len__(self) -> int:
@@ -219,7 +219,7 @@ class Keyring:
         return len(self._keys) + len(self._api_keys)
 
     def __repr__(self) -> str:
-        """The ids and the names only."""
+        """Shows ids and names only."""
         names = [*self._keys, *[key.name for key in self._api_keys]]
         return f"Keyring({', '.join(sorted(names))})"
 
@@ -237,7 +237,7 @@ def is_instance_name(name: str) -> bool:
     return True
 
 
-# Most requests repeat a name. Asked before a signature is verified, so their number is bounded.
+# Most requests repeat a name. Called before a signature is verified, so the cache is bounded.
 _GOOD_NAMES: Final[set[str]] = set()
 _GOOD_NAMES_MAX: Final = 1024
 
@@ -308,7 +308,7 @@ def _read_temporary(place: str, table: _Table) -> AccessKey:
 
 
 def _cut(key: AccessKey, parent: AccessKey) -> AccessKey:
-    """A temporary key with no more than its parent may do now."""
+    """A temporary key with at most the present permissions of its parent."""
     instances = parent.instances
     if key.instances is not None:
         instances = key.instances if instances is None else key.instances & instances
@@ -335,11 +335,11 @@ def _read_api_key(place: str, table: _Table) -> ApiKey:
 
 
 def _named(place: str, table: _Table, field_name: str, fields: frozenset[str]) -> tuple[str, str]:
-    """The place with the key's name in it, and the name. Fields are known ones."""
+    """The place with the key's name added, and the name. `fields` must be known ones."""
     if unknown := table.keys() - fields:
         raise CredentialsInvalid(f"{place}: unknown field {_one(unknown)!r}")
     name = _text(place, table, field_name, CREDENTIAL_BYTES_MAX)
-    # An id travels in headers and stands before a colon in our answers.
+    # An id travels in headers, and comes before a colon in answers.
     if not (name.isascii() and name.isprintable()) or set(name) & set(" :"):
         raise CredentialsInvalid(
             f"{place}: {field_name} must be printable ASCII without space and colon"

@@ -1,8 +1,8 @@
-"""Principal x action x instance -> yes, or the error that says no.
+"""The policy: principal x action x instance -> allowed, or an error.
 
 Data belongs to instances, never to keys: two keys that may open an instance see the same tables,
-and a new key for an old instance sees all there is. So do transactions and tunnels: what one key
-began another may go on with, as a temporary key does that is made in the place of one that ended.
+and a new key for an old instance sees all there is. So do transactions and tunnels: one key may go
+on with what another one began, for example a new temporary key after the former one has expired.
 """
 
 from dataclasses import dataclass

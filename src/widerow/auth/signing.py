@@ -51,11 +51,11 @@ _UNSIGNED: Final = frozenset((SIGNATURE_V2, SIGNATURE_V4))
 _BLOCK_BYTES: Final = 64  # of SHA-1 and of SHA-256
 _INNER_PAD: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
-# Compiled, a name of the module's own is found without looking it up.
+# Compiled, a global name of the module is found without a look-up.
 _base64: Final = b2a_base64
 
 SignedHeaders = tuple[tuple[str, str], ...]
-"""The `x-ots-*` headers that a request signs, sorted; beside each what stands before its value."""
+"""The `x-ots-*` headers in a signature, sorted, each with the text before its value."""
 
 
 class Mac:
@@ -72,7 +72,7 @@ class Mac:
         if len(key) > _BLOCK_BYTES:
             key = hashlib.new(algorithm, key).digest()
         block = key.ljust(_BLOCK_BYTES, b"\0")
-        # Methods at hand: none is looked up for a message.
+        # Bound methods: none is looked up for a message.
         self._copy_inner = hashlib.new(algorithm, block.translate(_INNER_PAD)).copy
         outer = hashlib.new(algorithm, block.translate(_OUTER_PAD))
         self._copy_outer = outer.copy
@@ -90,7 +90,7 @@ class Mac:
 
 
 class _ScopedKeys(NamedTuple):
-    """What K of one date and region signs with."""
+    """The signing keys of one date and region, from K."""
 
     request: Mac
     response: Mac
@@ -114,11 +114,11 @@ class SigningKeys:
     def verify(
         self, path: str, headers: Mapping[str, str], signed: SignedHeaders | None = None
     ) -> Mac:
-        """Check a request's signature; return what its response is to be signed with.
+        """Check a request's signature; return the MAC for signing the response.
 
         `path` is the signed path (`/GetRow`), `headers` has lower-case names and holds either
-        signature header; under V4 also `SIGN_DATE` and `SIGN_REGION`. `signed`: what
-        `signed_headers` says of their names, from a caller who knows, and has stripped the values.
+        signature header; under V4 also `SIGN_DATE` and `SIGN_REGION`. `signed`: `signed_headers` of
+        their names, from a caller that has computed it and stripped the values.
 
         Raises: `NotPermitted` (SIGNATURE_MISMATCH), also when both kinds of signature are there:
         one of the two would go unread. Cost: one pass over the headers, one HMAC; about 4 µs.
@@ -190,12 +190,12 @@ def _canonical(path: str, headers: Mapping[str, str], signed: SignedHeaders) -> 
     return "".join(parts).encode("utf-8", "surrogatepass")
 
 
-@lru_cache(maxsize=64)  # a client sends the same headers in the same order every time
+@lru_cache(maxsize=64)  # clients repeat the names of their headers
 def signed_headers(names: tuple[str, ...]) -> SignedHeaders:
-    """Those of a request's headers that its canonical string has, in its order.
+    """The headers of a request that are in its canonical string, in its order.
 
-    `names` are all of them, in lower case. Raises: `NotPermitted` (SIGNATURE_MISMATCH) when one
-    has a line feed.
+    `names` are all of them, in lower case. Raises: `NotPermitted` (SIGNATURE_MISMATCH) when one has
+    a line feed.
     """
     own = [name for name in names if name.startswith(HEADER_PREFIX) and name not in _UNSIGNED]
     if "\n" in "".join(own):

@@ -2,20 +2,23 @@
 
 A plan is in one of these states:
 
-GATHERED the loop brought it in this turn, which is not over IN LINE behind those that came before
-it; any number of threads add to the line COMMITTING in the one group that is under way
-UNACKNOWLEDGED durable; not every server has acknowledged it (`word.py`) ENDED durable or refused,
-and its caller is told, once
+    GATHERED    the loop brought it in this turn, which is not over
+    IN LINE     behind those that came before it; any number of threads add to the line
+    COMMITTING  in the one group that is under way
+    UNHEARD     durable; not every server of a shared store has acknowledged it (`word.py`)
+    ENDED       durable or refused, and its caller is told, once
 
 and moves only so:
 
-submit by the loop -> GATHERED submit by a blocked thread -> IN LINE, and that thread leads until
-its plan has ended submit by anyone else -> COMMITTING if `place_of` says so and the turn is free
-soon, else IN LINE flush (the turn is over) -> all that is GATHERED, as one group: COMMITTING or IN
-LINE, decided in the same way; ENDED (refused) after `stop` the turn is taken by a leader-> the
-first group of the line: COMMITTING the store has answered -> ENDED, told where the group ran, or by
-way of `post`; or UNHEARD all know of it -> ENDED, told by way of `post`, or to the thread that
-waits
+    submit by the loop           -> GATHERED
+    submit by a blocked thread   -> IN LINE, and that thread leads until its plan has ended
+    submit by anyone else        -> COMMITTING if `place_of` says so and the turn is free soon,
+                                    else IN LINE
+    flush (the turn is over)     -> all that is GATHERED, as one group: COMMITTING or IN LINE,
+                                    decided in the same way; ENDED (refused) after `stop`
+    the turn is taken by a leader-> the first group of the line: COMMITTING
+    the store has answered       -> ENDED, told where the group ran, or by way of `post`; or UNHEARD
+    all know of it               -> ENDED, told by way of `post`, or to the thread that waits
 
 The turn is a lock: whoever holds it commits one group, and nobody takes from the line without it.
 Leaders are the writer's thread, once it has been started, blocked callers, and `step`. Plans that

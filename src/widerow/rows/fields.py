@@ -1,6 +1,6 @@
 """Makes fields of protobuf messages by hand, where a message object would copy their content.
 
-field = key length bytes, key = number << 3 | 2; numbers in varints of seven bits a byte
+    field = key length bytes, key = number << 3 | 2; numbers in varints of seven bits a byte
 
 Changes in the log of a stream are stored as fields (docs/formats/streams.md), and the answers of
 the row actions are put together from them.

@@ -3,9 +3,11 @@
 A Unix socket in the store's directory, for the owner of the process alone. Who may connect may read
 the data anyway: it lies in the same directory. Nothing comes in over a network, and no path does:
 
-client server backup LF makes a checkpoint in the store's directory (hard links: no room)
-{"checkpoint": "backup-0123456789abcdef"} LF, or {"error": "..."} LF copies its files closes the
-connection removes the checkpoint
+    client                      server
+    backup LF                   makes a checkpoint in the store's directory (hard links: no room)
+                                {"checkpoint": "backup-0123456789abcdef"} LF, or {"error": "..."} LF
+    copies its files
+    closes the connection       removes the checkpoint
 
 However the client ends, its checkpoint ends with its connection; what a server leaves behind that
 was killed, the next one removes. One backup at a time.

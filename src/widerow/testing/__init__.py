@@ -1,7 +1,7 @@
-"""What users and our own tests build on: a fake clock, and a server inside the process.
+"""The test kit, for users and our own tests: a fake clock, and a server inside the process.
 
-Shipped with the package. Imports anything; nothing in the product imports it.
-Start at `plugin.py` and `server.py`, or at docs/guide/testing.md.
+Shipped with the package. Imports anything; nothing in the product imports it. Start at `plugin.py`
+and `server.py`, or at docs/guide/testing.md.
 """
 
 from importlib import import_module
@@ -23,11 +23,11 @@ _MODULES: Final = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the name stands for
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # of any type
     """Load a name when it is asked for.
 
     pytest loads `plugin.py`, and this package with it, into every session of an environment that
-    has widerow; those that start no server must not pay for loading one.
+    has widerow; a session without a server must not load one.
     """
     if name in _MODULES:
         return getattr(import_module(f"widerow.testing.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""A clock that tests move, and chance that repeats."""
+"""A clock that tests move, and repeatable random bytes."""
 
 import hashlib
 
@@ -9,10 +9,10 @@ __all__ = ["FakeClock", "FakeEntropy"]
 
 
 class FakeClock(MovableClock):
-    """Stands still until it is told otherwise. Starts at 2016-07-19 16:00:00 UTC by default.
+    """A clock that stands still until it is moved. Starts at 2016-07-19 16:00:00 UTC by default.
 
-    Its monotonic clock starts at 0; `advance` moves it, `set` does not. After `run` both go on with
-    the machine's.
+    Its monotonic clock starts at 0; `advance` moves it, `set` does not. After `run`, both run with
+    the machine's clocks.
     """
 
     def __init__(self, now_ms: int = 1_468_944_000_000) -> None:
@@ -22,7 +22,7 @@ class FakeClock(MovableClock):
 
 
 class FakeEntropy:
-    """The same unpredictable-looking bytes on every run of one seed."""
+    """Random-looking bytes, the same on every run with one seed."""
 
     def __init__(self, seed: int = 0) -> None:
         """Start the sequence of `seed`."""

@@ -1,4 +1,4 @@
-"""What the fixture `widerow_instance` gives: one instance of a server (docs/guide/testing.md)."""
+"""The value of the fixture `widerow_instance`: one instance of a server (docs/guide/testing.md)."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ __all__ = ["WiderowInstance"]
 
 
 class WiderowInstance:
-    """An instance of a server that runs: what one test has for itself.
+    """An instance of a running server, for one test alone.
 
-    `name`, `endpoint`, `access_key_id` and `access_key_secret` are what any SDK asks for.
+    `name`, `endpoint`, `access_key_id` and `access_key_secret` are what SDKs need.
     """
 
     def __init__(self, server: WiderowServer, name: str) -> None:
-        """The instance of that name, which is there as soon as it has a table."""
+        """`name`: of the instance, which exists as soon as it has a table."""
         self.server = server
         self.name = name
         self.endpoint = server.endpoint
@@ -29,20 +29,20 @@ class WiderowInstance:
 
     @property
     def faults(self) -> FaultList:
-        """What goes wrong in the instance on demand, and in no other."""
+        """The faults of the instance, which strike no other instance."""
         return self.server.faults.of(self.name)
 
     def keep(self, name: str) -> None:
-        """Keep what the instance holds now, for `reset`."""
+        """Keep a snapshot of the instance, for `reset`."""
         self.server.keep(name, self.name)
 
     def reset(self, name: str | None = None) -> None:
-        """Let the instance hold nothing, or what was kept under a name."""
+        """Replace the instance's content by a snapshot; without a name, remove it."""
         self.server.reset(name, self.name)
 
     def close(self) -> None:
-        """Close its clients, empty it and forget its snapshots."""
+        """Close its clients, remove its content and its snapshots."""
         self._clients.close()
-        if self.server.endpoint:  # a test may have stopped it
+        if self.server.endpoint:  # false if a test has stopped the server
             self.reset()
             self.server.forget(self.name)

@@ -1,4 +1,4 @@
-"""What a test has of a server beside its endpoint: clients of the vendor's SDK, and faults."""
+"""What tests get of a server besides its endpoint: clients of the vendor's SDK, and faults."""
 
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,11 +11,11 @@ __all__ = ["FaultList", "InstanceClients", "SdkMissing", "Serving"]
 
 
 class SdkMissing(WiderowError):
-    """A client was asked for and the vendor's SDK is not installed."""
+    """A client was asked for, but the vendor's SDK is not installed."""
 
 
 class Serving(Protocol):
-    """Where a server is, and one key pair that it knows."""
+    """The endpoint of a server, and one key pair that it knows."""
 
     endpoint: str
     access_key_id: str
@@ -56,7 +56,7 @@ class InstanceClients:
         return client
 
     def close(self) -> None:
-        """Close the connections of all of them."""
+        """Close the connections of all clients."""
         for client in self._clients:
             client.connection.pool.clear()  # the SDK has no way to close a client
         self._clients.clear()
@@ -66,7 +66,7 @@ class FaultList:
     """The faults of a server, or those of one instance of it."""
 
     def __init__(self, mode: "DevMode", instance: str | None = None) -> None:
-        """Those of `instance`; all of them without one."""
+        """`instance`: whose faults these are; without one, the faults of all instances."""
         self._mode = mode
         self._instance = instance
 
@@ -81,11 +81,11 @@ class FaultList:
         return int(self._mode.add_fault(given)["id"])
 
     def of(self, instance: str) -> "FaultList":
-        """Those of one instance of the server."""
+        """The faults of one instance of the server."""
         return FaultList(self._mode, instance)
 
     def remove(self, number: int) -> None:
-        """Remove a fault. Raises: `KeyError` where it is not there."""
+        """Remove a fault. Raises: `KeyError` for an unknown number."""
         if not self._mode.faults.remove(number):
             raise KeyError(number)
 
@@ -95,7 +95,7 @@ class FaultList:
             self._mode.faults.remove(fault["id"])
 
     def all(self) -> list[dict[str, Any]]:
-        """Each fault as it was asked for, with `id`, `seen` and `struck`."""
+        """The document of each fault, with `id`, `seen` and `struck`."""
         return [
             fault
             for fault in self._mode.faults.documents()
@@ -103,5 +103,5 @@ class FaultList:
         ]
 
     def struck(self, number: int) -> int:
-        """How many requests a fault has struck. Raises: `KeyError` where it is not there."""
+        """How many requests a fault has struck. Raises: `KeyError` for an unknown number."""
         return {fault["id"]: int(fault["struck"]) for fault in self.all()}[number]

@@ -1,4 +1,4 @@
-"""The pytest plugin: a server for all tests of a process, and what each test has of it for itself.
+"""The pytest plugin: a server for all tests of a process, and an instance for each test.
 
 pytest finds it by itself where widerow is installed (entry point `pytest11`). Nothing of widerow is
 loaded before a test asks for a fixture. Each worker of pytest-xdist is a process of its own, and so
@@ -35,7 +35,7 @@ _numbers: Final = itertools.count(1)
 def widerow_session() -> "Iterator[WiderowServer]":
     """A Tablestore server for all tests of this process: in memory, on a free port.
 
-    For fixtures of a wider scope than one test. What is made in instances of one's own stays.
+    For fixtures of a wider scope than one test. Tables made in other instances are not removed.
     """
     from widerow.testing.server import WiderowServer  # noqa: PLC0415  # only where it is asked for
 
@@ -48,7 +48,7 @@ def widerow_server() -> "Iterator[WiderowServer]":
     """A Tablestore server of this test alone: in memory, empty, on a free port of this machine.
 
     Its clock stands still until `widerow_server.clock.advance(seconds)`. For tests that stop and
-    start it, or look at all of it; the other fixtures share one server and are faster.
+    start it, or inspect all of it; the other fixtures share one server and are faster.
     """
     from widerow.testing.server import WiderowServer  # noqa: PLC0415  # only where it is asked for
 
@@ -62,7 +62,7 @@ def widerow_instance(
 ) -> "Iterator[WiderowInstance]":
     """An instance of this test alone, empty, on the server that the tests share.
 
-    Where the test has a `widerow_server`, on that one.
+    If the test uses `widerow_server`, the instance is on that server.
     """
     from widerow.testing.instance import WiderowInstance  # noqa: PLC0415  # only where it is asked for
 
@@ -89,10 +89,10 @@ def tablestore_client(widerow_instance: "WiderowInstance") -> Any:  # noqa: ANN4
 
 @pytest.fixture
 def widerow_clock(request: pytest.FixtureRequest) -> "Iterator[FakeClock]":
-    """The clock that dates what is stored. It stands still: `advance`, `set`, `run`, `freeze`.
+    """The clock that dates stored data. It stands still: `advance`, `set`, `run`, `freeze`.
 
-    It is the server's, so it moves for all instances; behind the test it stands at the machine's
-    time again.
+    It is the server's, so it moves for all instances; after the test it is reset to the machine's
+    time.
     """
     from widerow.system import SystemClock  # noqa: PLC0415  # only where it is asked for
 
@@ -108,7 +108,7 @@ def widerow_clock(request: pytest.FixtureRequest) -> "Iterator[FakeClock]":
 
 @pytest.fixture
 def widerow_faults(widerow_instance: "WiderowInstance") -> "Iterator[FaultList]":
-    """What goes wrong in this test's instance: `widerow_faults.add("OTSServerBusy", count=2)`."""
+    """Faults for this test's instance: `widerow_faults.add("OTSServerBusy", count=2)`."""
     faults = widerow_instance.faults
     try:
         yield faults
@@ -117,7 +117,7 @@ def widerow_faults(widerow_instance: "WiderowInstance") -> "Iterator[FaultList]"
 
 
 def _server_of(request: pytest.FixtureRequest) -> "WiderowServer":
-    """The test's own server where it has one, else the one that the tests share."""
+    """The test's own server if it has one, else the shared one."""
     own = "widerow_server" in request.fixturenames
     server: WiderowServer = request.getfixturevalue("widerow_server" if own else "widerow_session")
     return server

@@ -1,6 +1,6 @@
 """`widerow serve` as a process of its own, to be stopped, killed and started again.
 
-For what a server inside the process cannot show: that it comes back from the disk.
+For tests that need a kill and a restart from disk.
 """
 
 import os
@@ -19,15 +19,16 @@ from widerow.errors import WiderowError
 __all__ = ["ServeFailed", "WiderowProcess"]
 
 _READY_SECONDS_MAX: Final = 60.0  # it takes half a second; a new table of HBase, and load, more
-_AWAY_SECONDS_MAX: Final = 240.0  # of a store: a master on a busy machine takes minutes to begin
+# of a store's absence: a master on a busy machine takes minutes to begin
+_AWAY_SECONDS_MAX: Final = 240.0
 _START_PAUSE_SECONDS: Final = 0.2
-_SAID_BYTES_MAX: Final = 64 * 1024 * 1024  # of what it wrote; a log of hours
-_STOP_SECONDS_MAX: Final = 60.0  # above what the server allows itself for draining
+_SAID_BYTES_MAX: Final = 64 * 1024 * 1024  # of output; a log of hours
+_STOP_SECONDS_MAX: Final = 60.0  # longer than a server may take to drain
 _NOTHING_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class ServeFailed(WiderowError):
-    """The process ended, or said something else, before it was ready."""
+    """The process ended, or wrote an unexpected line, before it was ready."""
 
 
 class WiderowProcess:
@@ -42,7 +43,7 @@ class WiderowProcess:
         launcher: Sequence[str] = (),
         environment: Mapping[str, str] = _NOTHING_MORE,
     ) -> None:
-        """Run nothing yet. `flags` are those of `widerow serve`; the port is a free one.
+        """Starts nothing. `flags`: of `widerow serve`; the port is a free one.
 
         `launcher` is a command that becomes the command behind it, such as `nice` or `strace -D`;
         `environment` is added to this process's own, of which no `WIDEROW_` variable is handed on.
@@ -90,10 +91,10 @@ class WiderowProcess:
         self.pid = int(facts["pid"])
 
     def start_again(self) -> None:
-        """Start, and try again for four minutes where it does not become ready.
+        """Start, and try again for four minutes if the server does not become ready.
 
-        For a store of several servers, which may be away when one of them is started. Raises:
-        `ServeFailed` where it is away for longer.
+        For a store of several servers that may not answer yet. Raises: `ServeFailed` after that
+        time.
         """
         deadline = time.monotonic() + _AWAY_SECONDS_MAX
         while True:
@@ -112,25 +113,25 @@ class WiderowProcess:
         return self._process is not None and self._process.poll() is None
 
     def stop(self) -> int:
-        """SIGTERM, and its exit code; 0 as well if it does not run. Idempotent."""
+        """SIGTERM; the exit code, 0 if the process does not run. Idempotent."""
         if self._process is None:
             return 0
         self._process.terminate()
         try:
             return self._process.wait(_STOP_SECONDS_MAX)
         finally:
-            self._process.kill()  # nothing happens to one that ended
+            self._process.kill()  # does nothing to an ended process
             self._close()
 
     def kill(self) -> None:
-        """SIGKILL: what was not on the disk is lost."""
+        """SIGKILL: unsynced data is lost."""
         assert self._process is not None, "not started"
         self._process.kill()
         self._process.wait()
         self._close()
 
     def written(self) -> str:
-        """What it wrote on stderr until now: its log."""
+        """Its output on stderr so far: the log."""
         assert self._said is not None, "not started"
         self._said.flush()
         return os.pread(self._said.fileno(), _SAID_BYTES_MAX, 0).decode("utf-8", "replace")

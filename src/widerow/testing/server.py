@@ -1,8 +1,8 @@
 """A whole server inside the process, for the tests of programs that use Tablestore.
 
-It is the server that `widerow serve` runs, on a thread and a loop of its own: clients reach it
-over a socket of this machine, and nothing is simulated but the time. Its console shows, under
-`/console/` of the endpoint, what a test has left in it.
+It is the server of `widerow serve`, on a thread and a loop of its own: clients reach it over a
+socket of this machine, and only the time is simulated. Its console, under `/console/` of the
+endpoint, shows the data of a test.
 
 Two clocks. Clients sign with the time of day and refuse answers that are 15 minutes off (wire
 §1.2), so signatures, connections and `x-ots-date` keep the machine's time. What is stored is dated
@@ -33,15 +33,15 @@ __all__ = ["WiderowServer"]
 
 T = TypeVar("T")
 
-_DEFAULT_KEY: Final = "widerow"  # both halves of the pair that a server without credentials knows
+_DEFAULT_KEY: Final = "widerow"  # both halves of the default key pair
 
 
 class WiderowServer:
     """A server from `start` to `stop`, or from the top of a `with` block to its end.
 
-    `access_key_id`, `access_key_secret`, `instance` and, once started, `endpoint` are what any SDK
-    asks for. Starts in a few milliseconds once its modules are loaded, so that each test can have
-    its own.
+    `access_key_id`, `access_key_secret`, `instance` and, once started, `endpoint` are what SDKs
+    need. Starts in a few milliseconds once its modules are loaded, so that each test can have its
+    own.
     """
 
     def __init__(
@@ -53,13 +53,12 @@ class WiderowServer:
         port: int = 0,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start nothing yet.
+        """Starts nothing.
 
-        `path`: a directory to keep the data in; in memory if not given. `clock` dates what is
-        stored; a `FakeClock` at the machine's time if not given, `SystemClock()` to let it run.
-        Any `instance` is served, `instance` is the one that clients are given. Port 0 is a free
-        one. `settings`: more of what `widerow serve` can be told, by the names of
-        docs/operating/configure.md.
+        `path`: a directory to keep the data in; in memory if not given. `clock` dates stored data;
+        a `FakeClock` at the machine's time if not given, `SystemClock()` to let it run. Every
+        instance is served; `instance` is the one of `client`. Port 0 is a free one. `settings`:
+        more of what `widerow serve` can be told, by the names of docs/operating/configure.md.
         """
         self.endpoint = ""
         self.instance = instance
@@ -78,7 +77,7 @@ class WiderowServer:
 
     @property
     def clock(self) -> FakeClock:
-        """The clock that dates what is stored, to be moved.
+        """The clock that dates stored data, to be moved.
 
         Raises: `TypeError` if the server was given a clock of another kind.
         """
@@ -98,13 +97,13 @@ class WiderowServer:
     def start(self) -> None:
         """Return when the server answers. After a `stop` it may be started again.
 
-        A store in memory is then empty; one on disk has what it had.
-        Raises: `WiderowError` when the store, the port or the directory cannot be used.
+        A store in memory is empty then; one on disk has its data. Raises: `WiderowError` when the
+        store, the port or the directory cannot be used.
         """
         assert self._thread is None, "already started"
         started: Future[str] = Future()
         self._ended = Future()
-        # A test run that forgets to stop still ends.
+        # A test run without a stop still ends.
         self._thread = threading.Thread(
             target=self._run, args=(started,), name="widerow-server", daemon=True
         )
@@ -116,7 +115,7 @@ class WiderowServer:
             raise
 
     def stop(self) -> None:
-        """Answer what is in hand, close the clients, the port and the store. Idempotent.
+        """Answer running requests, close the clients, the port and the store. Idempotent.
 
         Raises: whatever closing raised.
         """
@@ -139,7 +138,7 @@ class WiderowServer:
 
     @property
     def faults(self) -> FaultList:
-        """What goes wrong on demand, in any instance."""
+        """The faults of the server, in any instance."""
         return FaultList(self._mode())
 
     def instances(self) -> frozenset[str]:
@@ -147,7 +146,7 @@ class WiderowServer:
         return self._mode().instances()
 
     def keep(self, name: str, instance: str | None = None) -> None:
-        """Keep what an instance holds, for `reset`.
+        """Keep a snapshot of an instance, for `reset`.
 
         Raises: `CopyRefused` for what a snapshot cannot hold, such as search indexes and tunnels.
         Cost: a read of all its rows, which stay in memory until the server stops.
@@ -155,14 +154,14 @@ class WiderowServer:
         self._await(self._mode().keep(instance or self.instance, name))
 
     def reset(self, name: str | None = None, instance: str | None = None) -> None:
-        """Let an instance hold nothing, or what it held when `keep` was called with this name.
+        """Replace an instance's content by the snapshot `name`; without a name, remove it.
 
         Cost: milliseconds for a thousand rows. Raises: `FieldRefused` for an unknown name.
         """
         self._await(self._mode().reset(instance or self.instance, name))
 
     def forget(self, instance: str | None = None) -> None:
-        """Forget all that was kept of an instance."""
+        """Remove all snapshots of an instance."""
         self._await(self._forget(instance or self.instance))
 
     async def _forget(self, instance: str) -> None:
@@ -189,7 +188,7 @@ class WiderowServer:
     def _run(self, started: "Future[str]") -> None:
         try:
             asyncio.run(self._serve(started))
-        except BaseException as error:  # noqa: BLE001  # it is told to the thread that waits
+        except BaseException as error:  # noqa: BLE001  # raised on the thread that waits
             if started.done():
                 self._ended.set_exception(error)
             else:
@@ -207,8 +206,8 @@ class WiderowServer:
         try:
             started.set_result(server.endpoint)
             await self._asked.wait()
-            # A connection that was accepted in this very turn is made in the next. The standard
-            # loop forgets it, with a warning, if the port is closed before.
+            # A connection accepted in this very turn is made in the next one. If the port is closed
+            # before, the standard loop drops it with a warning.
             await asyncio.sleep(0)
         finally:
             await server.stop()

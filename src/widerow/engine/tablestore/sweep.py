@@ -5,7 +5,7 @@ begins at S leaves cells of which the smallest version is O. What is written lat
 version S - max_version_offset (semantics §1.6; less a minute for writes under way). So nothing
 expires before
 
-min(O, S - max_version_offset - 60 s) + time_to_live
+    min(O, S - max_version_offset - 60 s) + time_to_live
 
 and the next pass is due then, but not sooner than max(10 min, time_to_live / 16) after the end of
 the last one. So a cell stays at most for that pause and the time that two passes take after it has

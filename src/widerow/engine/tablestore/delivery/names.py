@@ -1,6 +1,6 @@
 """The names of delivered files (change §D3).
 
-<prefix>/<task>_<concurrent id>_<prefix with / as _>__<sequence>.parquet
+    <prefix>/<task>_<concurrent id>_<prefix with / as _>__<sequence>.parquet
 
 A bucket is one directory below the server's root, and the parts of a prefix are directories in it.
 The checks here keep every name below the root; that no link leads out of it is checked when files

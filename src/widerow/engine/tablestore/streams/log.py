@@ -1,7 +1,7 @@
 """The layout of a stream's records (docs/formats/streams.md).
 
-12 table stream shard the head: last record, how far trimmed 12 table stream shard timestamp
-row-index a record
+    12 table stream shard                         the head: last record, how far trimmed
+    12 table stream shard timestamp row-index     a record
 
 Table and stream in four bytes, shard and timestamp (microseconds since 1970) in eight, row index in
 four, big-endian: so records lie in the order in which they were made.

@@ -1,7 +1,7 @@
 """Change records in the bytes that clients read (change §C1.4, wire §2.1).
 
-record = header key-section [02 cells] extension 09 checksum extension = 0B length 0C length 0D
-epoch 0E timestamp 0F row-index
+    record = header key-section [02 cells] extension 09 checksum
+    extension = 0B length 0C length 0D epoch 0E timestamp 0F row-index
 
 The row checksum does not cover the extension. A record holds the results of the change: an
 increment is a put of the sum, and versions chosen by the server are set.

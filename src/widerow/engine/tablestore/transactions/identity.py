@@ -1,6 +1,6 @@
 """Ids of local transactions, which can be told from texts that no server gave out (change §B5).
 
-id = base64url( version 1 | run of the store 5 | chance 8 | CRC-32 of these 4 )
+    id = base64url( version 1 | run of the store 5 | chance 8 | CRC-32 of these 4 )
 
 Eighteen bytes are 24 characters without padding, and each id has one spelling. The run is a number
 that the store counts up, so no id of an earlier run of the server is ever given out again.

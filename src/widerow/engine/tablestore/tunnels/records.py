@@ -1,8 +1,9 @@
 """The state of a tunnel as records under its shard (docs/formats/tunnels.md).
 
-05 table tunnel 00 the state is there: clients and channels have begun 05 table tunnel 01 client one
-client 05 table tunnel 02 channel one channel 05 table tunnel 03 why a delivery task cannot write
-its files
+    05 table tunnel 00           the state is there: clients and channels have begun
+    05 table tunnel 01 client    one client
+    05 table tunnel 02 channel   one channel
+    05 table tunnel 03           why a delivery task cannot write its files
 
 JSON, so that a person with a dump can read it. A change writes only the records that it touches.
 """

@@ -4,8 +4,12 @@ A channel is a part of the tunnel that one client at a time consumes, a range of
 the stream. Clients say in heartbeats how their channels stand, and are told which are theirs; a
 version tells the newer of two reports about a channel (change §C2.4, §C2.5).
 
-WAIT ──a client has room──► OPEN ──the client has too many──► CLOSING ▲ │ │ └────── its client
-closed it, shut down or fell silent ◄───────┘ │ and its checkpoint is the end ▼ TERMINATED
+    WAIT ──a client has room──► OPEN ──the client has too many──► CLOSING
+      ▲                          │                                   │
+      └────── its client closed it, shut down or fell silent ◄───────┘
+                                 │ and its checkpoint is the end
+                                 ▼
+                             TERMINATED
 
 Two rules hold whatever happens: a channel is OPEN or CLOSING with one client or with none, and its
 version never decreases. A channel that was given away is given with a greater version.
