@@ -1,9 +1,14 @@
 """What every test may rely on."""
 
+import sys
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from tests.support.volume import PROFILES
+
+# Images of containers forbid bytecode. Making it anew takes longer than to collect the tests.
+sys.dont_write_bytecode = False
 
 # How long one example takes says more of the machine's other work than of ours; `bench/` measures.
 for name, examples in PROFILES.items():
