@@ -32,13 +32,13 @@ from rich.table import Table
 from tests.support.engines import open_tablestore
 
 from widerow.auth.keyring import Keyring
-from widerow.auth.policy import InstancePolicy
+from widerow.auth.policy import AccessRules, InstancePolicy
 from widerow.commit.committer import Committer
 from widerow.commit.waiting import Waiting
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
-from widerow.server.dispatch import AccessRules, Dispatcher, Service
+from widerow.server.dispatch import Dispatcher, Service
 from widerow.server.headers import KeptHeaders
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes

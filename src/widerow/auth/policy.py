@@ -12,12 +12,13 @@ from widerow.auth.keyring import (
     ALL_PERMISSIONS,
     AccessKey,
     ApiKey,
+    Keyring,
     Permission,
     is_instance_name,
 )
 from widerow.errors import InvalidRequest, NotPermitted, Rule
 
-__all__ = ["ANY_INSTANCE", "InstancePolicy", "authorize"]
+__all__ = ["ANY_INSTANCE", "AccessRules", "InstancePolicy", "authorize"]
 
 _NAME_SHOWN_MAX: Final = 255  # of an invalid name, in the error about it
 
@@ -47,6 +48,14 @@ class InstancePolicy:
             raise NotPermitted(Rule.INSTANCE_UNKNOWN)
         if key.instances is not None and instance not in key.instances:
             raise NotPermitted(Rule.INSTANCE_FORBIDDEN)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRules:
+    """The keys and instances in force. Immutable: a change replaces the whole value."""
+
+    keyring: Keyring
+    instances: InstancePolicy
 
 
 ANY_INSTANCE: Final = InstancePolicy()

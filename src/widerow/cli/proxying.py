@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
 
+from widerow.auth.policy import AccessRules
 from widerow.cli.flags import listed
 from widerow.cli.profiles import profiles_path
 from widerow.cli.progress import progress_bar
@@ -27,7 +28,6 @@ from widerow.proxy.replaying import replay_recording
 from widerow.proxy.report import DifferenceReport
 from widerow.proxy.service import EMBEDDED, ProxyService, ServerChoice, embedded_side
 from widerow.server.credentials import CredentialsFile, load_identity
-from widerow.server.dispatch import AccessRules
 from widerow.server.metrics import Metrics
 from widerow.server.settings import Settings
 from widerow.system import SystemClock

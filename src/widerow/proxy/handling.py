@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from widerow.auth.keyring import Permission
-from widerow.auth.policy import authorize
+from widerow.auth.policy import AccessRules, authorize
 from widerow.client.failures import RequestFailed
 from widerow.client.http import OK, HttpAnswer
 from widerow.clock import Clock, Entropy
@@ -26,7 +26,6 @@ from widerow.proxy.exchange import AUTH_FAILED, Exchange, ProxiedRequest
 from widerow.proxy.identifiers import makes_identifiers
 from widerow.proxy.recording import RecordingInvalid, RecordingWriter
 from widerow.proxy.turns import RequestTurns
-from widerow.server.dispatch import AccessRules
 from widerow.server.message import Reply, Request, Response
 from widerow.server.unforeseen import log_unforeseen
 from widerow.wire.dialect import Opened

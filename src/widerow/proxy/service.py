@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from widerow.auth.policy import AccessRules
 from widerow.client.pool import ConnectionPool
 from widerow.client.signing import Signer
 from widerow.limits import (
@@ -19,7 +20,6 @@ from widerow.proxy.handling import ProxyCounts, ProxyHandler
 from widerow.proxy.recording import RecordingWriter
 from widerow.proxy.report import DifferenceReport
 from widerow.server.admission import Admission
-from widerow.server.dispatch import AccessRules
 from widerow.server.headers import KeptHeaders
 from widerow.server.http import Listener
 from widerow.server.lifecycle import Server

@@ -28,9 +28,9 @@ from widerow.storage.bulk import LONG_WORK
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+    from widerow.auth.policy import AccessRules
     from widerow.engine.tablestore.engine import TablestoreEngine
     from widerow.engine.typed.engine import TypedEngine
-    from widerow.server.dispatch import AccessRules
     from widerow.server.settings import Settings
 
 __all__ = ["Beside", "MakePages", "PagesHandler", "ServerParts"]

@@ -17,10 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from widerow.auth.keyring import CredentialsInvalid, Keyring
-from widerow.auth.policy import InstancePolicy
+from widerow.auth.policy import AccessRules, InstancePolicy
 from widerow.errors import InvalidRequest
 from widerow.limits import CREDENTIALS_BYTES_MAX, CREDENTIALS_LOOK_SECONDS
-from widerow.server.dispatch import AccessRules
 from widerow.server.metrics import Metrics
 from widerow.server.settings import Settings, SettingsInvalid
 

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
-from widerow.auth.keyring import Keyring
-from widerow.auth.policy import InstancePolicy, authorize
+from widerow.auth.policy import AccessRules, authorize
 from widerow.clock import Clock, Entropy
 from widerow.commit.places import Caller
 from widerow.commit.waiting import Done, Waiting, tell_group
@@ -65,21 +64,13 @@ if TYPE_CHECKING:
     from widerow.engine.ends import End
     from widerow.engine.plan import Plan
 
-__all__ = ["AccessRules", "Commits", "Dispatcher", "PagesBeside", "Service"]
+__all__ = ["Commits", "Dispatcher", "PagesBeside", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
 # The label in metrics of all unknown actions: a client must not choose labels.
 _NO_ACTION: Final = "other"
 _LOOP: Final = Caller.LOOP
-
-
-@dataclass(frozen=True, slots=True)
-class AccessRules:
-    """The keys and instances in force. Immutable: a change replaces the whole value."""
-
-    keyring: Keyring
-    instances: InstancePolicy
 
 
 class Commits(Protocol):

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from widerow.auth.policy import AccessRules
 from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer
 from widerow.commit.waiting import Waiting
@@ -37,7 +38,7 @@ from widerow.server.admission import Admission
 from widerow.server.beside import Beside, MakePages, ServerParts
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
-from widerow.server.dispatch import AccessRules, Dispatcher, Service
+from widerow.server.dispatch import Dispatcher, Service
 from widerow.server.headers import PAGE_HEADERS, KeptHeaders
 from widerow.server.housekeeper import Housekeeper
 from widerow.server.http import Listener

@@ -11,12 +11,11 @@ from tests.unit.proxy.conftest import RunningProxy
 from tests.unit.proxy.sessions import TABLE, make_table, put, scan
 
 from widerow.auth.keyring import AccessKey, Keyring, Permission
-from widerow.auth.policy import InstancePolicy
+from widerow.auth.policy import AccessRules, InstancePolicy
 from widerow.client.signing import Signer
 from widerow.proxy.comparing import DifferenceClass
 from widerow.proxy.report import DifferenceReport
 from widerow.proxy.service import ProxyService, ServerChoice
-from widerow.server.dispatch import AccessRules
 from widerow.testing.server import WiderowServer
 
 Servers = Callable[..., WiderowServer]

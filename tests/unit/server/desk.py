@@ -10,14 +10,14 @@ from tests.support.engines import open_tablestore
 from tests.support.http import Answer, Sender
 
 from widerow.auth.keyring import Keyring
-from widerow.auth.policy import InstancePolicy
+from widerow.auth.policy import AccessRules, InstancePolicy
 from widerow.commit.committer import Committer, Uncounted
 from widerow.commit.places import Caller
 from widerow.commit.waiting import Done
 from widerow.engine.ends import End
 from widerow.engine.plan import Plan
 from widerow.server.admission import Admission
-from widerow.server.dispatch import AccessRules, Dispatcher, Service
+from widerow.server.dispatch import Dispatcher, Service
 from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes

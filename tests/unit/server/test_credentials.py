@@ -10,10 +10,10 @@ import pytest
 from tests.support.http import Sender, Wire
 
 from widerow.auth.keyring import AccessKey
+from widerow.auth.policy import AccessRules
 from widerow.errors import NotPermitted
 from widerow.limits import CREDENTIALS_BYTES_MAX
 from widerow.server.credentials import CredentialsFile
-from widerow.server.dispatch import AccessRules
 from widerow.server.metrics import Metrics
 from widerow.server.settings import Settings, SettingsInvalid
 

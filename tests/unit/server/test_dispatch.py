@@ -24,7 +24,7 @@ from tests.unit.server.desk import (
 )
 
 from widerow.auth.keyring import AccessKey, Keyring, Permission
-from widerow.auth.policy import InstancePolicy
+from widerow.auth.policy import AccessRules, InstancePolicy
 from widerow.commit.places import Caller
 from widerow.engine.budget import Budget
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -39,7 +39,6 @@ from widerow.limits import (
     STAGED_ROW_BYTES_MAX,
 )
 from widerow.model.tablestore.answers import RowRead
-from widerow.server.dispatch import AccessRules
 from widerow.server.message import Request, Response
 from widerow.server.request_ids import RequestIds
 from widerow.server.schedule import Rules
