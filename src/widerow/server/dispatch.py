@@ -259,6 +259,7 @@ class Dispatcher:
         self._probes = probes
         self._schedule = schedule
         self._dialects = tuple(dialects)
+        self._unclaimed = _unclaimed_of(dialects)
         self.beside: PagesBeside | None = None  # pages of no dialect
         self.recent: RecentRequests | None = None  # keeps slow and refused requests
         self._others = service.metrics.of(_NO_ACTION)
@@ -318,7 +319,11 @@ class Dispatcher:
 
     def refuse(self, error: WiderowError) -> Response:
         """The answer to bytes that are not HTTP."""
-        return self._refused_unread(self._dialects[0], self._clock.monotonic_ns(), error)
+        now_ns = self._clock.monotonic_ns()
+        if self._unclaimed is None:
+            self._count(self._others, "", now_ns, 400, "-")
+            return plain_text(400, str(error))
+        return self._refused_unread(self._unclaimed, now_ns, error)
 
     def told(self, ended: Sequence[Waiting]) -> None:
         """Take plans that another thread has committed (`Post`)."""
@@ -338,12 +343,12 @@ class Dispatcher:
             return self._counted(request, _NO_ACTION, plain_text(404, "not found without --dev"))
         dialect = self._claiming(target)
         if dialect is None:
-            if request.method in (b"GET", b"HEAD"):
+            if request.method in (b"GET", b"HEAD") or self._unclaimed is None:
                 pages = "" if self.beside is None else f" {self.beside.path}/"
                 words = f"not found; GET serves /livez /readyz /version /metrics{pages}"
                 answer = plain_text(404, f"{words}, actions are POSTed")
                 return self._counted(request, _NO_ACTION, answer)
-            dialect = self._dialects[0]
+            dialect = self._unclaimed
         try:
             method = request.method.decode("latin-1")
             operation = dialect.select(method, target, request.body)
@@ -764,6 +769,15 @@ def _answer(
     consumed = None if route.consumed is None else route.consumed(result)
     head = route.envelope(call.path, body, call.request_id, date, call.opened)
     return Response(200, head, body), consumed
+
+
+def _unclaimed_of(dialects: Sequence[Dialect]) -> Dialect | None:
+    """The dialect that answers what none claims. Raises `ValueError` where several would."""
+    found = [each for each in dialects if each.answers_unclaimed]
+    if len(found) > 1:
+        names = ", ".join(each.name for each in found)
+        raise ValueError(f"one dialect of a port may answer what none claims, not: {names}")
+    return found[0] if found else None
 
 
 def _is_large(result: object) -> bool:

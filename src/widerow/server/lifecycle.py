@@ -333,7 +333,7 @@ class Server:
             )
         if not isinstance(self._engine_clock, MovableClock):
             self._engine_clock = MovableClock(self._engine_clock)
-        self.dev = DevMode(self._engine_clock, self._dialects[0])
+        self.dev = DevMode(self._engine_clock, self._dialects)
 
     def _listener_of(
         self,

@@ -145,8 +145,10 @@ class Dialect:
 
     A request is taken for the operation that `paths` has for its whole target if it is POSTed; else
     for what `select` makes of method, target and body, in the first dialect that `claims` the
-    target; else in the first dialect of all. `select` is asked before the sender is known, so it
-    looks at no more of a body than it must. It raises errors of `widerow.errors`.
+    target; else in the dialect that `answers_unclaimed`, which also answers bytes that are not
+    HTTP. At most one of the dialects of a port does; without it such requests are answered in plain
+    text. `select` is asked before the sender is known, so it looks at no more of a body than it
+    must. It raises errors of `widerow.errors`.
 
     `headers` are those that the listener keeps of a request; one of them that comes twice is
     refused. `open_request` checks the sender. `envelope(path, body, request_id, date, opened)` are
@@ -172,3 +174,4 @@ class Dialect:
     envelope: Callable[[str, bytes, str, Any, Opened | None], bytes]
     refuse: Callable[[Exception, str], Refusal]
     fault_parts: Callable[[], FaultParts] | None = None
+    answers_unclaimed: bool = False

@@ -8,5 +8,4 @@ from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 __all__ = ["DIALECTS"]
 
 DIALECTS: Final[tuple[Dialect, ...]] = (TABLESTORE_DIALECT,)
-"""In the order in which they are asked whether a target is theirs. The first one also answers what
-is nobody's, and what never became a request."""
+"""In the order in which they are asked whether a target is theirs."""

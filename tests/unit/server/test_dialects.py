@@ -7,6 +7,7 @@ bytes with the status 200.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -261,10 +262,43 @@ def test_requests_are_counted_under_the_dialects_label(endpoint: str, ask: Ask) 
     assert 'widerow_capacity_units_total{action="tiny/Tables",kind="read"} 3' in page
 
 
-def test_targets_that_are_nobodys_go_to_the_first_dialect(endpoint: str) -> None:
+NOT_HTTP = b"\x00\r\n\r\n"
+PLAIN = "text/plain; charset=utf-8"
+
+
+def test_what_no_dialect_claims_is_answered_by_the_one_that_says_so(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """wire/dialect.py, `answers_unclaimed`: the place in the list does not matter."""
+    monkeypatch.setattr(lifecycle, "DIALECTS", (TINY, *DIALECTS))
+    endpoint = serve().endpoint
     with Wire(endpoint) as wire:
-        answer = wire.ask(Sender().request("Nothing"))
-    assert answer.error[:2] == (400, "OTSUnsupportOperation")
+        assert wire.ask(Sender().request("Nothing")).error[:2] == (400, "OTSUnsupportOperation")
+    with Wire(endpoint) as wire:
+        assert wire.ask(NOT_HTTP).error[:2] == (400, "OTSParameterInvalid")
+
+
+def test_what_no_dialect_answers_is_answered_in_plain_text(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "DIALECTS", (TINY,))
+    endpoint = serve().endpoint
+    with Wire(endpoint) as wire:
+        nothing = wire.ask(Sender().request("Nothing"))
+        assert (nothing.status, nothing.headers["content-type"]) == (404, PLAIN)
+        assert nothing.body.startswith(b"not found; ")
+    with Wire(endpoint) as wire:
+        strange = wire.ask(NOT_HTTP)
+        assert (strange.status, strange.headers["content-type"]) == (400, PLAIN)
+
+
+def test_one_dialect_of_a_port_at_most_answers_what_none_claims(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twice = tuple(replace(each, answers_unclaimed=True) for each in (*DIALECTS, TINY))
+    monkeypatch.setattr(lifecycle, "DIALECTS", twice)
+    with pytest.raises(ValueError, match="not: Tablestore, Tiny"):
+        serve()
 
 
 def test_the_list_has_a_label_for_each_dialect() -> None:

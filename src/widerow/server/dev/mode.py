@@ -13,10 +13,11 @@ from widerow.server.dev.clock import MovableClock
 from widerow.server.dev.faults import FaultBook, fault_fields, read_fault
 from widerow.server.dev.fields import CLOCK_MS_MAX, FieldRefused
 from widerow.server.housekeeper import commit
-from widerow.wire.dialect import Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from widerow.wire.dialect import Dialect
 
 __all__ = ["DevMode"]
 
@@ -39,12 +40,13 @@ class _Kept(NamedTuple):
 class DevMode:
     """The dev mode of one server. Coroutines run on the loop's thread."""
 
-    def __init__(self, clock: MovableClock, dialect: Dialect) -> None:
+    def __init__(self, clock: MovableClock, dialects: "Iterable[Dialect]") -> None:
         """Without faults and snapshots. `clock`: the engine's.
 
-        `dialect`: has the codes and actions of faults.
+        Exactly one of the `dialects` has faults, whose codes and actions these are.
         """
-        assert dialect.fault_parts is not None, "a dialect of dev mode has faults"
+        (dialect,) = (each for each in dialects if each.fault_parts is not None)
+        assert dialect.fault_parts is not None, "it was looked for"
         self.clock = clock
         self._parts = dialect.fault_parts()
         self._fields = fault_fields(self._parts.codes, (*dialect.operations, *dialect.own))

@@ -80,4 +80,5 @@ TABLESTORE_DIALECT: Final = Dialect(
     envelope=response_headers,
     refuse=_refuse,
     fault_parts=_fault_parts,
+    answers_unclaimed=True,  # any endpoint with any prefix is the service's to its clients
 )
