@@ -36,12 +36,7 @@ from widerow.errors import (
     TooLong,
     WiderowError,
 )
-from widerow.limits import (
-    HALF_CLOSED_SECONDS_MAX,
-    STAGE_REQUESTS_MAX,
-    STAGED_ROW_BYTES_MAX,
-)
-from widerow.model.tablestore.answers import RowRead
+from widerow.limits import HALF_CLOSED_SECONDS_MAX, STAGE_REQUESTS_MAX
 from widerow.server.answering import AnswersTogether
 from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.message import Reply, Request, Response
@@ -136,6 +131,7 @@ class _Route:
         "encode",
         "envelope",
         "foreseen",
+        "is_large",
         "lengthy",
         "name",
         "open_request",
@@ -166,6 +162,7 @@ class _Route:
         self.consumed = operation.consumed
         self.lengthy = operation.lengthy
         self.foreseen = operation.foreseen
+        self.is_large = operation.is_large
         # and then waits for its commit
         self.computes = operation.writes and operation.lengthy is not None
         self.counts = counts
@@ -486,7 +483,7 @@ class Dispatcher:
             return False
         task.asked = result
         # A large answer is sent now, so that no turn holds many of them.
-        if route.lengthy is not None or _is_large(result):
+        if route.lengthy is not None or (route.is_large is not None and route.is_large(result)):
             return self._encode(task)
         return True
 
@@ -778,7 +775,3 @@ def _unclaimed_of(dialects: Sequence[Dialect]) -> Dialect | None:
         names = ", ".join(each.name for each in found)
         raise ValueError(f"one dialect of a port may answer what none claims, not: {names}")
     return found[0] if found else None
-
-
-def _is_large(result: object) -> bool:
-    return isinstance(result, RowRead) and len(result.row) > STAGED_ROW_BYTES_MAX

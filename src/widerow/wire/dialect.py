@@ -37,6 +37,8 @@ class WireOperation(NamedTuple):
     `call_within` is `call` with a budget, for reads that only turn out to be long while they are
     made: it raises `TooLong` then. None where `call` is short, or `lengthy` knows.
     `foreseen`: what `call` reads is known from the request, or nothing, in nearly every case.
+    `is_large` tells of what `call` returned whether its answer is so large that no turn of the loop
+    should hold many such; None where it never is, or `lengthy` knows.
     `path` is handed to the dialect's `open_request` and `envelope`, for which a target may have
     several spellings; nobody else reads it.
     """
@@ -52,6 +54,7 @@ class WireOperation(NamedTuple):
     path: str = "/"
     call_within: Callable[[Any, str, Any, Budget], Any] | None = None
     foreseen: bool = False
+    is_large: Callable[[Any], bool] | None = None
 
 
 @final

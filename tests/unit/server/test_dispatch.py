@@ -666,7 +666,8 @@ def test_large_answers_are_not_held_until_others_are_ready(desk: Desk, how: str)
         return read.row * (17 if how == "many bytes" else 1)
 
     lengthy = (lambda _: False) if how == "a page or a batch" else None
-    desk.serve("ListTable", call=call, encode=encode, lengthy=lengthy)
+    is_large = OPERATIONS["GetRow"].is_large
+    desk.serve("ListTable", call=call, encode=encode, lengthy=lengthy, is_large=is_large)
 
     for _ in range(3):
         desk.dispatcher.handle(signed("ListTable"), lambda _: seen.append("reply"))

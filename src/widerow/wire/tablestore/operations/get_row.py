@@ -2,6 +2,7 @@
 
 from widerow.engine.budget import Budget
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.limits import STAGED_ROW_BYTES_MAX
 from widerow.model.tablestore.answers import RowRead
 from widerow.model.tablestore.requests import GetRow, InTransaction
 from widerow.rows.fields import field
@@ -16,7 +17,7 @@ from widerow.wire.tablestore.operations.short_form import short_form
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
-__all__ = ["call", "call_within", "decode", "encode"]
+__all__ = ["call", "call_within", "decode", "encode", "is_large"]
 
 
 def decode(body: bytes) -> GetRow | InTransaction[GetRow]:
@@ -51,6 +52,11 @@ def call_within(
     if isinstance(request, InTransaction):
         return engine.transactions.get_row(instance, *request, budget)
     return engine.rows.get_row(instance, request, budget)
+
+
+def is_large(result: RowRead) -> bool:
+    """Whether the row alone is large."""
+    return len(result.row) > STAGED_ROW_BYTES_MAX
 
 
 def encode(result: RowRead) -> bytes:

@@ -181,7 +181,7 @@ _ALL: Final = (
     ),
     _foreseen(
         _served("GetRow", _READ, get_row, consumed=read_units, call_within=get_row.call_within)
-    ),
+    )._replace(is_large=get_row.is_large),
     _served(
         "BatchGetRow",
         _READ,
