@@ -4,13 +4,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from widerow.wire.tablestore.error_table import (
-    FAILURES,
-    FOREIGN,
-    UNEXPECTED,
-    FailureAnswer,
-    Foreign,
-)
+from widerow.wire.tablestore.errors.row import Foreign
+from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED, FailureAnswer
 
 __all__ = ["page"]
 
@@ -18,7 +13,7 @@ _HEAD: Final = """\
 # Errors
 
 For whoever reads a code or a message of the Tablestore dialect and asks where it comes from. Made
-of `src/widerow/wire/tablestore/error_table.py`.
+of `src/widerow/wire/tablestore/errors/`.
 
 A failed request is answered with the status, and with the code and the message in a protobuf
 `Error`. In a batch, a failed row carries the same `Error`, and the batch itself succeeds. Braces

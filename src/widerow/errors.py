@@ -19,8 +19,8 @@
 
 Every error of the first six kinds names the rule that was broken and carries the facts a message is
 made from. Nothing here knows a foreign error code: a wire dialect maps each rule (`Rule`) to its
-own code and text (`wire/tablestore/error_table.py` and the tables of families beside it). The typed
-model has rules of its own, whose texts belong to the model (`model/typed/rules.py`).
+own code and text (`wire/tablestore/errors`). The typed model has rules of its own, whose texts
+belong to the model (`model/typed/rules.py`).
 """
 
 from collections.abc import Mapping

@@ -12,7 +12,7 @@ from tools.recorded import recorded
 
 from widerow.engine.check import check_store
 from widerow.errors import StorageFailure, WiderowError
-from widerow.wire.tablestore.errors import encode_error, foreign, hint
+from widerow.wire.tablestore.errors.answers import encode_error, foreign, hint
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN
 
 __all__ = ["SEEDS", "check"]

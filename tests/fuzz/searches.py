@@ -19,7 +19,7 @@ from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import search_messages as s
-from widerow.wire.tablestore.errors import encode_error, foreign, hint
+from widerow.wire.tablestore.errors.answers import encode_error, foreign, hint
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 __all__ = ["SEEDS", "check"]

@@ -13,12 +13,12 @@ from widerow.errors import WiderowError
 from widerow.model.tablestore.row import Modification, SentCells
 from widerow.model.values import KeyMarker, value_bytes
 from widerow.rows.reading import Row, decode_plain_rows
+from widerow.wire.tablestore.errors.codes import CONDITION_CHECK_FAIL
 from widerow.wire.tablestore.plainbuffer import decode_row_change
 
 __all__ = ["Units", "error_units", "row_bytes", "unit_rules"]
 
 _SERVER_ERRORS: Final = 500
-_CONDITION_FAILED: Final = "OTSConditionCheckFail"
 _MARKER_BYTES: Final = 8  # of a value that the server makes: an integer
 _WRITES: Final = frozenset(("PutRow", "UpdateRow", "DeleteRow"))
 _ERROR_UNITS: Final = {  # (read, write) of an error below 500
@@ -45,7 +45,7 @@ def error_units(action: str, status: int, code: str) -> Units:
     """What is booked for an answer that is an error."""
     if status >= _SERVER_ERRORS:
         return Units(0, 0)
-    if action in _WRITES and code == _CONDITION_FAILED:
+    if action in _WRITES and code == CONDITION_CHECK_FAIL:
         return Units(1, 1)
     return Units(*_ERROR_UNITS.get(action, (0, 0)))
 

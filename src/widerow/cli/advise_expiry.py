@@ -25,6 +25,7 @@ from widerow.keydesign.figures import decimal_size
 from widerow.proxy.recording import read_exchanges
 from widerow.system import SystemClock
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.errors.codes import OBJECT_NOT_EXIST
 
 __all__ = ["advise_ttl"]
 
@@ -66,7 +67,7 @@ def _judge(client: Client, table: str, reads: Mapping[str, int] | None, given: _
     try:
         described = client.call("DescribeTable", request, m.DescribeTableResponse)
     except Refused as error:
-        if error.code == "OTSObjectNotExist":
+        if error.code == OBJECT_NOT_EXIST:
             raise RequestFailed(client.no_table(table)) from error
         raise
     options = TableOptionsSeen(

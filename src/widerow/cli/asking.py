@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from widerow.cli.connection import endpoint_of
 from widerow.errors import StoreLocked, WiderowError
 from widerow.system import SystemClock, SystemEntropy
+from widerow.wire.tablestore.errors.codes import OBJECT_NOT_EXIST
 
 if TYPE_CHECKING:
     from widerow.engine.engine import Engine
@@ -18,7 +19,6 @@ __all__ = ["NoAnswer", "NotThere", "ask_server", "engine_of"]
 Json = dict[str, Any]
 
 _TIMEOUT_SECONDS: Final = 30.0
-_MISSING: Final = "OTSObjectNotExist"
 
 
 class NoAnswer(WiderowError):
@@ -79,4 +79,4 @@ def ask_server(action: str, asked: Json, flags: Mapping[str, Any]) -> Json:
     told = refusal(answer)
     if not isinstance(told, Refused):
         raise NoAnswer(f"the server answered {answer.status}; is it a widerow of this version?")
-    raise (NotThere if told.code == _MISSING else NoAnswer)(str(told))
+    raise (NotThere if told.code == OBJECT_NOT_EXIST else NoAnswer)(str(told))

@@ -31,6 +31,7 @@ from widerow.client.http import (
 )
 from widerow.client.signing import Signer
 from widerow.system import SystemClock
+from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.messages import Error
 from widerow.wire.tablestore.operations.bodies import text
 
@@ -38,9 +39,9 @@ __all__ = ["FIRST_PATIENCE_SECONDS", "PASSING", "Client", "Endpoint", "refusal"]
 
 PASSING: Final = frozenset(
     (
-        *("OTSServerBusy", "OTSServerUnavailable", "OTSPartitionUnavailable", "OTSTimeout"),
-        *("OTSNotEnoughCapacityUnit", "OTSCapacityUnitExhausted", "OTSRowOperationConflict"),
-        *("OTSTableNotReady", "OTSInternalServerError", "OTSRequestTimeout"),
+        *(c.SERVER_BUSY, c.SERVER_UNAVAILABLE, c.PARTITION_UNAVAILABLE, c.TIMEOUT),
+        *(c.NOT_ENOUGH_CAPACITY_UNIT, c.CAPACITY_UNIT_EXHAUSTED, c.ROW_OPERATION_CONFLICT),
+        *(c.TABLE_NOT_READY, c.INTERNAL_SERVER_ERROR, c.REQUEST_TIMEOUT),
     )
 )
 """Codes of errors that pass by themselves (semantics §18)."""

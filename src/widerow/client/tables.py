@@ -12,6 +12,7 @@ from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyMarker, KeyType, KeyValue
 from widerow.rows.reading import Row
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.errors.codes import OBJECT_ALREADY_EXIST, OBJECT_NOT_EXIST
 from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
@@ -63,7 +64,7 @@ def table_facts(client: Client, name: str) -> TableFacts | None:
             "DescribeTable", m.DescribeTableRequest(table_name=name), m.DescribeTableResponse
         )
     except Refused as error:
-        if error.code == "OTSObjectNotExist":
+        if error.code == OBJECT_NOT_EXIST:
             return None
         raise
     meta, options = found.table_meta, found.table_options
@@ -121,7 +122,7 @@ def make_target_table(
         client.call("CreateTable", request, m.CreateTableResponse)
     except Refused as error:
         # The answer to a first request was lost: the repeated one finds the table.
-        if error.code != "OTSObjectAlreadyExist":
+        if error.code != OBJECT_ALREADY_EXIST:
             raise
 
 

@@ -11,6 +11,7 @@ from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.rows.reading import Row
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
@@ -36,8 +37,8 @@ _RETURN_KEY: Final = 1
 _RETURN_CHANGED: Final = 2
 _FATAL: Final = frozenset(
     (
-        *("OTSAuthFailed", "OTSNoPermissionAccess", "OTSObjectNotExist"),
-        *("OTSQuotaExhausted", "OTSUnsupportOperation"),
+        *(c.AUTH_FAILED, c.NO_PERMISSION_ACCESS, c.OBJECT_NOT_EXIST),
+        *(c.QUOTA_EXHAUSTED, c.UNSUPPORT_OPERATION),
     )
 )
 """Codes that every other row would be answered with as well."""

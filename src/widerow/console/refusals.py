@@ -1,7 +1,7 @@
 """Refusals for visitors: the service's own message, and a hint.
 
 A row that the console may not write breaks the same rule as one that a client sends, so it is
-refused with the same code and message (`wire/tablestore/error_table.py`).
+refused with the same code and message (`wire/tablestore/errors`).
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from widerow.errors import (
     Unsupported,
     WiderowError,
 )
-from widerow.wire.tablestore.errors import foreign, hint
+from widerow.wire.tablestore.errors.answers import foreign, hint
 
 __all__ = ["refusal_of", "with_refusal"]
 

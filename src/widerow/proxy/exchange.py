@@ -1,15 +1,12 @@
 """A request and its answer, as values."""
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from widerow.client.http import HttpAnswer
 from widerow.errors import WiderowError
 
-__all__ = ["AUTH_FAILED", "Exchange", "ProxiedRequest", "ProxyFailed"]
-
-AUTH_FAILED: Final = "OTSAuthFailed"
-"""The code of an error that says: it is not known who sends this (wire §1.3)."""
+__all__ = ["Exchange", "ProxiedRequest", "ProxyFailed"]
 
 
 class ProxyFailed(WiderowError):

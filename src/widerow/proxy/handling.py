@@ -22,7 +22,7 @@ from widerow.limits import PROXY_PENDING_MAX
 from widerow.proxy.claims import TrafficFacts
 from widerow.proxy.comparison import AnswerComparer, ProxySide, ReadRequest, learn_traffic
 from widerow.proxy.decoding import inflated, message_types, parse_message, told_error
-from widerow.proxy.exchange import AUTH_FAILED, Exchange, ProxiedRequest
+from widerow.proxy.exchange import Exchange, ProxiedRequest
 from widerow.proxy.identifiers import makes_identifiers
 from widerow.proxy.recording import RecordingInvalid, RecordingWriter
 from widerow.proxy.turns import RequestTurns
@@ -31,7 +31,8 @@ from widerow.server.unforeseen import log_unforeseen
 from widerow.wire.dialect import Opened
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT, action_of
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
-from widerow.wire.tablestore.errors import encode_error
+from widerow.wire.tablestore.errors.answers import encode_error
+from widerow.wire.tablestore.errors.codes import AUTH_FAILED, SERVER_UNAVAILABLE
 
 __all__ = ["ProxyCounts", "ProxyHandler"]
 
@@ -269,7 +270,7 @@ class ProxyHandler:
 
     def _bad_gateway(self, reason: str, action: str) -> Response:
         """The proxy's own answer. Clients repeat what may be repeated on this code (wire §1.9)."""
-        body = encode_error("OTSServerUnavailable", f"widerow proxy: {reason}")
+        body = encode_error(SERVER_UNAVAILABLE, f"widerow proxy: {reason}")
         date = answer_date(self._clock.now_us())
         head = response_headers(f"/{action}", body, self._request_id(), date, None)
         return Response(_BAD_GATEWAY, head, body)

@@ -31,6 +31,7 @@ from widerow.transfer.failures import TransferFailed
 from widerow.transfer.files import parquet_facts
 from widerow.transfer.layout import Reading, row_of_record
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.errors.codes import CONDITION_CHECK_FAIL
 
 __all__ = ["Cold", "Deleted", "archive_rows", "delete_archived", "verify_archive"]
 
@@ -39,7 +40,6 @@ _AND: Final = 2
 _EQUAL: Final = 1
 _SINGLE: Final = 1
 _COMPOSITE: Final = 2
-_CONDITION_FAILED: Final = "OTSConditionCheckFail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def delete_archived(client: Client, table: TableFacts, path: Path, seen: Seen) -
             [Change(DELETE, encode_delete(row.key), _still(row)) for row in same],
         )
         for error in refused.values():
-            if error.code != _CONDITION_FAILED:
+            if error.code != CONDITION_CHECK_FAIL:
                 raise error
         # A delete whose answer was lost is refused when it is repeated: look whether it was done.
         failed = [same[number] for number in refused]

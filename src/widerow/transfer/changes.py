@@ -19,6 +19,7 @@ from widerow.model.values import KeyValue
 from widerow.rows.reading import CellDeletion, VersionedValue
 from widerow.transfer.failures import TransferFailed
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.errors.codes import OBJECT_NOT_EXIST, TRIMMED_DATA_ACCESS
 from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
@@ -42,8 +43,6 @@ PAGE_RECORDS: Final = 1000
 """The most that one answer has (change §C1.5)."""
 
 _ACTIONS: Final = {1: "PUT", 2: "UPDATE", 3: "DELETE"}
-_MISSING: Final = "OTSObjectNotExist"
-_TRIMMED: Final = "OTSTrimmedDataAccess"
 
 
 class FollowedChange(NamedTuple):
@@ -80,7 +79,7 @@ def find_stream(client: Client, table: str) -> StreamFacts | None:
             "DescribeTable", m.DescribeTableRequest(table_name=table), m.DescribeTableResponse
         )
     except Refused as error:
-        if error.code == _MISSING:
+        if error.code == OBJECT_NOT_EXIST:
             raise RequestFailed(client.no_table(table)) from error
         raise
     details = found.stream_details
@@ -161,7 +160,7 @@ class Follower:
         try:
             answer = self._client.call("GetStreamRecord", request, m.GetStreamRecordResponse)
         except Refused as error:
-            if error.code == _TRIMMED:
+            if error.code == TRIMMED_DATA_ACCESS:
                 raise TransferFailed(
                     f"changes of shard {name} were trimmed before they were read; begin again with "
                     "the oldest that are kept (--from start)"

@@ -27,7 +27,7 @@ from widerow.proxy.service import ProxyService, ServerChoice
 from widerow.system import SystemClock
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
-from widerow.wire.tablestore.errors import encode_error
+from widerow.wire.tablestore.errors.answers import encode_error
 
 IGNORE = ts.Condition(ts.RowExistenceExpectation.IGNORE)
 

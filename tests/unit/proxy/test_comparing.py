@@ -21,7 +21,7 @@ from widerow.rows.reading import VersionedValue
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
 from widerow.wire.tablestore import tunnel_messages as t
-from widerow.wire.tablestore.errors import encode_error
+from widerow.wire.tablestore.errors.answers import encode_error
 from widerow.wire.tablestore.plainbuffer import HEADER, decode_row_change
 
 NOW = 1_760_000_000_000

@@ -60,9 +60,9 @@ from widerow.limits import INT32_MAX
 from widerow.model.tablestore.row import CellOperation
 from widerow.rows.reading import Row
 from widerow.transfer.layout import json_value
+from widerow.wire.tablestore.errors.codes import CONDITION_CHECK_FAIL
 
 __all__ = [
-    "CONDITION_FAILED",
     "edit_of",
     "run_count",
     "run_delete",
@@ -71,9 +71,6 @@ __all__ = [
     "run_scan",
     "run_update",
 ]
-
-CONDITION_FAILED: Final = "OTSConditionCheckFail"
-"""The code of the error that says that a condition does not hold."""
 
 _SHOWN_ROWS: Final = 100  # of a table on a terminal, where no limit is given
 _NO: Final = 1
@@ -329,7 +326,7 @@ def _shown_key(value: Any) -> str:  # noqa: ANN401  # values of keys, and marker
 
 def _refused(error: Refused) -> int:
     """The exit code where a condition does not hold; any other error is raised."""
-    if error.code != CONDITION_FAILED:
+    if error.code != CONDITION_CHECK_FAIL:
         raise error
     note(f"widerow: nothing was written: {error}")
     return _NO

@@ -19,6 +19,7 @@ from widerow.client.tables import list_tables
 from widerow.limits import INT32_MAX
 from widerow.transfer.columns import kind_named
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.errors.codes import OBJECT_ALREADY_EXIST, OBJECT_NOT_EXIST
 
 __all__ = [
     "change_table",
@@ -40,8 +41,6 @@ _FOR_EVER: Final = -1
 _DURATION: Final = re.compile(r"(?P<number>[0-9]{1,10})(?P<unit>[smhd]?)")
 _UNIT_SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _TRUTHS: Final = {"true": True, "false": False}
-_MISSING: Final = "OTSObjectNotExist"
-_THERE: Final = "OTSObjectAlreadyExist"
 _NO: Final = 1
 
 
@@ -140,7 +139,7 @@ def run_create(name: str, key: Sequence[str], given: Given) -> int:
         try:
             client.call_once("CreateTable", request, m.CreateTableResponse)
         except Refused as error:
-            if error.code != _THERE or not given["if_not_exists"]:
+            if error.code != OBJECT_ALREADY_EXIST or not given["if_not_exists"]:
                 raise
             note(f"{name} is there already")
             return 0
@@ -167,7 +166,7 @@ def describe_table(client: Client, name: str) -> dict[str, Any]:
     try:
         found = client.call("DescribeTable", request, m.DescribeTableResponse)
     except Refused as error:
-        if error.code != _MISSING:
+        if error.code != OBJECT_NOT_EXIST:
             raise
         raise CommandFailed(
             f"{client.no_table(name)}; `widerow table list` shows those that are there"
@@ -245,7 +244,7 @@ def run_drop(name: str, given: Given) -> int:
         try:
             send_drop(client, name)
         except Refused as error:
-            if error.code != _MISSING or not given["if_exists"]:
+            if error.code != OBJECT_NOT_EXIST or not given["if_exists"]:
                 raise
             note(f"there is no table {name}")
             return 0

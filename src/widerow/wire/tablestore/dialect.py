@@ -13,9 +13,9 @@ from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.errors import Injected, InvalidRequest, Rule
 from widerow.wire.dialect import Dialect, FaultParts, HeaderNames, Refusal, WireOperation
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
-from widerow.wire.tablestore.errors import encode_error, foreign, hint
+from widerow.wire.tablestore.errors.answers import encode_error, foreign, hint
+from widerow.wire.tablestore.errors.tunnels import tunnel_foreign
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED, operation
-from widerow.wire.tablestore.tunnel_errors import tunnel_foreign
 
 __all__ = ["TABLESTORE_DIALECT", "action_of"]
 

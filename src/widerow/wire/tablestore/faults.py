@@ -1,7 +1,7 @@
 """What a test can let go wrong in this dialect: the documented codes, and the rows of batches.
 
 A fault answers as the service would: with the code, the status and the text of semantics §18. Codes
-that widerow itself never answers are listed here, the others are those of `error_table.py`.
+that widerow itself never answers are listed here, the others are those of `errors/table.py`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,8 @@ from widerow.model.tablestore.answers import RowOutcome
 from widerow.model.tablestore.requests import BatchGet, BatchWrite, InTransaction, TableGet
 from widerow.model.tablestore.tunnel import TunnelName
 from widerow.wire.dialect import FaultParts
-from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED, Foreign
+from widerow.wire.tablestore.errors import codes as c
+from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 from widerow.wire.tablestore.operations.bulk_import import BulkImported, imported_size
 from widerow.wire.tablestore.operations.describe_stream import StreamAsked
@@ -26,24 +27,19 @@ from widerow.wire.tablestore.operations.get_stream_record import RecordsAsked
 
 __all__ = ["FAULT_PARTS"]
 
-# Of the service and never of widerow (semantics §18.1, §18.2; tunnels: change §D).
-_OTHERS: Final = {
-    "OTSCapacityUnitExhausted": (403, "Capacity unit is not enough."),
-    "OTSFlowControl": (429, "The requests have been throttled."),
-    "OTSForbiddenUpdateCapacityUnit": (
-        400,
-        "Your instance is forbidden to update capacity unit.",
-    ),
-    "OTSOutOfColumnCountLimit": (400, "The number of columns in one row exceeded the limit."),
-    "OTSPartitionUnavailable": (503, "The partition is not available."),
-    "OTSTableNotReady": (404, "The table is not ready."),
-    "OTSTimeout": (503, "Operation timeout."),
-}
-# Where a code has several texts, the one that clients look at.
+# Of the service and never of widerow (semantics §18.1, §18.2; tunnels: change §D), or, where a code
+# has several texts, the one that clients look at.
 _TEXTS: Final = {
-    "OTSAuthFailed": (403, "Signature mismatch."),
-    "OTSQuotaExhausted": (403, "Too frequent table operations."),
-    "OTSRowOperationConflict": (409, "Data is being modified by the other request."),
+    c.AUTH_FAILED: "Signature mismatch.",
+    c.CAPACITY_UNIT_EXHAUSTED: "Capacity unit is not enough.",
+    c.FLOW_CONTROL: "The requests have been throttled.",
+    c.FORBIDDEN_UPDATE_CAPACITY_UNIT: "Your instance is forbidden to update capacity unit.",
+    c.OUT_OF_COLUMN_COUNT_LIMIT: "The number of columns in one row exceeded the limit.",
+    c.PARTITION_UNAVAILABLE: "The partition is not available.",
+    c.QUOTA_EXHAUSTED: "Too frequent table operations.",
+    c.ROW_OPERATION_CONFLICT: "Data is being modified by the other request.",
+    c.TABLE_NOT_READY: "The table is not ready.",
+    c.TIMEOUT: "Operation timeout.",
 }
 _NAMING: Final = ("table", "table_name", "name", "main_table_name")
 
@@ -51,11 +47,12 @@ _NAMING: Final = ("table", "table_name", "name", "main_table_name")
 def _documented() -> dict[str, tuple[int, str]]:
     """Every code with a status and a text; of several texts the first without a fact in it."""
     found: dict[str, tuple[int, str]] = {}
-    answers: list[Foreign] = [*FOREIGN.values(), UNEXPECTED.foreign]
-    answers += [failure.foreign for failure in FAILURES.values()]
+    failures = (*FAILURES.values(), UNEXPECTED)
+    answers = (*FOREIGN.values(), *[failure.foreign for failure in failures])
     for row in sorted(answers, key=lambda row: "{" in row.template):
         found.setdefault(row.code, (row.status, row.template))
-    return dict(sorted({**found, **_OTHERS, **_TEXTS}.items()))
+    found |= {str(code): (code.status, text) for code, text in _TEXTS.items()}
+    return dict(sorted(found.items()))
 
 
 def _asked(request: Any) -> Any:  # noqa: ANN401  # what any operation's `decode` made

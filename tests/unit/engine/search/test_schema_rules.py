@@ -40,7 +40,7 @@ from widerow.model.tablestore.schema import (
     ThroughputState,
 )
 from widerow.model.values import ColumnType, KeyType
-from widerow.wire.tablestore.errors import foreign
+from widerow.wire.tablestore.errors.answers import foreign
 
 T = SearchFieldType
 OPTIONS = TableOptions(time_to_live=-1, max_versions=1, max_version_offset=86400)

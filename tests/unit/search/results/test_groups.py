@@ -43,7 +43,7 @@ from widerow.model.search.query import (
     TermQuery,
 )
 from widerow.model.search.schema import SearchField, SearchSchema
-from widerow.wire.tablestore.errors import foreign
+from widerow.wire.tablestore.errors.answers import foreign
 
 K = MetricKind
 U = DateTimeUnit

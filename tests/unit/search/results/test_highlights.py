@@ -37,7 +37,7 @@ from widerow.model.search.schema import SearchField, SearchSchema
 from widerow.search.interface import TokenSpan
 from widerow.search.results.fragments import best_fragments
 from widerow.search.results.highlight import Highlighter, highlight_columns
-from widerow.wire.tablestore.errors import foreign
+from widerow.wire.tablestore.errors.answers import foreign
 
 PLAIN, HTML = HighlightEncoder
 

@@ -33,7 +33,7 @@ from widerow.model.search.query import (
 )
 from widerow.model.search.schema import SearchField, SearchSchema
 from widerow.search.results.sums import exact_sums
-from widerow.wire.tablestore.errors import foreign
+from widerow.wire.tablestore.errors.answers import foreign
 
 K = MetricKind
 SUITE = SearchSchema(

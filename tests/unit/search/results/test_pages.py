@@ -44,7 +44,7 @@ from widerow.search.results.tokens import (
     sealed_token,
     write_page_token,
 )
-from widerow.wire.tablestore.errors import foreign
+from widerow.wire.tablestore.errors.answers import foreign
 
 ASC, DESC = SortOrder.ASC, SortOrder.DESC
 

@@ -41,7 +41,7 @@ from widerow.server.dev.faults import Arrived, FaultBook, RequestFault
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.server import WiderowServer
-from widerow.wire.tablestore.error_table import FAILURES, FOREIGN
+from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN
 from widerow.wire.tablestore.faults import FAULT_PARTS
 from widerow.wire.tablestore.operations.table import OPERATIONS
 

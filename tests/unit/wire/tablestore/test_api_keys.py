@@ -17,7 +17,7 @@ from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX
 from widerow.wire.dialect import Opened
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
-from widerow.wire.tablestore.errors import foreign, hint
+from widerow.wire.tablestore.errors.answers import foreign, hint
 
 PATH: Final = "/GetRow"
 END: Final = 4_102_444_800_000_000  # 2100-01-01: the requests of `Sender` have the time of now

@@ -27,7 +27,7 @@ from widerow.wire.tablestore.bounds import (
     Unreadable,
     check_repeats,
 )
-from widerow.wire.tablestore.errors import foreign
+from widerow.wire.tablestore.errors.answers import foreign
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN
 
 SECONDS_MAX = 0.3

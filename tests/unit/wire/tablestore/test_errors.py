@@ -1,7 +1,6 @@
 """Every error has its foreign form, in the service's words (semantics §3, §4, §5, §18)."""
 
 import ast
-import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,23 +28,12 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.limits import HINT_BYTES_MAX
-from widerow.wire.tablestore import (
-    delivery_errors,
-    error_table,
-    index_errors,
-    messages,
-    search_errors,
-    search_life_errors,
-    search_query_errors,
-    search_result_errors,
-    stream_errors,
-    transaction_errors,
-    tunnel_errors,
-)
-from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED
-from widerow.wire.tablestore.errors import encode_error, foreign, hint
+from widerow.wire.tablestore import messages
+from widerow.wire.tablestore.errors.answers import encode_error, foreign, hint
+from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED
 
 ROOT = Path(__file__).parents[4]
+ERRORS = ROOT / "src" / "widerow" / "wire" / "tablestore" / "errors"
 KINDS = {"InvalidRequest", "NotPermitted", "NotFound", "Conflict", "Exhausted", "Unsupported"}
 
 
@@ -59,12 +47,8 @@ def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
 
 def test_no_rule_is_listed_twice() -> None:
     # A dictionary would keep the last of two rows in silence.
-    pages = [error_table, index_errors, stream_errors, transaction_errors, tunnel_errors]
-    pages += [delivery_errors, search_errors, search_life_errors, search_query_errors]
-    pages.append(search_result_errors)
-    places = [inspect.getfile(each) for each in pages]
-    source = "".join(Path(place).read_text(encoding="utf-8") for place in places)
-    listed = re.findall(r"^ {4,8}(Rule\.\w+): ", source, re.MULTILINE)
+    source = "".join(path.read_text(encoding="utf-8") for path in ERRORS.glob("*.py"))
+    listed = re.findall(r"^ {4}(Rule\.\w+): ", source, re.MULTILINE)
     assert len(listed) == len(set(listed)) == len(Rule)
 
 

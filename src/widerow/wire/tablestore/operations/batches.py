@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from widerow.model.tablestore.answers import RowOutcome
 from widerow.rows.fields import field, varint
-from widerow.wire.tablestore.errors import encode_error, foreign
+from widerow.wire.tablestore.errors.answers import encode_error, foreign
 from widerow.wire.tablestore.operations.answers import consumed_field
 from widerow.wire.tablestore.operations.tokens import encode_token
 from widerow.wire.tablestore.plainbuffer import HEADER

@@ -14,7 +14,7 @@ from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.tablestore.row import Modification, RowChange
 from widerow.rows.fields import field
 from widerow.safepoint import safepoint
-from widerow.wire.tablestore.errors import encode_error, foreign
+from widerow.wire.tablestore.errors.answers import encode_error, foreign
 from widerow.wire.tablestore.messages import BulkImportRequest, RowInBulkImportRequest
 from widerow.wire.tablestore.operations.answers import data_size_field
 from widerow.wire.tablestore.operations.bodies import decoder, text

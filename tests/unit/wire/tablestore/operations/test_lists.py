@@ -10,7 +10,7 @@ from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.wire.tablestore.errors import foreign
+from widerow.wire.tablestore.errors.answers import foreign
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 

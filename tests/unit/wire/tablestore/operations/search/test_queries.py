@@ -25,7 +25,7 @@ from widerow.model.search.highlight import (
 from widerow.model.search.requests import ColumnReturn, ColumnReturnType, Search
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
-from widerow.wire.tablestore.errors import foreign
+from widerow.wire.tablestore.errors.answers import foreign
 from widerow.wire.tablestore.operations.search import search
 
 TERM = sdk.TermQuery("k", "x")

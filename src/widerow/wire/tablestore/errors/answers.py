@@ -1,6 +1,6 @@
 """From an exception to what a client of the dialect is told (wire §1.6).
 
-`error_table.py` has the words; here they are filled in and put into bytes. Batches use the same for
+`table.py` has the words; here they are filled in and put into bytes. Batches use the same for
 a row that failed.
 """
 
@@ -19,18 +19,13 @@ from widerow.errors import (
     Unsupported,
 )
 from widerow.limits import ERROR_MESSAGE_CHARACTERS_MAX, HINT_BYTES_MAX
-from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED, FailureAnswer
+from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED, FailureAnswer
 from widerow.wire.tablestore.messages import Error
 
 __all__ = ["encode_error", "foreign", "hint"]
 
 _BROKEN_RULES: Final = (
-    InvalidRequest,
-    Conflict,
-    NotFound,
-    NotPermitted,
-    Exhausted,
-    Unsupported,
+    *(InvalidRequest, Conflict, NotFound, NotPermitted, Exhausted, Unsupported),
 )
 _VARIANT_TYPES: Final = {
     "INTEGER": "VT_INTEGER",
@@ -42,35 +37,12 @@ _VARIANT_TYPES: Final = {
 
 # Facts that a hint may tell. Anything that can be, or hold, a value of a cell is not among them.
 _TOLD: Final = frozenset(
-    {
-        "action",
-        "bound",
-        "column",
-        "comparator",
-        "count",
-        "date",
-        "direction",
-        "expectation",
-        "expected",
-        "feature",
-        "index",
-        "instance",
-        "kind",
-        "length",
-        "limit",
-        "marker",
-        "maximum",
-        "minimum",
-        "mode",
-        "name",
-        "operation",
-        "permission",
-        "reason",
-        "size",
-        "table",
-        "type",
-        "version",
-    }
+    (
+        *("action", "bound", "column", "comparator", "count", "date", "direction", "expectation"),
+        *("expected", "feature", "index", "instance", "kind", "length", "limit", "marker"),
+        *("maximum", "minimum", "mode", "name", "operation", "permission", "reason", "size"),
+        *("table", "type", "version"),
+    )
 )
 
 
