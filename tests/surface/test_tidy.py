@@ -301,6 +301,7 @@ def test_a_tree_is_read_without_what_is_not_ours(tmp_path: Path) -> None:
     assert list(tidy.read_tree(tmp_path)) == ["a.py", "b.txt"]
 
 
+@pytest.mark.night  # `make check` looks, too
 @pytest.mark.timeout(400)  # fifteen seconds on a machine that does nothing else
 def test_this_repository_is_tidy() -> None:
     read = tidy.read_tree(ROOT)
