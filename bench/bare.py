@@ -151,7 +151,6 @@ class PostgresClient:
     """PostgreSQL by psycopg. Each thread has its own."""
 
     def __init__(self, url: str) -> None:
-        """Connect."""
         self._connection = psycopg.connect(url, autocommit=True)
         self._cursor = self._connection.cursor(binary=True)
 

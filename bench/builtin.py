@@ -28,7 +28,6 @@ class Caller(asyncio.Protocol):
     """One connection that asks, waits, and asks again."""
 
     def __init__(self, shared: Shared) -> None:
-        """Take part in a run."""
         self._shared = shared
         self._transport: asyncio.Transport
         self._missing = 0

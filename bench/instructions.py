@@ -96,7 +96,6 @@ class Turns:
     """As much of a loop as the server needs: what is called soon runs when the turn ends."""
 
     def __init__(self) -> None:
-        """Nothing to call."""
         self._due: list[tuple[Callable[..., object], tuple[object, ...]]] = []
 
     def call_soon(self, work: Callable[..., object], *arguments: object) -> None:

@@ -87,7 +87,6 @@ class Scores:
     """BM25 of some words over a collection, word by word in plain loops (search §4.3)."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        """Nothing is counted yet."""
         self._wanted = frozenset(words)
         self._frequencies: dict[str, dict[int, int]] = {each: {} for each in words}
         self._lengths: list[int] = []

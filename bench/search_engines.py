@@ -78,7 +78,6 @@ class Columns:
     """Numpy columns by the number of a document; texts are ordinals into a list of texts."""
 
     def __init__(self) -> None:
-        """No document yet."""
         self.used = 0
         self._texts: dict[str, dict[str, int]] = {"category": {}, "author": {}, "state": {}}
         self._values: dict[str, NDArray[Any]] = {
@@ -206,7 +205,6 @@ class Fts5:
     """SQLite's FTS5 in memory, and an ordinary table of the other fields."""
 
     def __init__(self) -> None:
-        """An empty index."""
         self._database = sqlite3.connect(":memory:")
         self._database.execute("CREATE VIRTUAL TABLE texts USING fts5(body, tokenize='unicode61')")
         self._database.execute(
@@ -264,7 +262,6 @@ class Own:
     """The index of this package, in memory, asked and merged as the server does it."""
 
     def __init__(self) -> None:
-        """An empty index."""
         kinds = {
             **dict.fromkeys(("category", "author", "state"), SearchFieldType.KEYWORD),
             **dict.fromkeys(("price", "weight"), SearchFieldType.DOUBLE),

@@ -61,7 +61,6 @@ class StandIn:
     """The data, and the answer to each method."""
 
     def __init__(self) -> None:
-        """Nothing is stored."""
         self.port = 0
         self._rows: Any = SortedDict()  # row -> qualifier -> (timestamp, value)
         self._scanners = 0

@@ -290,7 +290,6 @@ class OwnServer:
     """`widerow serve` on a directory."""
 
     def __init__(self, folder: str) -> None:
-        """Not started yet."""
         beside = Path(sys.executable).with_name("widerow")
         program = str(beside) if beside.exists() else shutil.which("widerow")
         if program is None:

@@ -50,7 +50,6 @@ class Citation(NamedTuple):
     last: str  # `first` itself if a single section is cited
 
     def __str__(self) -> str:
-        """As it is written."""
         ends = SIGN + self.first + (f"-{SIGN}{self.last}" if self.last != self.first else "")
         return f"{self.word} {ends}".lstrip()
 

@@ -82,7 +82,6 @@ class Finding(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        """As compilers print it."""
         return f"{self.path}:{self.line}: {self.message}"
 
 

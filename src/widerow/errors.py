@@ -556,7 +556,6 @@ class _RuleBroken(WiderowError):
         super().__init__(rule, details)
 
     def __str__(self) -> str:
-        """What the rule says of itself with these facts."""
         return self.rule.told(self.details)
 
 
@@ -608,7 +607,6 @@ class Replan(WiderowError):
     """The catalogue has changed since a write was planned: plan it again. Caught in the engine."""
 
     def __init__(self) -> None:
-        """The request to plan again."""
         super().__init__("the catalogue changed after the write was planned; plan it again")
 
 

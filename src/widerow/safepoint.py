@@ -32,7 +32,6 @@ class Precedence:
     __slots__ = ("_holder", "wanted")
 
     def __init__(self) -> None:
-        """Nobody waits for anybody."""
         self.wanted = False  # the holder is to run first, and no thread has paused since
         self._holder: HasPrecedence | None = None
 

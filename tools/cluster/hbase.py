@@ -157,7 +157,6 @@ class Cluster:
     """A cluster in a directory, whether it runs or not."""
 
     def __init__(self, directory: Path) -> None:
-        """The cluster of that directory."""
         self.directory = directory.resolve()
         self._conf = self.directory / "conf"
         self._logs = self.directory / "logs"

@@ -83,7 +83,6 @@ class RegionKeeper:
     """The regions of one table of a cluster."""
 
     def __init__(self, master: tuple[str, int], table: str) -> None:
-        """Of that table. Connects to nothing yet."""
         self._master = Address(*master)
         self._table = table
         self._servers = Servers([self._master])

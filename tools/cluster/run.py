@@ -37,7 +37,6 @@ class Servers:
     """The widerow servers of a directory, whether they run or not."""
 
     def __init__(self, directory: Path) -> None:
-        """Those of that directory."""
         self._pids = directory / "widerow"
 
     def start(self, store: str, ports: Sequence[int]) -> None:

@@ -92,7 +92,6 @@ class Crew:
     codes: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """A ledger for each client, and one for the tables."""
         for number in range(self.size):
             name = f"c{number}"
             self.ledgers[name] = Ledger(name, self.directory / f"{name}.ledger")

@@ -215,7 +215,6 @@ class Keyring:
         return self._api_keys
 
     def __len__(self) -> int:
-        """How many keys there are."""
         return len(self._keys) + len(self._api_keys)
 
     def __repr__(self) -> str:

@@ -71,7 +71,6 @@ class _Looked(UserDict[str, Any]):
     """Commands by name, each made when it is looked up for the first time."""
 
     def __init__(self) -> None:
-        """All of them, none made."""
         super().__init__(TOP_COMMANDS)
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # a command of click, or of typer's copy of it

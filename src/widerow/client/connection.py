@@ -105,11 +105,9 @@ class Client:
         self._connection: HTTPConnection | None = None
 
     def __enter__(self) -> Self:
-        """This client."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connection."""
         self.close()
 
     def close(self) -> None:

@@ -79,7 +79,6 @@ class Console:
         languages: Languages,
         pages: tuple[ConsolePage, ...] = PAGES_OF_CONSOLE,
     ) -> None:
-        """Pages that show and work with these parts."""
         self._parts = parts
         self._languages = languages
         self._pages = {page.path: page for page in pages}

@@ -38,7 +38,6 @@ class ConsoleRefused(WiderowError):
     """A page that cannot be shown: its status, what is wrong, and what to do about it."""
 
     def __init__(self, status: int, words: str, hint: str = "") -> None:
-        """An answer of these parts."""
         super().__init__(words)
         self.status = status
         self.hint = hint

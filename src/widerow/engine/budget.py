@@ -24,7 +24,6 @@ class Budget:
     __slots__ = ("bytes", "steps")
 
     def __init__(self, size: int = LOOP_READ_BYTES_MAX, steps: int = LOOP_READ_STEPS_MAX) -> None:
-        """A whole one."""
         self.bytes = size
         self.steps = steps
 

@@ -152,7 +152,6 @@ class IndexBuilds(Generic[T]):
     """
 
     def __init__(self, source: BuildSource[T]) -> None:
-        """No build is under way."""
         self.failures: dict[tuple[str, str], InvalidRequest] = {}
         self._source = source
         self._driven: list[int] = []  # indexes whose creators wait for them

@@ -28,7 +28,6 @@ class Lock:
     __slots__ = ("_marks", "shard", "until_ns")
 
     def __init__(self, shard: bytes, until_ns: int) -> None:
-        """A lock that is in no dictionary yet."""
         self.shard = shard
         self.until_ns = until_ns
         self._marks = [True]

@@ -39,7 +39,6 @@ class RowEvent(Generic[R]):
         write: Any = None,  # noqa: ANN401  # of any model
         asked_us: int = 0,
     ) -> None:
-        """An event of these parts."""
         self.key = key
         self.shard = shard
         self.old = old
@@ -120,7 +119,6 @@ class Watch:
         self.reads = _joined([each.reads(table) for each in self.observers])
 
     def __bool__(self) -> bool:
-        """Whether anybody watches."""
         return bool(self.observers)
 
     def covers(self, other: "Watch") -> bool:
@@ -165,7 +163,6 @@ class Observers(Generic[T]):
         return Observers((*self._observers, *observers))
 
     def __bool__(self) -> bool:
-        """Whether there is any at all."""
         return bool(self._observers)
 
     def of(self, table: T) -> Watch:

@@ -41,7 +41,6 @@ class Plan(Generic[T]):
         again: "PlanAgain[T] | None" = None,
         prepares: bool = False,  # noqa: FBT001, FBT002  # a plain value, always given by its name
     ) -> None:
-        """A plan of these parts."""
         self.writes = writes
         self.finish = finish
         self.size = size

@@ -57,11 +57,9 @@ class Alphabet:
         return Alphabet(tuple(kept))
 
     def __contains__(self, character: str) -> bool:
-        """Whether a character is one of these."""
         return any(low <= character <= high for low, high in self.ranges)
 
     def __bool__(self) -> bool:
-        """Whether there is any character."""
         return bool(self.ranges)
 
     @property

@@ -60,7 +60,6 @@ class FrequentItems:
     """Amounts by key, in at most so many counters."""
 
     def __init__(self, counters: int = COUNTERS_MAX) -> None:
-        """Nothing counted yet."""
         self._counters = counters
         self._amounts: dict[Hashable, int] = {}
         self.taken_off = 0
@@ -94,7 +93,6 @@ class KeyCounts:
     """How rows and bytes are spread over the values of a key."""
 
     def __init__(self, exact_keys: int = EXACT_KEYS_MAX, counters: int = COUNTERS_MAX) -> None:
-        """Nothing counted yet."""
         self._keys_max = exact_keys
         self._counters = counters
         self._sample: dict[Hashable, list[int]] = {}
@@ -189,7 +187,6 @@ class RowSample:
     """A uniform sample of a stream of things, in bounded memory."""
 
     def __init__(self, rows: int = SAMPLE_ROWS, seed: int = 0) -> None:
-        """Nothing sampled yet."""
         self._rows = rows
         self._seed = seed
         self._threshold = _WHOLE

@@ -85,7 +85,6 @@ class KeyForm:
     __slots__ = ("_decoders", "_encoders", "_marks", "_plain", "length", "prefix", "shard_length")
 
     def __init__(self, table: TypedTable) -> None:
-        """The form of a table that the catalogue has numbered."""
         self.prefix = row_prefix(table.top)
         self.length = len(table.primary_key)
         self.shard_length = len(table.shard_key)

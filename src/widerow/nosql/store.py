@@ -119,7 +119,6 @@ class TypedStore:
             self._thread.start()
 
     def __enter__(self) -> Self:
-        """This store."""
         return self
 
     def __exit__(
@@ -128,7 +127,6 @@ class TypedStore:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the store."""
         self.close()
 
     def close(self) -> None:

@@ -66,7 +66,6 @@ class TableHandle(RowWrites[WriteResult]):
         self._form = form
 
     def __repr__(self) -> str:
-        """The qualified name, for people."""
         return f"Table({self.name})"
 
     @property

@@ -32,7 +32,6 @@ class TrafficFacts:
     """What requests and answers that went by say of tables. For one thread; bounded."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
         self._mains: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._auto: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._transactions: OrderedDict[str, tuple[Claim, ...]] = OrderedDict()

@@ -96,7 +96,6 @@ class AnswerComparer:
     def __init__(
         self, other: ProxySide, facts: TrafficFacts, report: DifferenceReport, clock: Clock
     ) -> None:
-        """Nothing was compared yet."""
         self.report = report
         self._other = other
         self._facts = facts

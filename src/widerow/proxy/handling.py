@@ -52,7 +52,6 @@ class ProxyCounts:
     """What went by: requests, those that the upstream gave no answer to, nanoseconds it took."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
         self.requests = 0
         self.failed = 0
         self.not_recorded = 0

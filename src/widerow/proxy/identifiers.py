@@ -144,7 +144,6 @@ class Identifiers:
     """
 
     def __init__(self) -> None:
-        """No pair is known yet."""
         self._others: OrderedDict[object, Any] = OrderedDict()
 
     def learn(self, request: Message | None, ours: Message | None, theirs: Message | None) -> None:

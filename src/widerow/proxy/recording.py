@@ -95,11 +95,9 @@ class RecordingWriter:
             raise RecordingInvalid(f"cannot record into {directory}: {why}") from error
 
     def __enter__(self) -> Self:
-        """This writer."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
         self.close()
 
     def add(self, exchange: Exchange) -> None:

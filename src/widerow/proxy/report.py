@@ -62,7 +62,6 @@ class DifferenceReport:
     def __init__(
         self, upstream: str, other: str, ignored: Collection[DifferenceClass] = ()
     ) -> None:
-        """Nothing was compared yet."""
         self.upstream = upstream
         self.other = other
         self.ignored = frozenset(ignored)

@@ -56,7 +56,6 @@ class RequestTurns:
     """The line of all requests in hand. For the thread of one loop."""
 
     def __init__(self) -> None:
-        """Nobody is in it."""
         self._places: dict[tuple[Hashable, ...], tuple[set[Ticket], ...]] = {}
 
     def enter(self, claims: Iterable[Claim]) -> Ticket:

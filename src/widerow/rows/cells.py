@@ -99,15 +99,12 @@ class Cell:
         self.wire = wire
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is a cell of the same bytes."""
         return isinstance(other, Cell) and self.wire == other.wire
 
     def __hash__(self) -> int:
-        """The hash of its bytes."""
         return hash(self.wire)
 
     def __repr__(self) -> str:
-        """For messages of tests and failures."""
         return f"Cell({self.name!r}, {self.version}, {self.wire!r})"
 
 

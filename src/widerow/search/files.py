@@ -81,15 +81,12 @@ class FileArrays(Mapping[str, NDArray[Any]]):
         return array
 
     def __iter__(self) -> Iterator[str]:
-        """The names."""
         return iter(self._entries)
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self._entries)
 
     def __contains__(self, name: object) -> bool:
-        """Whether the file has an array of this name. Does not read the array."""
         return name in self._entries
 
     @property

@@ -59,7 +59,6 @@ class _Tail:
     """
 
     def __init__(self, fields: SearchFields) -> None:
-        """Nothing was written."""
         self.fields = fields
         self.changes: list[DocumentChange] = []
         self.latest: dict[bytes, Document | None] = {}
@@ -137,7 +136,6 @@ class DocumentIndex:
     """The documents of the rows of one table. Empty when made."""
 
     def __init__(self, fields: SearchFields) -> None:
-        """An index with nothing in it."""
         self.fields = fields
         self._unions = TermUnions()
         self._state = _State((), (), _Tail(fields), 0)

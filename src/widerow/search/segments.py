@@ -202,7 +202,6 @@ class SegmentView:
     def __init__(
         self, segment: IndexSegment, live: Booleans | None, ranks: Integers | None = None
     ) -> None:
-        """A moment of a segment."""
         self.segment = segment
         self.live = live
         self.ranks = ranks

@@ -58,7 +58,6 @@ class ViewMoment:
         check: Callable[[], None],
         order: KeyOrder,
     ) -> None:
-        """The segments of a view."""
         self.fields = fields
         self.segments = segments
         self.unions = unions

@@ -72,7 +72,6 @@ class SortedTerms(Sequence[bytes]):
         self._marks: list[bytes] | None = None
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self.starts) - 1
 
     @overload
@@ -80,7 +79,6 @@ class SortedTerms(Sequence[bytes]):
     @overload
     def __getitem__(self, at: slice) -> "list[bytes]": ...
     def __getitem__(self, at: int | slice) -> "bytes | list[bytes]":
-        """One string, or some of them as a list."""
         if isinstance(at, slice):
             return [self[number] for number in range(*at.indices(len(self)))]
         if at < 0 or at >= len(self.starts) - 1:

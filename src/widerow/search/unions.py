@@ -18,7 +18,6 @@ class TermUnions:
     """Unions of terms of columns; the last ones are kept."""
 
     def __init__(self) -> None:
-        """Nothing is remembered."""
         self._known: OrderedDict[tuple[int, ...], _Union] = OrderedDict()
 
     def of(self, columns: Sequence[TermColumn]) -> tuple[SortedTerms, list[Integers]]:

@@ -40,7 +40,6 @@ class Admission:
         requests_max: int = REQUESTS_IN_FLIGHT_MAX,
         bytes_max: int = BYTES_IN_FLIGHT_MAX,
     ) -> None:
-        """No connection and no request is counted yet."""
         self.connections_max = connections_max
         self.refusals_max = REFUSALS_MAX
         self.requests_max = requests_max

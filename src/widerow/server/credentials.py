@@ -34,7 +34,6 @@ class CredentialsFile:
     """The credentials file of the settings, and the rules it holds. For the loop's thread."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        """Read nothing yet."""
         assert settings.credentials is not None, "there is no file to look at"
         self._path = Path(settings.credentials)
         self._instances = _instances(settings)

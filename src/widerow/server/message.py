@@ -47,7 +47,6 @@ class Request:
         keep_alive: bool = True,  # noqa: FBT001, FBT002  # in the order of the head's lines
         received_ns: int = 0,
     ) -> None:
-        """A request of these parts."""
         self.method = method
         self.target = target
         self.headers = headers
@@ -81,7 +80,6 @@ class Response:
     __slots__ = ("body", "head", "status")
 
     def __init__(self, status: int, head: bytes, body: bytes) -> None:
-        """An answer of these parts."""
         self.status = status
         self.head = head
         self.body = body

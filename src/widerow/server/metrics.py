@@ -41,7 +41,6 @@ class DurationHistogram:
     __slots__ = ("buckets", "sum_ns")
 
     def __init__(self) -> None:
-        """Nothing seen yet."""
         self.buckets = [0] * (len(BUCKET_BOUNDS) + 1)
         self.sum_ns = 0
 
@@ -64,7 +63,6 @@ class ActionCounts:
     __slots__ = ("action", "codes", "read_units", "seconds", "write_units")
 
     def __init__(self, action: str) -> None:
-        """All zero."""
         self.action = action
         self.codes: dict[str, int] = {}
         self.seconds = DurationHistogram()
@@ -96,7 +94,6 @@ class Metrics:
     )
 
     def __init__(self) -> None:
-        """All zero."""
         self.actions: dict[str, ActionCounts] = {}
         self.commits = 0
         self.writes = 0

@@ -69,7 +69,6 @@ class RecentRequests:
     """The recent requests. About half a megabyte where twenty actions are in use."""
 
     def __init__(self, metrics: Metrics, clock: Clock) -> None:
-        """Nothing yet."""
         self._metrics = metrics
         self._clock = clock
         self.started_us = clock.now_us()

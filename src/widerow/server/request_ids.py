@@ -20,7 +20,6 @@ class RequestIds:
     __slots__ = ("_count", "_front", "_prefix")
 
     def __init__(self, entropy: Entropy) -> None:
-        """Choose the prefix."""
         digits = entropy.token_bytes(_UNIQUE_BYTES).hex()
         self._prefix = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:]}-"
         self._count = 0

@@ -91,7 +91,6 @@ class Schedule:
     __slots__ = ("_batches", "_calm", "_loop", "_requests", "_running", "has_threads", "rules")
 
     def __init__(self, rules: Rules, loop: AbstractEventLoop) -> None:
-        """Threads start when there is work for them."""
         self.rules = rules
         self.has_threads = rules.request_threads > 0  # else all requests run on the loop
         self._loop = loop

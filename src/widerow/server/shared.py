@@ -111,7 +111,6 @@ class Shared:
         patience: Patience,
         headers: KeptHeaders,
     ) -> None:
-        """No connections yet."""
         self.headers = headers
         self.handler = handler
         self.admission = admission

@@ -93,7 +93,6 @@ class Greeting(asyncio.Protocol):
     """An accepted connection whose handshake has not ended."""
 
     def __init__(self, greetings: Greetings) -> None:
-        """One of these."""
         self._greetings = greetings
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None

@@ -28,7 +28,6 @@ class OrderedLock:
     __slots__ = ("_guard", "_held", "_waiting")
 
     def __init__(self) -> None:
-        """Nobody holds it."""
         self._guard = threading.Lock()
         self._held = False
         self._waiting: deque[threading.Lock] = deque()
@@ -38,7 +37,6 @@ class OrderedLock:
         return self._held
 
     def __enter__(self) -> None:
-        """Wait for it."""
         with self._guard:
             if not self._held:
                 self._held = True

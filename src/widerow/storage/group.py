@@ -94,23 +94,19 @@ class Outcome(Generic[T]):
     __slots__ = ("error", "result")
 
     def __init__(self, result: T | None, error: Exception | None) -> None:
-        """An outcome of one of the two."""
         self.result = result
         self.error = error
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same."""
         return isinstance(other, Outcome) and (self.result, self.error) == (
             other.result,
             other.error,
         )
 
     def __hash__(self) -> int:
-        """Of what is compared."""
         return hash((self.result, self.error))
 
     def __repr__(self) -> str:
-        """For messages of tests and failures."""
         return f"Outcome({self.result!r}, {self.error!r})"
 
 

@@ -273,7 +273,6 @@ class Store(ABC):
         """Release files and locks. Idempotent. Later calls raise `StorageFailure`."""
 
     def __enter__(self) -> Self:
-        """The store itself."""
         return self
 
     def __exit__(
@@ -282,5 +281,4 @@ class Store(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the store."""
         self.close()

@@ -118,7 +118,6 @@ class MemoryStore(Store):
     )
 
     def __init__(self) -> None:
-        """An empty store."""
         self._data = _Data()
         self._writing = threading.Lock()
         self._distrusted: str | None = None

@@ -42,7 +42,6 @@ class WriteSet:
     __slots__ = ("_ordered", "entries", "starts", "stops")
 
     def __init__(self) -> None:
-        """Nothing written yet."""
         self.entries: dict[bytes, bytes | None] = {}
         # These three are replaced, never changed: most bodies remove no range and scan nothing.
         self.starts = _NO_KEYS
@@ -50,7 +49,6 @@ class WriteSet:
         self._ordered = _NO_KEYS
 
     def __bool__(self) -> bool:
-        """Whether anything was written."""
         return bool(self.entries or self.starts)
 
     def size_in_bytes(self) -> int:

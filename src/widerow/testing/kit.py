@@ -26,7 +26,6 @@ class InstanceClients:
     """Clients of one instance of a server, closed together."""
 
     def __init__(self, server: Serving, instance: str) -> None:
-        """None yet."""
         self._server = server
         self._instance = instance
         self._clients: list[Any] = []

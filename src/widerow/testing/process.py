@@ -58,12 +58,10 @@ class WiderowProcess:
         self.ready_line = ""
 
     def __enter__(self) -> Self:
-        """Start."""
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
         self.stop()
 
     def start(self) -> None:

@@ -42,7 +42,6 @@ class Digest:
     """The count and the checksum of rows, in the order in which they are added."""
 
     def __init__(self) -> None:
-        """The digest of no row."""
         self.rows = self.cells = self.bytes = 0
         self._hash = hashlib.sha256()
 

@@ -59,7 +59,6 @@ class Journal:
             raise
 
     def __enter__(self) -> Self:
-        """The notes themselves."""
         return self
 
     def __exit__(self, *_: object) -> None:

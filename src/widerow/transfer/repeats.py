@@ -42,7 +42,6 @@ class Repeats:
     """
 
     def __init__(self) -> None:
-        """No row is replaced yet."""
         self.count = 0
         self.first: tuple[int, int] | None = None
         self._bits = bytearray()

@@ -32,7 +32,6 @@ class _Column:
     """A column whose values are added up; a NULL is left out of the sum and of the count."""
 
     def __init__(self, field: Field) -> None:
-        """Start with no value."""
         self.field = field
         self.count = 0
         self.sum: Any = Decimal(0) if field.type.kind is Kind.NUMBER else 0

@@ -82,7 +82,6 @@ class CreateLevel(_TableLevel):
     """A new table."""
 
     def __init__(self, full_name: str, builder: TableBuilder) -> None:
-        """Start with what the builder has."""
         super().__init__(full_name, builder)
         self.builder = builder
 
@@ -118,7 +117,6 @@ class EvolveLevel(_TableLevel):
     """Changes of a table in the store."""
 
     def __init__(self, full_name: str, table: TypedTable) -> None:
-        """Start with the table as it is."""
         self._evolver = TableEvolver(table)
         super().__init__(full_name, self._evolver)
 

@@ -69,7 +69,6 @@ class UsageFault(Fault):
     exit_code = EXIT_USAGE
 
     def __init__(self, message: str, *, incomplete: bool = False, help_text: str = "") -> None:
-        """Store the message and what belongs to it."""
         super().__init__(message)
         self.incomplete = incomplete
         self.help_text = help_text
@@ -100,7 +99,6 @@ class ScriptFault(Fault):
     """A command of a script failed and has printed why; the script takes its exit code."""
 
     def __init__(self, exit_code: int) -> None:
-        """Store the exit code of the command; the message is empty."""
         super().__init__()
         self.exit_code = exit_code
 
@@ -121,7 +119,6 @@ class PlanFault(Fault):
     """A plan was refused; `kind` is the vendor's class name, which scripts look for (cli §4)."""
 
     def __init__(self, kind: str, message: str) -> None:
-        """Store the class name and the message."""
         super().__init__(message)
         self.kind = kind
 

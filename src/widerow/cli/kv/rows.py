@@ -78,7 +78,6 @@ class _Sizes:
     """The least, the greatest and the average of sizes in bytes."""
 
     def __init__(self) -> None:
-        """Start with no size."""
         self.least = self.most = self.sum = 0
 
     def add(self, size: int, *, first: bool) -> None:

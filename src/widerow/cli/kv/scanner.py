@@ -37,7 +37,6 @@ class Scanner:
     """
 
     def __init__(self) -> None:
-        """Start outside of quotes and comments, with an empty command."""
         self._commands: list[str] = []
         self._piece: list[str] = []
         self._begun = False  # whether the piece has more than white space

@@ -82,7 +82,6 @@ class Counting:
     """A count of ranges, and how far it has come; whoever interrupts it asks that last."""
 
     def __init__(self, ranges: Sequence[KeyRange]) -> None:
-        """Nothing is counted yet."""
         self._ranges = ranges
         self._stop, self._lock = Event(), Lock()
         self._rows = self._done = 0

@@ -124,7 +124,6 @@ class TsLines:
     """
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self._open: list[str] = []
 
     @property

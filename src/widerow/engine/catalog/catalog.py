@@ -264,7 +264,6 @@ class Tables(Generic[T]):
     """The tables of one model."""
 
     def __init__(self, catalog: Catalog, model: CatalogModel[T]) -> None:
-        """Those of a catalogue."""
         self.catalog = catalog
         self.model = model
         self._space = model.space

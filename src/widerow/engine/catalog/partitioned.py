@@ -18,7 +18,6 @@ class CatalogPartitions:
     __slots__ = ("_catalog", "reads")
 
     def __init__(self, catalog: Catalog) -> None:
-        """Those of a catalogue."""
         self._catalog = catalog
         self.reads = catalog.reads
 

@@ -22,7 +22,6 @@ class Sight:
     __slots__ = ("_clock", "_until_ns", "_until_us")
 
     def __init__(self, clock: Clock) -> None:
-        """It starts expired."""
         self._clock = clock
         self._until_ns = 0
         self._until_us = 0

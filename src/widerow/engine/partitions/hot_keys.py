@@ -19,7 +19,6 @@ class HotKeys:
     __slots__ = ("_counts",)
 
     def __init__(self, counts: Iterable[tuple[bytes, float]] = ()) -> None:
-        """Start with these."""
         self._counts = dict(counts)
 
     def add(self, key: bytes, units: float) -> None:

@@ -30,7 +30,6 @@ class IndexSizes:
     __slots__ = ("_begun", "_looked", "_writes", "of_tables")
 
     def __init__(self) -> None:
-        """No table is known."""
         self.of_tables: dict[int, tuple[int, ...]] = {}
         self._begun = False
         self._writes: Counter[int] = Counter()  # units written, by index, since it was counted

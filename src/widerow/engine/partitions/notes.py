@@ -17,11 +17,9 @@ class Notes:
     __slots__ = ("_queue",)
 
     def __init__(self, bound: int) -> None:
-        """Nothing noted yet."""
         self._queue: deque[tuple[int, bytes, int, int, int, int]] = deque(maxlen=bound)
 
     def __len__(self) -> int:
-        """How many wait."""
         return len(self._queue)
 
     def add(

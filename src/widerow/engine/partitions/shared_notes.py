@@ -83,7 +83,6 @@ class SharedNotes:
     """
 
     def __init__(self) -> None:
-        """Nothing to tell."""
         self._waiting: deque[LoadNote] = deque(maxlen=NOTES_MAX)
 
     def heard(self, notes: Iterable[tuple[int, bytes, int, int, int, int]]) -> Iterator[LoadNote]:

@@ -32,7 +32,6 @@ class AnsweredPoints:
     __slots__ = ("_answers", "_written")
 
     def __init__(self) -> None:
-        """Nothing answered yet."""
         self._written = (-1, 0)
         self._answers: dict[tuple[int, int | None], tuple[bytes, ...]] = {}
 

@@ -59,7 +59,6 @@ class Throttle:
     __slots__ = ("_buckets", "_clock", "_others", "_servers", "_told_ns", "refused")
 
     def __init__(self, clock: Clock) -> None:
-        """Every bucket is full."""
         self.refused = 0
         self._clock = clock
         self._buckets: dict[tuple[int, bytes, bool], _Bucket] = {}

@@ -60,7 +60,6 @@ class Planned:
     __slots__ = ("asked_us", "by_sight", "epoch")
 
     def __init__(self, epoch: int, asked_us: int, *, by_sight: bool) -> None:
-        """This moment."""
         self.epoch = epoch
         self.asked_us = asked_us
         self.by_sight = by_sight

@@ -77,7 +77,6 @@ class TablestoreSweep(SweptModel[Table]):
     counts_cleared = False  # entries of local indexes were not counted as rows
 
     def __init__(self, context: BodyContext) -> None:
-        """Tables, clock and observers are those of other writes."""
         self._context = context
         self._left_alone: set[int] = set()  # tables with rows that a local transaction held
 

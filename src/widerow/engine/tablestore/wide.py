@@ -39,7 +39,6 @@ class Selected:
     __slots__ = ("resume", "row", "size")
 
     def __init__(self, row: bytes, size: int, resume: Resume | None = None) -> None:
-        """What was read."""
         self.row = row
         self.size = size
         self.resume = resume

@@ -37,7 +37,6 @@ class TableForm:
     )
 
     def __init__(self, table: TypedTable) -> None:
-        """The forms of a table that the catalogue has numbered."""
         self.table = table
         self.id = table.id
         self.key = KeyForm(table)

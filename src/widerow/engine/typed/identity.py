@@ -36,7 +36,6 @@ class BlockNeeded(WiderowError):
     """No reserved value of a table's identity column is left. Never leaves the engine."""
 
     def __init__(self, form: TableForm, identity: Identity) -> None:
-        """The table, and how its column counts."""
         super().__init__(f"reserve identity values of {form.table.qualified} and plan again")
         self.form = form
         self.identity = identity

@@ -16,7 +16,6 @@ class TypedBuilds:
     """The `BuildSource` of typed tables."""
 
     def __init__(self, engine: IndexedTables) -> None:
-        """The builds of the tables of an engine."""
         self._engine = engine
 
     def epoch(self) -> int:

@@ -54,7 +54,6 @@ class IndexForm:
     __slots__ = ("_decoders", "_encoders", "index", "paths", "prefix")
 
     def __init__(self, table: TypedTable, index: Index) -> None:
-        """The form of an index of a table."""
         self.index = index
         self.paths = index_paths(table, index)
         self.prefix = index_prefix(index.id)

@@ -20,7 +20,6 @@ class IndexKeeper:
     """The `RowObserver` that keeps all indexes of typed tables, also those still being built."""
 
     def __init__(self) -> None:
-        """Start with an empty cache of index forms."""
         self._forms: dict[int, tuple[TableForm, tuple[IndexForm, ...]]] = {}
 
     def watches(self, table: TableForm) -> bool:

@@ -51,11 +51,9 @@ class Key(Mapping[str, TypedValue]):
         return iter(self.table.primary_key)
 
     def __len__(self) -> int:
-        """How many columns the key has."""
         return len(self.table.primary_key)
 
     def __repr__(self) -> str:
-        """Table and values."""
         return f"Key({self.table.qualified}, {self.to_dict()!r})"
 
     def to_dict(self) -> dict[str, TypedValue]:
@@ -137,11 +135,9 @@ class StoredRow(Mapping[str, TypedValue]):
         return iter([field.name for field in self.table.fields])
 
     def __len__(self) -> int:
-        """How many columns the row has."""
         return len(self.table.fields)
 
     def __repr__(self) -> str:
-        """Table and values."""
         return f"Row({self.table.qualified}, {self.to_dict()!r})"
 
     def to_dict(self) -> dict[str, TypedValue]:

@@ -22,7 +22,6 @@ class TypedTables(Tables[TableForm]):
     """Every typed table with its form, and every namespace."""
 
     def __init__(self, catalog: Catalog) -> None:
-        """The typed tables of a catalogue."""
         super().__init__(catalog, TYPED_MODEL)
 
     # --- looking up --------------------------------------------------------------------------

@@ -65,7 +65,6 @@ class WriteResult(NamedTuple):
     size: int = 0
 
     def __bool__(self) -> bool:
-        """Whether the write happened."""
         return self.success
 
 

@@ -109,7 +109,6 @@ class Breakdown:
     group_bys: "tuple[GroupBy, ...]" = ()
 
     def __bool__(self) -> bool:
-        """Whether anything is asked for."""
         return bool(self.aggregations or self.group_bys)
 
 
@@ -280,5 +279,4 @@ class BreakdownAnswer:
     group_bys: tuple[GroupByAnswer, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything was asked for."""
         return bool(self.aggregations or self.group_bys)

@@ -23,13 +23,11 @@ class RowRead:
     __slots__ = ("read_units", "resume", "row")
 
     def __init__(self, row: bytes, read_units: int, resume: Resume | None = None) -> None:
-        """An answer of these parts."""
         self.row = row
         self.read_units = read_units
         self.resume = resume
 
     def __eq__(self, other: object) -> bool:
-        """Whether it says the same."""
         return isinstance(other, RowRead) and (self.row, self.read_units, self.resume) == (
             other.row,
             other.read_units,
@@ -37,11 +35,9 @@ class RowRead:
         )
 
     def __hash__(self) -> int:
-        """Of what is compared."""
         return hash((self.row, self.read_units, self.resume))
 
     def __repr__(self) -> str:
-        """For messages of tests and failures."""
         return f"RowRead({self.row!r}, {self.read_units}, {self.resume})"
 
 
@@ -57,7 +53,6 @@ class RowWritten:
     def __init__(
         self, read_units: int, write_units: int, row: bytes = b"", rows: int = 0, size: int = 0
     ) -> None:
-        """An answer of these parts."""
         self.read_units = read_units
         self.write_units = write_units
         self.row = row
@@ -68,15 +63,12 @@ class RowWritten:
         return self.read_units, self.write_units, self.row, self.rows, self.size
 
     def __eq__(self, other: object) -> bool:
-        """Whether it says the same."""
         return isinstance(other, RowWritten) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        """Of what is compared."""
         return hash(self._parts())
 
     def __repr__(self) -> str:
-        """For messages of tests and failures."""
         return f"RowWritten{self._parts()!r}"
 
 
@@ -92,13 +84,11 @@ class RowOutcome:
         written: RowWritten | None = None,
         error: WiderowError | None = None,
     ) -> None:
-        """One of the three."""
         self.read = read
         self.written = written
         self.error = error
 
     def __eq__(self, other: object) -> bool:
-        """Whether it says the same."""
         return isinstance(other, RowOutcome) and (self.read, self.written, self.error) == (
             other.read,
             other.written,
@@ -106,11 +96,9 @@ class RowOutcome:
         )
 
     def __hash__(self) -> int:
-        """Of what is compared."""
         return hash((self.read, self.written, self.error))
 
     def __repr__(self) -> str:
-        """For messages of tests and failures."""
         return f"RowOutcome({self.read!r}, {self.written!r}, {self.error!r})"
 
 

@@ -49,25 +49,21 @@ class GetRow:
     def __init__(
         self, table: str, key: PrimaryKey, selection: Selection, resume: Resume | None = None
     ) -> None:
-        """A read of these parts."""
         self.table = table
         self.key = key
         self.selection = selection
         self.resume = resume
 
     def __eq__(self, other: object) -> bool:
-        """Whether it reads the same."""
         return isinstance(other, GetRow) and (
             (self.table, self.key, self.selection, self.resume)
             == (other.table, other.key, other.selection, other.resume)
         )
 
     def __hash__(self) -> int:
-        """Of what is compared."""
         return hash((self.table, self.key, self.selection, self.resume))
 
     def __repr__(self) -> str:
-        """For messages of tests and failures."""
         return f"GetRow({self.table!r}, {self.key!r}, {self.selection!r}, {self.resume!r})"
 
 

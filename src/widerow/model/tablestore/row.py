@@ -45,7 +45,6 @@ class PrimaryKey:
         self.crc = crc
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same key in the same form."""
         return isinstance(other, PrimaryKey) and (self.columns, self.encoded, self.crc) == (
             other.columns,
             other.encoded,
@@ -53,11 +52,9 @@ class PrimaryKey:
         )
 
     def __hash__(self) -> int:
-        """Of what is compared."""
         return hash((self.columns, self.encoded, self.crc))
 
     def __repr__(self) -> str:
-        """For messages of tests and failures."""
         return f"PrimaryKey({self.columns!r}, {self.encoded!r}, {self.crc})"
 
 
@@ -100,7 +97,6 @@ class CellChange:
         self.crc = crc
 
     def __eq__(self, other: object) -> bool:
-        """Whether it asks for the same."""
         return (
             isinstance(other, CellChange)
             and (self.operation, self.name) == (other.operation, other.name)
@@ -108,11 +104,9 @@ class CellChange:
         )
 
     def __hash__(self) -> int:
-        """Of what is compared."""
         return hash((self.operation, self.name, self.version, self.size, self.body))
 
     def __repr__(self) -> str:
-        """For messages of tests and failures."""
         return f"CellChange({self.operation!r}, {self.name!r}, {self.version}, {self.body!r})"
 
 
@@ -156,7 +150,6 @@ class RowShape:
     __slots__ = ("is_ordered", "key_names", "names")
 
     def __init__(self, key_names: tuple[str, ...], names: tuple[str, ...]) -> None:
-        """Of the names of the primary key's columns, and of the cells."""
         self.key_names = key_names
         self.names = names
         self.is_ordered = all(left < right for left, right in pairwise(names))
@@ -246,7 +239,6 @@ class RowChange:
         return cells
 
     def __eq__(self, other: object) -> bool:
-        """Whether it asks for the same."""
         return (
             isinstance(other, RowChange)
             and (self.table, self.modification) == (other.table, other.modification)
@@ -255,11 +247,9 @@ class RowChange:
         )
 
     def __hash__(self) -> int:
-        """Of what is compared."""
         return hash(
             (self.table, self.modification, self.key, self.cells, self.condition, self.returns)
         )
 
     def __repr__(self) -> str:
-        """For messages of tests and failures."""
         return f"RowChange({self.table!r}, {self.modification!r}, {self.key!r}, {self.cells!r})"

@@ -35,11 +35,9 @@ class Empty:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """The name of the constant."""
         return "EMPTY"
 
     def __bool__(self) -> bool:
-        """False, like None."""
         return False
 
 

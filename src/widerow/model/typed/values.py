@@ -44,11 +44,9 @@ class JsonNull:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """The name of the constant."""
         return "JSON_NULL"
 
     def __bool__(self) -> bool:
-        """False, like None."""
         return False
 
 

@@ -103,7 +103,6 @@ class ExistsNode(Node):
     """Documents with a value of a field."""
 
     def __init__(self, tables: list[TableView], field: IndexedField) -> None:
-        """Of the field of a level."""
         self._tables = tables
         self._field = field
 

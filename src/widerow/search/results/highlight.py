@@ -98,7 +98,6 @@ class Highlighter:
     """
 
     def __init__(self, view: IndexView, schema: SearchSchema, request: Search) -> None:
-        """For all hits of a page."""
         self._view = view
         self._schema = schema
         self._request = request

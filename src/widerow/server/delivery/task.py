@@ -60,7 +60,6 @@ class ChannelBuffer:
     """Rows taken from a channel since its checkpoint. `size`: about their bytes in memory."""
 
     def __init__(self, channel: Channel) -> None:
-        """An empty buffer of a channel as it was assigned."""
         self.channel = channel
         self.rows: list[DeliveredRow] = []
         self.size = 0

@@ -175,7 +175,6 @@ class FaultBook:
     """The faults of a server, in the order in which they were added. Any thread may call."""
 
     def __init__(self) -> None:
-        """None."""
         self._entries: dict[int, _Entry] = {}
         self._number = 0
         self._struck = 0  # requests struck by removed faults

@@ -47,7 +47,6 @@ class HBasePlacement:
     """The regions of a table. Any thread."""
 
     def __init__(self, regions: Regions) -> None:
-        """Those of a table that is open. Asks nothing yet."""
         self._regions = regions
 
     def ranges(self) -> tuple[PlacedRange, ...]:

@@ -98,7 +98,6 @@ class MovePauses:
     """Growing pauses between attempts, until a bound of time is reached."""
 
     def __init__(self, seconds: float) -> None:
-        """It begins now."""
         self._deadline = monotonic() + seconds
         self._pause = _PAUSE_SECONDS
 
@@ -288,7 +287,6 @@ class Regions:
     """
 
     def __init__(self, servers: Servers, table: str, namespace: str = TABLE_NAMESPACE) -> None:
-        """Of that table. Nothing is read yet."""
         self.servers = servers
         self.table_name = TableName(namespace=namespace.encode(), qualifier=table.encode())
         # A table of the default namespace has no namespace in the names of its regions.

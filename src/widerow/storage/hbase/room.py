@@ -31,7 +31,6 @@ class ServerRoom:
     """Which region servers may have too little memory for more commits. Any thread."""
 
     def __init__(self) -> None:
-        """No server is known to be short of it."""
         self._lock = threading.Lock()
         self._unasked: dict[Address, int] = {}  # bytes that were committed since the last question
         self._asked: dict[Address, PendingCall] = {}

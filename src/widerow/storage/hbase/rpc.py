@@ -56,7 +56,6 @@ class Address(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        """As it is written in a URL."""
         return f"{self.host}:{self.port}"
 
 
@@ -67,7 +66,6 @@ class ServerLost(Exception):
     """
 
     def __init__(self, reason: object, *, sent: bool, hung: bool = False) -> None:
-        """The loss of a connection."""
         super().__init__(str(reason))
         self.sent = sent
         self.hung = hung
@@ -77,7 +75,6 @@ class RemoteFailure(Exception):
     """The server answers with an exception; `kind`: the name of its class, without its package."""
 
     def __init__(self, class_name: str, trace: str) -> None:
-        """The failure that a server told of."""
         first = trace.partition("\n")[0][:500]
         super().__init__(first or class_name)
         self.kind = class_name.rpartition(".")[2]
@@ -109,7 +106,6 @@ class PendingCall:
     __slots__ = ("_connection", "_future")
 
     def __init__(self, connection: "RpcConnection", future: "Future[bytes]") -> None:
-        """The call of a connection, and what its answer will be put into."""
         self._connection = connection
         self._future = future
 

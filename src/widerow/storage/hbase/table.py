@@ -59,7 +59,6 @@ class HBaseTable:
     """
 
     def __init__(self, regions: Regions) -> None:
-        """That of these regions. Asks nothing yet."""
         self.refusal = ""
         self._regions = regions
 

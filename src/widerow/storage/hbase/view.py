@@ -55,7 +55,6 @@ class SharedReads:
     """What the views of a driver share. For any thread, also while an object is finalized."""
 
     def __init__(self, regions: Regions) -> None:
-        """Over these regions."""
         self.regions = regions
         self._timestamps: dict[bytes, int] = {}
         self._unwanted: deque[tuple[RpcConnection, int]] = deque()

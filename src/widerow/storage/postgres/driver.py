@@ -74,7 +74,6 @@ class PostgresDriver:
     placement = None
 
     def __init__(self, url: str) -> None:
-        """Without a connection yet."""
         self._pool = Pool(url)
         self._closed = False
 

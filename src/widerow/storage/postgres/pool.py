@@ -29,7 +29,6 @@ class Pool:
     """
 
     def __init__(self, url: str) -> None:
-        """No connection yet."""
         self._url = url
         self._idle: deque[DatabaseSession] = deque()  # last in, first out
         self._permits: SimpleQueue[None] = SimpleQueue()

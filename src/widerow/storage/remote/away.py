@@ -59,7 +59,6 @@ class AwayHomes:
         return away.error
 
     def __len__(self) -> int:
-        """How many are away."""
         return len(self._away)
 
     def close(self) -> None:

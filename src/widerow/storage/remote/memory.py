@@ -74,7 +74,6 @@ class ShardMemory:
     """
 
     def __init__(self) -> None:
-        """Nothing is remembered."""
         self._shards: dict[bytes, _Shard] = {}
         self._former: dict[bytes, _Shard] = {}  # shards that were not written lately
         self._bytes = 0

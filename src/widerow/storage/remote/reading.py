@@ -77,7 +77,6 @@ class LostKeys:
     __slots__ = ("_keys",)
 
     def __init__(self) -> None:
-        """None yet."""
         self._keys: set[bytes] = set()
 
     def note(self, key: bytes) -> None:
@@ -87,7 +86,6 @@ class LostKeys:
         self._keys.add(key)
 
     def __contains__(self, key: bytes) -> bool:
-        """Whether that happened."""
         return key in self._keys
 
 
@@ -261,7 +259,6 @@ class ReadFailed(BaseException):
     """The database failed a read that a body asked for: not an error of the body. As `Missing`."""
 
     def __init__(self, error: StorageFailure) -> None:
-        """What the driver raised."""
         super().__init__(str(error))
         self.error = error
 
@@ -273,12 +270,10 @@ class WantedReads:
     __slots__ = ("keys", "pages")
 
     def __init__(self) -> None:
-        """Nothing."""
         self.keys: set[bytes] = set()
         self.pages: set[PageWanted] = set()
 
     def __bool__(self) -> bool:
-        """Whether there is any."""
         return bool(self.keys or self.pages)
 
     def add(self, other: "WantedReads") -> None:

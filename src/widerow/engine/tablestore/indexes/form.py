@@ -62,7 +62,6 @@ class IndexedRow:
     def __init__(
         self, shard: bytes, values: tuple[KeyValue, ...], newest: dict[str, Cell], latest: int
     ) -> None:
-        """A row of these parts."""
         self.shard = shard
         self.values = values
         self.newest = newest
@@ -76,7 +75,6 @@ class EntryForm:
     __slots__ = ("_covered", "_names", "_prefix", "_sources", "_used", "by_key", "index")
 
     def __init__(self, table: Table, index: SecondaryIndex) -> None:
-        """Of an index of the table."""
         self.index = index
         composed = composed_key(table, index.key_columns)
         places = {column.name: place for place, column in enumerate(table.key_columns)}
@@ -190,7 +188,6 @@ class TableForms:
     __slots__ = ("_by_key", "_key_types", "_names", "forms", "listed", "table", "types")
 
     def __init__(self, table: Table) -> None:
-        """All indexes of the table."""
         self.table = table
         self.forms = tuple(EntryForm(table, index) for index in table.indexes)
         self._names = frozenset(name for form in self.forms for name in form.names())

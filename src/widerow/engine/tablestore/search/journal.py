@@ -93,7 +93,6 @@ class JournalPositions:
         following: Mapping[int, LogPosition],
         ended: frozenset[int] = frozenset(),
     ) -> None:
-        """These positions."""
         self.journal = journal
         self.following = following
         self.ended = ended

@@ -63,7 +63,6 @@ class Scans:
     """The sessions of one engine. Any thread may call; one call runs at a time."""
 
     def __init__(self, clock: Clock, entropy: Entropy, lock: "AbstractContextManager[Any]") -> None:
-        """No session."""
         self._clock = clock
         self._entropy = entropy
         self._lock = lock

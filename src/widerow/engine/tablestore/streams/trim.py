@@ -53,7 +53,6 @@ class StreamTrim:
     """Removes old records of logs. For one caller at a time."""
 
     def __init__(self, store: Store, tables: Tables[Table], clock: Clock, covered: Covered) -> None:
-        """Nothing was looked at."""
         self._store = store
         self._tables = tables
         self._clock = clock

@@ -45,7 +45,6 @@ class OpenTransaction:
     )
 
     def __init__(self, identity: str, instance: str, table: Table, lock: Lock) -> None:
-        """A transaction that has written nothing."""
         self.id = identity
         self.instance = instance
         self.table = table

@@ -70,7 +70,6 @@ class Transactions:
         names: ColumnNames,
         rows: RowOperations,
     ) -> None:
-        """None open."""
         self._store = store
         self._context = context
         self._entropy = entropy
@@ -88,7 +87,6 @@ class Transactions:
         return self._context.tables
 
     def __len__(self) -> int:
-        """How many are open, or not yet known to be over."""
         return len(self._open)
 
     # --- begin and end -----------------------------------------------------------------------

@@ -53,7 +53,6 @@ class Unfolding:
     __slots__ = ("_bytes", "_counts", "_depth", "_nodes")
 
     def __init__(self) -> None:
-        """Nothing is used yet."""
         self._bytes = 0
         self._counts = FieldCounts(SEARCH_REQUEST_FIELDS_MAX)
         self._depth = 0
