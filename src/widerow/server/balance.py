@@ -77,10 +77,12 @@ class Balance:
         return True
 
 
-async def commit(committer: Committer, plan: Plan[T]) -> T | None:
-    """Have a plan committed with whatever else waits. Raises what its `finish` raises."""
-    if not plan.writes:
-        return None
+async def commit(committer: Committer, plan: Plan[T]) -> T:
+    """Have a plan committed with whatever else waits, and return its answer.
+
+    A plan without writes ends like any other: its `finish` runs, and what it is followed by.
+    Raises what its `finish` raises.
+    """
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     committer.submit(plan, partial(_resolve, done))
     return await done

@@ -1,0 +1,100 @@
+"""What a running server does of its own accord, also where a step has nothing to write.
+
+Housekeeping is plans (`engine/plan.py`), and a plan that only looks moves on when it ends.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+import pytest
+
+from widerow.engine.engine import Engine
+from widerow.limits import SWEEP_STEP_RECORDS
+from widerow.model.requests import (
+    BatchWrite,
+    CreateIndex,
+    IndexDefinition,
+    OptionsChange,
+    TableWrite,
+    UpdateTable,
+)
+from widerow.model.schema import DefinedColumn
+from widerow.model.values import ColumnType, KeyType
+from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.memory import MemoryStore
+from widerow.testing.changes import create, put
+
+if TYPE_CHECKING:
+    from tests.unit.server.conftest import Running
+
+Serve = Callable[..., "Running"]
+GLOBAL = IndexDefinition("g", ("s",), ())
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+    """For a server that looks for work at once."""
+    monkeypatch.setattr("widerow.server.lifecycle.HOUSEKEEPING_SECONDS", 0.01)
+    monkeypatch.setattr("widerow.server.lifecycle.HOUSEKEEPING_PAUSE_SECONDS", 0.001)
+    return MemoryStore()
+
+
+def engine_of(store: MemoryStore) -> Engine:
+    return Engine(store, SystemClock(), SystemEntropy())
+
+
+def comes_true(wanted: Callable[[], bool], seconds: float = 10) -> bool:
+    """Whether it does within that time."""
+    end = monotonic() + seconds
+    while not wanted():
+        if monotonic() > end:
+            return False
+        sleep(0.005)
+    return True
+
+
+def test_a_sweep_goes_on_behind_records_of_which_nothing_is_to_go(
+    serve: Serve, store: MemoryStore
+) -> None:
+    """semantics §1.6: surplus versions go, also of the last row of a table."""
+    engine = engine_of(store)
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, max_versions=2)))
+    rows = range(2 * SWEEP_STEP_RECORDS)
+    for first in rows[::200]:
+        changes = tuple(put("t", {"k": n}, {"x": n}) for n in rows[first : first + 200])
+        engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
+    now_ms = SystemClock().now_us() // 1000
+    surplus = put("t", {"k": len(rows)}, {"x": [(now_ms, 1), (now_ms - 1, 2)]})
+    engine.run(engine.rows.write_row("i", surplus))
+    options = OptionsChange(max_versions=1)
+    engine.run(engine.update_table("i", UpdateTable("t", options=options)))
+    swept = serve(store).server._engine
+    assert swept is not None
+    assert comes_true(lambda: swept.sweep.reclaimed.passes == 1)
+    assert swept.sweep.reclaimed.rows_trimmed == 1
+
+
+def test_an_index_on_a_table_without_rows_becomes_ready_while_serving(
+    serve: Serve, store: MemoryStore
+) -> None:
+    """change §A6: over a table without rows, too, a build comes to its end, and those behind it."""
+    engine = engine_of(store)
+    engine.indexes.hold_back(1)
+    for name in ("empty", "filled"):
+        asked = replace(
+            create(name, {"k": KeyType.INTEGER}),
+            defined_columns=(DefinedColumn("s", ColumnType.STRING),),
+        )
+        engine.run(engine.create_table("i", asked))
+    engine.run(engine.rows.write_row("i", put("filled", {"k": 1}, {"s": "x"})))
+    for name in ("empty", "filled"):
+        index = replace(GLOBAL, name=f"of_{name}")
+        engine.run(engine.indexes.create("i", CreateIndex(name, index, include_base_data=True)))
+    assert not any(each.ready for table in engine.tables.all() for each in table.indexes)
+    serving = serve(store, index_lag=1).server._engine
+    assert serving is not None
+    assert comes_true(
+        lambda: all(each.ready for table in serving.tables.all() for each in table.indexes)
+    )
