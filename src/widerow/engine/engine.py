@@ -160,7 +160,13 @@ class Engine:
         self.streams = Streams(store, self.tables, self.rows.note_read)
         self._mover = ChangeMover(store, self.tables)
         trim = StreamTrim(store, self.tables, clock, self._covered).step
-        clearing = (self.sweep.clear, self._build_step, self.indexes.step, self._mover.step)
+        clearing = (
+            self.sweep.clear,
+            self._build_step,
+            self.indexes.intents.step,
+            self.indexes.builds.step,
+            self._mover.step,
+        )
         self._chores = deque((*clearing, trim, self.sweep.step, self.nodes.clear))
 
     def run(self, plan: Plan[T]) -> T:
@@ -202,7 +208,7 @@ class Engine:
 
         `seconds` where no row can have left anything to do that somebody waits for.
         """
-        return min(self.indexes.pause(seconds), self._mover.pause(seconds))
+        return min(self.indexes.intents.pause(seconds), self._mover.pause(seconds))
 
     def _build_step(self) -> Plan[None] | None:
         return self.index_builds.step() if self._has_typed() else None

@@ -215,16 +215,3 @@ class Indexes:
             for index in table.indexes
         ]
         return {"name": name, "indexes": shown, "waiting": self.intents.waiting(table)}
-
-    # --- housekeeping ------------------------------------------------------------------------
-
-    def step(self) -> Plan[None] | None:
-        """The next step of what intents ask for, or of a build; None where there is neither.
-
-        Intents first: what a build left to them is done before its index answers.
-        """
-        return self.intents.step() or self.builds.step()
-
-    def pause(self, seconds: float) -> float:
-        """After how many seconds at most `step` should be asked again, where it had nothing."""
-        return self.intents.pause(seconds)

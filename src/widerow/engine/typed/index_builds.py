@@ -37,13 +37,10 @@ class TypedBuilds:
         """Always: typed tables have indexes only where changes reach over shards."""
         return True
 
-    def mark(self, table: TableForm) -> int:  # noqa: ARG002  # as the protocol has it
-        """0: entries are written with their rows."""
-        return 0
-
-    def is_settled(self, table: TableForm, index: Unready, mark: int) -> bool:  # noqa: ARG002  # as the protocol has it
-        """Always."""
-        return True
+    def unsettled(
+        self, table: TableForm, index: Unready, mark: int, start: bytes
+    ) -> None:  # as the protocol has it
+        """Nowhere: entries are written with their rows."""
 
     def index_id(self, table: TableForm, name: str) -> int:
         """The number of an index by its name; 0 where the table has none."""
