@@ -158,7 +158,7 @@ class Engine:
         )
         self.transactions = Transactions(store, self._context, entropy, names, self.rows)
         self.streams = Streams(store, self.tables, self.rows.note_read)
-        self._mover = ChangeMover(store, self.tables)
+        self._mover = ChangeMover(store, self.tables, clock)
         trim = StreamTrim(store, self.tables, clock, self._covered).step
         clearing = (
             self.sweep.clear,

@@ -31,7 +31,7 @@ from widerow.errors import (
     StoreDamaged,
 )
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import SPACE_INTENTS
+from widerow.keys.layout import SPACE_INTENTS, intent_prefix
 from widerow.limits import INTENTS_MAX
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 from widerow.storage.page import PageWanted
@@ -185,6 +185,23 @@ class IntentWalk:
     def skip_to(self, key: bytes) -> None:
         """Pass over the intents before a key."""
         self.position = max(self.position, key)
+
+    def pass_by(self, numbers: Iterable[int]) -> int | None:
+        """Pass over intents that cannot be read: to the next bound of a table, by these numbers.
+
+        Answers the number of the table that is passed by; None where the position was in none.
+        """
+        for number in sorted(numbers):
+            prefix = intent_prefix(number)
+            if self.position < prefix:
+                self.skip_to(prefix)
+                return None
+            stop = after_prefix(prefix)
+            if self.position < stop:
+                self.skip_to(stop)
+                return number
+        self.skip_to(_END)
+        return None
 
     def _read(self) -> None:
         wanted = PageWanted(self.position, _END, min(_PAGE_RECORDS, self._left), reverse=False)

@@ -161,8 +161,9 @@ class Rounds(Generic[Q, N]):
 
     @property
     def open(self) -> int:
-        """How many queues have more than was taken of them in one pass."""
-        return sum([bool(state.position) for state in list(self._queues.values())])
+        """How many queues there are to go on with: they had more than a portion."""
+        states = self._queues.values()
+        return sum([bool(state.position) and not state.is_unread for state in states])
 
     def done_until(self, queue: Q, name: N) -> int | None:
         """Everything of a queue that concerns a name and was left before this moment is done.

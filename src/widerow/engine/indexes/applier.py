@@ -163,6 +163,10 @@ class IntentApplier:
         """
         return self._rounds.done_until(index.index_of, index.id)
 
+    def begin_anew(self) -> None:
+        """Forget how far it has come: another process may have worked off intents since."""
+        self._rounds, self._position = Rounds(), SPACE_INTENTS
+
     def step(self) -> Plan[None] | None:
         """The next step; None where no intent is due.
 
@@ -176,7 +180,7 @@ class IntentApplier:
         if portions:
             across = self._store.capabilities.atomic_across_shards
             return self._together(portions) if across else self._apart(portions)
-        if self._position != SPACE_INTENTS:
+        if self._position != SPACE_INTENTS or self._rounds.open:
             return Plan((), pass_over)  # there is more to look at
         self._is_needed = self._rounds.met
         return None
@@ -215,7 +219,9 @@ class IntentApplier:
             try:
                 intent = walk.peek()
             except StoreBusy:
-                self._pass_by(walk)
+                passed = walk.pass_by(self._tables.catalog.seen().by_id)
+                if passed is not None:
+                    self._rounds.visit(passed)  # and do not end its round
                 continue
             if intent is None:
                 return None
@@ -224,16 +230,6 @@ class IntentApplier:
             if table is not None:
                 return table
             walk.skip_to(after_prefix(prefix))  # dropped: its intents go with it
-
-    def _pass_by(self, walk: IntentWalk) -> None:
-        """Pass by the next table or index: what lies there of its number cannot be read now."""
-        for number in sorted(self._tables.catalog.seen().by_id):
-            stop = after_prefix(intent_prefix(number))
-            if stop > walk.position:
-                self._rounds.visit(number)
-                walk.skip_to(stop)
-                return
-        walk.skip_to(after_prefix(SPACE_INTENTS))
 
     def _portion(self, walk: IntentWalk, table: Table, due_us: int, most: int) -> _Portion:
         """The next intents of a table, of at most so many entries; the walk is behind it then."""
