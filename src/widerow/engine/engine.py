@@ -9,7 +9,6 @@ Reads answer at once from the published view. Writes answer a `Plan`: the caller
 raises the errors of `widerow.errors` for requests that break a rule, and leaves nothing behind.
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,11 +19,13 @@ from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.catalog.state import CatalogState
+from widerow.engine.chores import Line, Turns
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.index_builds import IndexBuilds
 from widerow.engine.indexes.definitions import check_columns_free, check_definitions
 from widerow.engine.indexes.indexes import Indexes
 from widerow.engine.intents import IntentQueue
+from widerow.engine.lag import Lag
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.document import nodes_document
 from widerow.engine.nodes.nodes import LoadOfAll, Nodes
@@ -146,7 +147,7 @@ class Engine:
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         queue = IntentQueue(clock, entropy)
         self.indexes = Indexes(
-            store, self.tables, clock, queue, tables_per_instance, self.nodes.settled
+            store, self.tables, clock, queue, tables_per_instance, self.nodes.settled, self.lease
         )
         apart = not store.capabilities.atomic_across_shards
         recorder = ChangeRecorder(self.backlog.note, queue if apart else None)
@@ -158,16 +159,17 @@ class Engine:
         )
         self.transactions = Transactions(store, self._context, entropy, names, self.rows)
         self.streams = Streams(store, self.tables, self.rows.note_read)
-        self._mover = ChangeMover(store, self.tables, clock)
+        self._mover = ChangeMover(store, self.tables, clock, self.lease)
         trim = StreamTrim(store, self.tables, clock, self._covered).step
-        clearing = (
-            self.sweep.clear,
-            self._build_step,
-            self.indexes.intents.step,
-            self.indexes.builds.step,
-            self._mover.step,
-        )
-        self._chores = deque((*clearing, trim, self.sweep.step, self.nodes.clear))
+        self._lines = {
+            Line.ENTRIES: Turns(self.indexes.intents.step),
+            Line.CHANGES: Turns(self._mover.step),
+            Line.CLEANING: Turns(
+                *(self._build_step, self.indexes.builds.step, self.sweep.clear),
+                *(trim, self.sweep.step, self.nodes.clear),
+            ),
+        }
+        self._all_lines = Turns(*[each.step for each in self._lines.values()])
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable.
@@ -181,34 +183,45 @@ class Engine:
                 raise error
         return answer  # type: ignore[no-any-return]  # what this plan's finish returned
 
-    def housekeeping(self) -> Plan[None] | None:
-        """The next small step of giving space back; None when there is nothing to do now.
+    def housekeeping(self, line: Line | None = None) -> Plan[None] | None:
+        """The next small step of what the engine does of its own accord; None: nothing to do now.
 
-        What was dropped, indexes that nobody waits for, and what expired take turns, of all table
-        models (`sweep/sweep.py`). Where the store is shared, its lease before that, and while
-        another process holds it only what was noted here. One caller at a time.
+        `line`: that line alone, for a caller of its own; None: each in its turn, for one caller.
+        Where the store is shared, its lease before that, and while another process holds it only
+        what was noted here.
         """
-        self.transactions.expire()
-        taking = self.lease.plan()
-        if taking is not None:
-            return taking
-        if not self.lease.held():
-            return self.sweep.save()
-        if self._has_typed():
-            self.sweep.add(self.typed.sweep)
-        for _ in range(len(self._chores)):
-            self._chores.rotate(-1)
-            step = self._chores[-1]()
-            if step is not None:
-                return step
-        return None
+        if line in (None, Line.CLEANING):
+            self.transactions.expire()
+            taking = self.lease.plan()
+            if taking is not None:
+                return taking
+            if not self.lease.held():
+                return self.sweep.save()
+            if self._has_typed():
+                self.sweep.add(self.typed.sweep)
+        elif not self.lease.held():
+            return None
+        return self._all_lines.step() if line is None else self._lines[line].step()
 
-    def pause(self, seconds: float) -> float:
+    def pause(self, seconds: float, line: Line | None = None) -> float:
         """After how many seconds at most `housekeeping` should be asked again, if it had nothing.
 
         `seconds` where no row can have left anything to do that somebody waits for.
         """
-        return min(self.indexes.intents.pause(seconds), self._mover.pause(seconds))
+        pauses = {Line.ENTRIES: self.indexes.intents.pause, Line.CHANGES: self._mover.pause}
+        asked = [pause for each, pause in pauses.items() if line in (None, each)]
+        return min([seconds, *[pause(seconds) for pause in asked]])
+
+    def index_lags(self) -> list[Lag]:
+        """How far the global indexes are behind their tables, as far as this process knows.
+
+        None of them while another process looks after the store. Any thread may call.
+        """
+        return self.indexes.lags() if self.lease.held() else []
+
+    def log_lags(self) -> list[Lag]:
+        """How far streams and journals are behind the rows of their tables, as `index_lags`."""
+        return self._mover.lags() if self.lease.held() else []
 
     def _build_step(self) -> Plan[None] | None:
         return self.index_builds.step() if self._has_typed() else None

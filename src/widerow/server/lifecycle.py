@@ -15,7 +15,6 @@ import errno
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,24 +22,24 @@ from typing import TYPE_CHECKING, Final
 from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer
 from widerow.commit.waiting import Waiting
+from widerow.engine.chores import Line
 from widerow.engine.engine import Engine
-from widerow.engine.plan import Plan
-from widerow.errors import StorageFailure, StoreDamaged, StorePoisoned
+from widerow.errors import StorageFailure, StorePoisoned
 from widerow.limits import (
     DRAIN_SECONDS_MAX,
     FLUSH_SECONDS_MAX,
-    HOUSEKEEPING_PAUSE_SECONDS,
-    HOUSEKEEPING_SECONDS,
     REQUEST_SAMPLE_SECONDS,
 )
 from widerow.server.admission import Admission
-from widerow.server.balance import Balance, commit
+from widerow.server.balance import Balance
 from widerow.server.beside import Beside, MakePages, ServerParts
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import AccessRules, Dispatcher, Service
 from widerow.server.headers import PAGE_HEADERS, KeptHeaders
+from widerow.server.housekeeping import Housekeeping
 from widerow.server.http import Listener
+from widerow.server.lags import LagWatch
 from widerow.server.membership import Membership, node_name
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
@@ -49,7 +48,6 @@ from widerow.server.schedule import Schedule, rules_for
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.system import SystemClock, SystemEntropy, processors
 from widerow.server.tls import TlsFiles
-from widerow.storage.bulk import LONG_WORK
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
@@ -121,10 +119,9 @@ class Server:
         self._balance: Balance | None = None
         self._membership: Membership | None = None
         self._delivery: DeliveryThread | None = None
-        self._engine: Engine | None = None  # from the moment that it is looked after
+        self._housekeeping: Housekeeping | None = None
         self._search: SearchThread | None = None
         self._search_begins = threading.Lock()
-        self._sweeping = threading.Lock()  # the sweep is for one caller at a time
         self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
         self._told_ns = -_REPEAT_NS
@@ -191,9 +188,9 @@ class Server:
             self._dispatcher.stop_reading()
             await asyncio.to_thread(self._dispatcher.close)
         await self._end_work()
-        if self._committer is not None and self._engine is not None:
-            await self._keep_notes(self._engine, self._committer)
-            self._engine = None
+        if self._housekeeping is not None:
+            await self._housekeeping.keep_notes()
+            self._housekeeping = None
         if self._committer is not None:
             await asyncio.to_thread(self._committer.stop)
         if self._listener is not None:
@@ -299,7 +296,6 @@ class Server:
             kept.append(HeaderNames(PAGE_HEADERS, ()))
         self._listener = self._listener_of(dispatcher, service, committer, kept)
         self.endpoint = await self._bind(self._listener)
-        self._engine = engine
 
     def _begin_dev(self) -> None:
         """Let the engine go by a clock that can be moved, in dev mode. Raises `SettingsInvalid`."""
@@ -387,7 +383,10 @@ class Server:
         assert self._committer is not None, "it is running"
         loop = asyncio.get_running_loop()
         await self._listener.accept()
-        self._tasks.add(loop.create_task(self._keep_house(engine, self._committer)))
+        keeping = self._housekeeping = Housekeeping(engine, self._committer)
+        self._tasks.update(loop.create_task(keeping.run(line)) for line in Line)
+        watch = LagWatch(engine, self._clock, self.settings.index_lag)
+        self._tasks.add(loop.create_task(watch.run()))
         balance = self._balance = Balance(engine, self._committer)
         self._tasks.add(loop.create_task(balance.run()))
         if self._credentials is not None:
@@ -438,63 +437,6 @@ class Server:
             raise SettingsInvalid(
                 f"cannot listen on {settings.host} port {settings.port}: {reason}"
             ) from error
-
-    async def _keep_house(self, engine: Engine, committer: Committer) -> None:
-        """Give back, in small steps, what expired or was dropped."""
-        while True:
-            more = False
-            if engine.store.writable:
-                try:
-                    more = await self._clean_up(engine, committer)
-                except StoreDamaged as error:
-                    _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
-                    engine.store.distrust(str(error))
-                except Exception as error:  # noqa: BLE001  # cleaning can wait, serving goes on
-                    facts = {"kind": type(error).__name__}
-                    _log.warning("cleaning up is put off", extra={"facts": facts})
-            pause = engine.pause(HOUSEKEEPING_SECONDS)
-            await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else pause)
-
-    async def _clean_up(self, engine: Engine, committer: Committer) -> bool:
-        """One step; whether there was something to do."""
-        plan = await asyncio.to_thread(self._plan_cleaning, engine)
-        if plan is None:
-            return False
-        await commit(committer, plan)
-        return True
-
-    def _plan_cleaning(self, engine: Engine) -> Plan[None] | None:
-        """On a thread: the next step. It reads hundreds of records: it takes turns with others."""
-        with (
-            self._sweeping,
-            nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK,
-        ):
-            return engine.housekeeping()
-
-    async def _keep_notes(self, engine: Engine, committer: Committer) -> None:
-        """Write down what the sweep has found and what writers have noted, for the next start.
-
-        Takes `FLUSH_SECONDS_MAX` at most. Notes that are lost cost later passes, and never a row.
-        """
-        if not engine.store.writable:
-            return
-        try:
-            async with asyncio.timeout(FLUSH_SECONDS_MAX):
-                plan = await asyncio.to_thread(self._plan_notes, engine)
-                if plan is not None:
-                    await commit(committer, plan)
-        except (StorageFailure, TimeoutError) as error:
-            facts = {"kind": type(error).__name__, "reason": str(error)}
-            _log.info("notes of the sweep are not kept", extra={"facts": facts})
-
-    def _plan_notes(self, engine: Engine) -> Plan[None] | None:
-        """On a thread: a step of housekeeping that is still being planned ends first."""
-        if not self._sweeping.acquire(timeout=FLUSH_SECONDS_MAX):
-            return None
-        try:
-            return engine.sweep.flush()
-        finally:
-            self._sweeping.release()
 
     async def _wait(self, condition: Callable[[], bool], seconds: float) -> None:
         """Until `condition` holds, time is up, or someone is in a hurry."""

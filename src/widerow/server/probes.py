@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from widerow import __version__
+from widerow.server.lags import lag_lines
 from widerow.server.message import Response
 from widerow.server.metrics import Metrics, render_metrics
 from widerow.server.partition_metrics import partition_lines
@@ -86,6 +87,7 @@ class Probes:
             asdict(self._engine.sweep.reclaimed),
             chain(
                 partition_lines(self._engine),
+                lag_lines(self._engine),
                 self._search_lines(),
                 () if self._dev_lines is None else self._dev_lines(),
             ),

@@ -3,6 +3,7 @@
 Housekeeping is plans (`engine/plan.py`), and a plan that only looks moves on when it ends.
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic, sleep
@@ -11,12 +12,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from widerow.engine.engine import Engine
+from widerow.engine.sweep.sweep import Sweep
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import row_prefix
 from widerow.limits import SWEEP_STEP_RECORDS
 from widerow.model.requests import (
     BatchWrite,
     CreateIndex,
     IndexDefinition,
     OptionsChange,
+    StreamChange,
     TableWrite,
     UpdateTable,
 )
@@ -25,6 +30,8 @@ from widerow.model.values import ColumnType, KeyType
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.memory import MemoryStore
 from widerow.testing.changes import create, put
+from widerow.testing.clock import FakeEntropy
+from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
 
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running
@@ -36,13 +43,20 @@ GLOBAL = IndexDefinition("g", ("s",), ())
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     """For a server that looks for work at once."""
-    monkeypatch.setattr("widerow.server.lifecycle.HOUSEKEEPING_SECONDS", 0.01)
-    monkeypatch.setattr("widerow.server.lifecycle.HOUSEKEEPING_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("widerow.server.housekeeping.HOUSEKEEPING_SECONDS", 0.01)
+    monkeypatch.setattr("widerow.server.housekeeping.HOUSEKEEPING_PAUSE_SECONDS", 0.001)
     return MemoryStore()
 
 
 def engine_of(store: MemoryStore) -> Engine:
     return Engine(store, SystemClock(), SystemEntropy())
+
+
+def engine_in(running: "Running") -> Engine:
+    """The engine that a server looks after."""
+    housekeeping = running.server._housekeeping
+    assert housekeeping is not None
+    return housekeeping._engine
 
 
 def comes_true(wanted: Callable[[], bool], seconds: float = 10) -> bool:
@@ -70,8 +84,7 @@ def test_a_sweep_goes_on_behind_records_of_which_nothing_is_to_go(
     engine.run(engine.rows.write_row("i", surplus))
     options = OptionsChange(max_versions=1)
     engine.run(engine.update_table("i", UpdateTable("t", options=options)))
-    swept = serve(store).server._engine
-    assert swept is not None
+    swept = engine_in(serve(store))
     assert comes_true(lambda: swept.sweep.reclaimed.passes == 1)
     assert swept.sweep.reclaimed.rows_trimmed == 1
 
@@ -93,8 +106,41 @@ def test_an_index_on_a_table_without_rows_becomes_ready_while_serving(
         index = replace(GLOBAL, name=f"of_{name}")
         engine.run(engine.indexes.create("i", CreateIndex(name, index, include_base_data=True)))
     assert not any(each.ready for table in engine.tables.all() for each in table.indexes)
-    serving = serve(store, index_lag=1).server._engine
-    assert serving is not None
+    serving = engine_in(serve(store, index_lag=1))
     assert comes_true(
         lambda: all(each.ready for table in serving.tables.all() for each in table.indexes)
     )
+
+
+def test_what_clients_wait_for_does_not_wait_for_cleaning_up(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pass of the sweep that a part of the store does not answer (engine/chores.py)."""
+    over = threading.Event()
+
+    def wait(_: Sweep) -> None:
+        over.wait()
+
+    monkeypatch.setattr(Sweep, "clear", wait)
+    running = serve(remote_store(MemoryDriver(RemoteSpace(), FakeEntropy(1))))
+    engine = engine_in(running)
+    try:
+        asked = replace(
+            create("t", {"k": KeyType.INTEGER}),
+            defined_columns=(DefinedColumn("s", ColumnType.STRING),),
+            indexes=(GLOBAL,),
+            stream=StreamChange(enable=True),
+        )
+        engine.run(engine.create_table("i", asked))
+        engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"s": "x"})))
+        table = engine.describe_table("i", "t")
+        prefix = row_prefix(engine.describe_table("i", "g").id)
+
+        def followed() -> bool:
+            entries = list(engine.store.snapshot().scan(prefix, after_prefix(prefix)))
+            iterator = engine.streams.iterator(table, "0", None)
+            return len(entries) == len(engine.streams.read(table, iterator, None).stored) == 1
+
+        assert comes_true(followed)
+    finally:
+        over.set()

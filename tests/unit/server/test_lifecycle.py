@@ -241,7 +241,7 @@ def test_credentials_replace_the_default_pair(serve: Serve, tmp_path: Path) -> N
 def test_dropped_tables_are_cleaned_up_while_serving(
     serve: Serve, table_body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("widerow.server.lifecycle.HOUSEKEEPING_SECONDS", 0.01)
+    monkeypatch.setattr("widerow.server.housekeeping.HOUSEKEEPING_SECONDS", 0.01)
     running = serve()
     name = b"\x0a\x01t"  # DeleteTable's message
     with Wire(running.endpoint) as wire:
@@ -258,7 +258,7 @@ def test_a_failing_clean_up_does_not_end_the_server(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("widerow.server.lifecycle.HOUSEKEEPING_SECONDS", 0.01)
+    monkeypatch.setattr("widerow.server.housekeeping.HOUSEKEEPING_SECONDS", 0.01)
     store = Moody()
     running = serve(store)
     with Wire(running.endpoint) as wire:

@@ -17,6 +17,7 @@ stays where it is and is met again in the next round.
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Any, Final, NamedTuple, final
 
 from widerow.clock import Clock
@@ -25,6 +26,8 @@ from widerow.engine.indexes.form import TableForms
 from widerow.engine.indexes.intents import EntryIntent, decode_entry_intent, entry_intents
 from widerow.engine.indexes.keeper import SecondaryIndexKeeper
 from widerow.engine.intents import IntentKind, IntentWalk, pass_over, removals
+from widerow.engine.lag import Lag, seconds_behind
+from widerow.engine.lease import Lease
 from widerow.engine.observed import ObservedRow
 from widerow.engine.plan import Plan
 from widerow.engine.rounds import Rounds
@@ -129,12 +132,18 @@ class IntentApplier:
         tables: Tables[Table],
         clock: Clock,
         keeper: SecondaryIndexKeeper,
+        lease: Lease,
     ) -> None:
-        """Each intent is worked off when it is `lag_us` microseconds old: at once."""
+        """Each intent is worked off when it is `lag_us` microseconds old: at once.
+
+        `lease`: of whoever works them off, which this process may take over from another one.
+        """
         self._store = store
         self._tables = tables
         self._clock = clock
         self._keeper = keeper
+        self._lease = lease
+        self._terms = lease.terms
         self.lag_us = 0
         self._rounds: Rounds[int, int] = Rounds()  # over tables; names are the numbers of indexes
         self._position = SPACE_INTENTS  # where the pass over all tables goes on
@@ -150,22 +159,36 @@ class IntentApplier:
             return min(seconds, FIRST_LOOK_SECONDS)
         return min(seconds, max(HOUSEKEEPING_PAUSE_SECONDS, self.lag_us / 4_000_000))
 
-    def waiting(self, table: Table) -> int:
-        """How many intents of a table wait; at most `WAITING_SHOWN` are counted."""
-        found = entry_intents(self._store.snapshot(), table)
-        return sum(1 for _, _ in zip(range(WAITING_SHOWN), found, strict=False))
+    def waiting(self, table: Table) -> tuple[int, dict[int, float]]:
+        """How many intents of a table wait, and how old the oldest is for each index, in seconds.
 
-    def done_until(self, index: Table) -> int | None:
-        """Everything written before this moment is in a global index; microseconds since 1970.
-
-        None where this process does not know: it works off no intents, or has only begun to. Any
-        thread may call.
+        Of at most `WAITING_SHOWN`, which are read. An index without any is not among them.
         """
-        return self._rounds.done_until(index.index_of, index.id)
+        now_us, count = self._clock.now_us(), 0
+        ages: dict[int, float] = {}
+        for each in islice(entry_intents(self._store.snapshot(), table), WAITING_SHOWN):
+            count += 1
+            age = seconds_behind(now_us, each.intent.time_us)
+            for number, _ in each.entries:
+                ages[number] = max(age, ages.get(number, 0.0))
+        return count, ages
 
-    def begin_anew(self) -> None:
-        """Forget how far it has come: another process may have worked off intents since."""
-        self._rounds, self._position = Rounds(), SPACE_INTENTS
+    def lags(self) -> list[Lag]:
+        """The lags of all global indexes, without those of which nothing is known yet.
+
+        Nothing is behind where entries come with their rows. Any thread may call.
+        """
+        now_us = self._clock.now_us()
+        follows = self._keeper.deferred or self._is_needed
+        found = []
+        for table in self._tables.all():
+            for index in table.indexes:
+                if not index.is_local:
+                    until = self._rounds.done_until(table.id, index.id) if follows else now_us
+                    if until is not None:
+                        lag = seconds_behind(now_us, until)
+                        found.append(Lag(table.qualified, index.name, lag))
+        return found
 
     def step(self) -> Plan[None] | None:
         """The next step; None where no intent is due.
@@ -174,6 +197,9 @@ class IntentApplier:
         """
         if not self._keeper.deferred and not self._is_needed:
             return None
+        if self._terms != self._lease.terms:  # another process may have worked off some since
+            self._terms = self._lease.terms
+            self._rounds, self._position = Rounds(), SPACE_INTENTS
         portions = self._portions()
         if not portions and self._position == SPACE_INTENTS and self._pass_worked:
             portions = self._portions()  # the pass is over that found some: another one begins

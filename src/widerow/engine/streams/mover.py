@@ -49,6 +49,8 @@ from widerow.engine.intents import (
     pass_over,
     removals,
 )
+from widerow.engine.lag import Lag, seconds_behind
+from widerow.engine.lease import Lease
 from widerow.engine.log_shards import OpenShards
 from widerow.engine.plan import Plan
 from widerow.engine.rounds import Rounds
@@ -115,11 +117,16 @@ class _Move(NamedTuple):
 class ChangeMover:
     """Moves the changes of all tables. `step` is for one caller at a time."""
 
-    def __init__(self, store: Store, tables: Tables[Table], clock: Clock) -> None:
-        """Nothing was looked at. Nothing ever has to be where transactions reach over shards."""
+    def __init__(self, store: Store, tables: Tables[Table], clock: Clock, lease: Lease) -> None:
+        """Nothing was looked at. Nothing ever has to be where transactions reach over shards.
+
+        `lease`: of whoever moves changes, which this process may take over from another one.
+        """
         self._store = store
         self._tables = tables
         self._clock = clock
+        self._lease = lease
+        self._terms = lease.terms
         self._needed = not store.capabilities.atomic_across_shards
         self._rounds: Rounds[_QueueId, str] = Rounds()
         self._position = SPACE_INTENTS  # where the pass over all queues goes on
@@ -134,24 +141,34 @@ class ChangeMover:
         known = any(each.logs for each in self._tables.all())
         return min(seconds, HOUSEKEEPING_PAUSE_SECONDS if known else FIRST_LOOK_SECONDS)
 
-    def done_until(self, log: Stream) -> int | None:
-        """Every change left before this moment is in a log; microseconds since 1970.
+    def lags(self) -> list[Lag]:
+        """The lags of all logs, without those of which nothing is known yet.
 
-        None where this process does not know: it moves nothing, or has only begun to. Any thread
-        may call.
+        Nothing is behind where changes come into their log with the rows. Any thread may call.
         """
+        now_us = self._clock.now_us()
+        found = []
+        for table in self._tables.all():
+            for log in table.logs:
+                until = self._done_until(log) if self._needed else now_us
+                if until is not None:
+                    name = "journal" if log is table.journal else "stream"
+                    found.append(Lag(table.qualified, name, seconds_behind(now_us, until)))
+        return found
+
+    def _done_until(self, log: Stream) -> int | None:
+        """Every change left before this moment is in a log; None: not known yet."""
         known = [self._rounds.done_until((log.number, each.number), "") for each in log.shards]
         moments = [each for each in known if each is not None]
         return min(moments) if moments else None
-
-    def begin_anew(self) -> None:
-        """Forget how far it has come: another process may have moved changes since."""
-        self._rounds, self._position = Rounds(), SPACE_INTENTS
 
     def step(self) -> Plan[None] | None:
         """The next step; None where nothing waits that can be moved."""
         if not self._needed:
             return None
+        if self._terms != self._lease.terms:  # another process may have moved some since
+            self._terms = self._lease.terms
+            self._rounds, self._position = Rounds(), SPACE_INTENTS
         moves = self._seals()
         moves += self._moves()
         if not moves and self._position == SPACE_INTENTS and self._pass_worked:
