@@ -48,9 +48,9 @@ Settings: Final[dict[str, Any]] = {
 
 def engine_of(server: WiderowServer) -> Engine:
     """The engine of a server in this process."""
-    found = server._server._engine
-    assert found is not None
-    return found
+    housekeeping = server._server._housekeeping
+    assert housekeeping is not None
+    return housekeeping.engine
 
 
 def on_loop(server: WiderowServer, work: Callable[[], T]) -> T:

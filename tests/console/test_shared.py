@@ -10,6 +10,7 @@ import pytest
 from tests.console.chromium import INSTALL_SECONDS, browsing
 from tests.console.conftest import Asker
 from tests.console.looking import ROOT, Looking
+from tests.console.stocked import engine_of
 from tests.postgres import fresh_url
 
 from widerow.server.system import SystemClock
@@ -120,8 +121,7 @@ class Divided:
 def test_ranges_are_counted_by_server_of_the_database(
     servers: Sequence[WiderowServer], asker: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = servers[0]._server._engine
-    assert engine is not None
+    engine = engine_of(servers[0])
     monkeypatch.setattr(engine.store, "placement", Divided())
     found = asker.read("nodes")
     assert found["ranges"] == [

@@ -12,12 +12,12 @@ from typing import Any, final
 
 from widerow.engine.plan import Plan
 
-__all__ = ["Line", "Turns"]
+__all__ = ["ChoreLine", "ChoreTurns"]
 
 Step = Callable[[], Plan[Any] | None]
 
 
-class Line(Enum):
+class ChoreLine(Enum):
     """Chores that wait for each other, and for no others."""
 
     ENTRIES = "entries of indexes"
@@ -31,7 +31,7 @@ class Line(Enum):
 
 
 @final
-class Turns:
+class ChoreTurns:
     """Steps of several kinds, one at a time. For one caller at a time."""
 
     def __init__(self, *steps: Step) -> None:

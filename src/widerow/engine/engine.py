@@ -19,7 +19,7 @@ from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.catalog.state import CatalogState
-from widerow.engine.chores import Line, Turns
+from widerow.engine.chores import ChoreLine, ChoreTurns
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.index_builds import IndexBuilds
 from widerow.engine.indexes.definitions import check_columns_free, check_definitions
@@ -160,16 +160,16 @@ class Engine:
         self.transactions = Transactions(store, self._context, entropy, names, self.rows)
         self.streams = Streams(store, self.tables, self.rows.note_read)
         self._mover = ChangeMover(store, self.tables, clock, self.lease)
-        trim = StreamTrim(store, self.tables, clock, self._covered).step
+        trim = StreamTrim(store, self.tables, clock, self._covered, self.sweep.note_trimmed).step
         self._lines = {
-            Line.ENTRIES: Turns(self.indexes.intents.step),
-            Line.CHANGES: Turns(self._mover.step),
-            Line.CLEANING: Turns(
+            ChoreLine.ENTRIES: ChoreTurns(self.indexes.intents.step),
+            ChoreLine.CHANGES: ChoreTurns(self._mover.step),
+            ChoreLine.CLEANING: ChoreTurns(
                 *(self._build_step, self.indexes.builds.step, self.sweep.clear),
                 *(trim, self.sweep.step, self.nodes.clear),
             ),
         }
-        self._all_lines = Turns(*[each.step for each in self._lines.values()])
+        self._all_lines = ChoreTurns(*[each.step for each in self._lines.values()])
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable.
@@ -183,14 +183,14 @@ class Engine:
                 raise error
         return answer  # type: ignore[no-any-return]  # what this plan's finish returned
 
-    def housekeeping(self, line: Line | None = None) -> Plan[None] | None:
+    def housekeeping(self, line: ChoreLine | None = None) -> Plan[None] | None:
         """The next small step of what the engine does of its own accord; None: nothing to do now.
 
         `line`: that line alone, for a caller of its own; None: each in its turn, for one caller.
         Where the store is shared, its lease before that, and while another process holds it only
         what was noted here.
         """
-        if line in (None, Line.CLEANING):
+        if line in (None, ChoreLine.CLEANING):
             self.transactions.expire()
             taking = self.lease.plan()
             if taking is not None:
@@ -203,12 +203,15 @@ class Engine:
             return None
         return self._all_lines.step() if line is None else self._lines[line].step()
 
-    def pause(self, seconds: float, line: Line | None = None) -> float:
+    def pause(self, seconds: float, line: ChoreLine | None = None) -> float:
         """After how many seconds at most `housekeeping` should be asked again, if it had nothing.
 
         `seconds` where no row can have left anything to do that somebody waits for.
         """
-        pauses = {Line.ENTRIES: self.indexes.intents.pause, Line.CHANGES: self._mover.pause}
+        pauses = {
+            ChoreLine.ENTRIES: self.indexes.intents.pause,
+            ChoreLine.CHANGES: self._mover.pause,
+        }
         asked = [pause for each, pause in pauses.items() if line in (None, each)]
         return min([seconds, *[pause(seconds) for pause in asked]])
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer
 from widerow.commit.waiting import Waiting
-from widerow.engine.chores import Line
+from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure, StorePoisoned
 from widerow.limits import (
@@ -296,6 +296,7 @@ class Server:
             kept.append(HeaderNames(PAGE_HEADERS, ()))
         self._listener = self._listener_of(dispatcher, service, committer, kept)
         self.endpoint = await self._bind(self._listener)
+        self._housekeeping = Housekeeping(engine, committer)
 
     def _begin_dev(self) -> None:
         """Let the engine go by a clock that can be moved, in dev mode. Raises `SettingsInvalid`."""
@@ -383,8 +384,9 @@ class Server:
         assert self._committer is not None, "it is running"
         loop = asyncio.get_running_loop()
         await self._listener.accept()
-        keeping = self._housekeeping = Housekeeping(engine, self._committer)
-        self._tasks.update(loop.create_task(keeping.run(line)) for line in Line)
+        assert self._housekeeping is not None, "as before"
+        for line in ChoreLine:
+            self._tasks.add(loop.create_task(self._housekeeping.run(line)))
         watch = LagWatch(engine, self._clock, self.settings.index_lag)
         self._tasks.add(loop.create_task(watch.run()))
         balance = self._balance = Balance(engine, self._committer)

@@ -56,7 +56,7 @@ def engine_in(running: "Running") -> Engine:
     """The engine that a server looks after."""
     housekeeping = running.server._housekeeping
     assert housekeeping is not None
-    return housekeeping._engine
+    return housekeeping.engine
 
 
 def comes_true(wanted: Callable[[], bool], seconds: float = 10) -> bool:

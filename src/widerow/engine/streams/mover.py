@@ -376,20 +376,24 @@ class ChangeMover:
             return []
         moves: list[_Move] = []
         are_left = False
-        for table in self._tables.all():
-            for log in table.logs:
-                for shard in log.shards:
-                    if shard.is_open or len(moves) == STEP_QUEUES:
-                        continue
-                    with suppress(StoreBusy):  # those that cannot be read wait for the next step
-                        if self._is_sealed(table, log, shard):
-                            continue
-                        if all(self._is_sealed(table, log, each) for each in _parents(log, shard)):
-                            moves.append(self._seal(table, log, shard))
-                    are_left = True
+        for table, log, shard in self._closed():
+            if len(moves) == STEP_QUEUES:
+                break
+            with suppress(StoreBusy):  # those that cannot be read wait for a later step
+                if self._is_sealed(table, log, shard):
+                    continue
+                if all(self._is_sealed(table, log, each) for each in _parents(log, shard)):
+                    moves.append(self._seal(table, log, shard))
+            are_left = True
         if not are_left:
             self._all_sealed = epoch
         return moves
+
+    def _closed(self) -> Iterator[tuple[Table, Stream, LogShard]]:
+        """The closed shards of all logs."""
+        for table in self._tables.all():
+            for log in table.logs:
+                yield from ((table, log, shard) for shard in log.shards if not shard.is_open)
 
     def _is_sealed(self, table: Table, log: Stream, shard: LogShard) -> bool:
         prefix = shard_prefix(table.id, log.number, shard.number)

@@ -12,7 +12,7 @@ leaves the list.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
@@ -38,7 +38,7 @@ from widerow.keys.encode import after_prefix
 from widerow.keys.layout import dropped_key
 from widerow.limits import STREAM_TRIM_SECONDS
 from widerow.model.schema import LogShard, Stream, Table
-from widerow.storage.interface import Reader, Store, Transaction, Write
+from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["Covered", "StreamTrim"]
 
@@ -62,13 +62,21 @@ class _Turn(NamedTuple):
 class StreamTrim:
     """Where trimming stands. For one caller at a time."""
 
-    def __init__(self, store: Store, tables: Tables[Table], clock: Clock, covered: Covered) -> None:
-        """Nothing was looked at."""
+    def __init__(
+        self,
+        store: Store,
+        tables: Tables[Table],
+        clock: Clock,
+        covered: Covered,
+        trimmed: Callable[[int], None],
+    ) -> None:
+        """Nothing was looked at. `trimmed` hears of how many shards old records were removed."""
         self._store = store
         self._tables = tables
         self._clock = clock
         self._moved = not store.capabilities.atomic_across_shards
         self._covered = covered
+        self._trimmed = trimmed
         self._waiting: deque[_Turn] = deque()  # logs of this look that were not trimmed yet
         self._looked_ns = -_REST_NS
 
@@ -117,10 +125,14 @@ class StreamTrim:
                 if not self._moved or (head is not None and head.sealed):
                     spent.append(shard)
         if writes:
-            return Plan(tuple(writes), put_off)
+            return Plan(tuple(writes), self._end)
         if any(not each.is_open and not each.closed_us for each in log.shards):
             return self._note_closed(table, log)
         return self._forget(table, log, spent) if spent else None
+
+    def _end(self, outcomes: Sequence[Outcome[None]]) -> None:
+        self._trimmed(sum([outcome.error is None for outcome in outcomes]))
+        put_off(outcomes)
 
     def _note_closed(self, table: Table, log: Stream) -> Plan[None]:
         """Write down that shards are closed by now."""

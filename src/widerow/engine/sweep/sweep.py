@@ -54,6 +54,7 @@ class Reclaimed:
     bytes_reclaimed: int = 0
     passes: int = 0
     tables_dropped: int = 0
+    logs_trimmed: int = 0
 
 
 class _Pass:
@@ -108,6 +109,10 @@ class Sweep:
     def note(self, table_id: int, first: int) -> None:
         """A durable row was written that may expire before all others do (`SweepRecord.first`)."""
         self._noted.add((table_id, first))
+
+    def note_trimmed(self, shards: int) -> None:
+        """Old records of so many shards of streams and journals were removed."""
+        self.reclaimed.logs_trimmed += shards
 
     # --- what was dropped --------------------------------------------------------------------
 

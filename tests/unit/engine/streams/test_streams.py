@@ -464,3 +464,4 @@ def test_a_busy_stream_holds_up_no_other_one_that_is_to_be_trimmed(
     table = engine.describe_table("i", "m")
     found = engine.streams.read(table, engine.streams.iterator(table, "0", None), None)
     assert found.records() == []
+    assert engine.sweep.reclaimed.logs_trimmed > 1
