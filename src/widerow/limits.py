@@ -216,6 +216,7 @@ RANGE_CHANGE_SECONDS_MAX: Final = 600.0  # then a change that does not end is le
 RANGE_REPEAT_SECONDS: Final = 3600.0  # before a change that somebody has undone is made again
 HOUSEKEEPING_PAUSE_SECONDS: Final = 0.02  # between two steps of it: a step takes about 1 ms
 FIRST_LOOK_SECONDS: Final = 1.0  # for the first table whose rows leave intents behind
+LAG_TOLD_SECONDS: Final = 15  # of an index or stream; after a server died others take that long
 STREAM_TRIM_SECONDS: Final = 60  # between two looks for stream records that are too old
 CLEAR_STEP_NOTES: Final = 32  # dropped tables whose ranges are removed in one step
 SWEEP_STEP_RECORDS: Final = 500  # read in one step of the sweep: about half a millisecond

@@ -50,10 +50,10 @@ Settings: Final[dict[str, Any]] = {
 
 
 def engine_of(server: WiderowServer) -> TablestoreEngine:
-    """Tablestore's tables of a server in this process."""
-    found = server._server._housekeeper
-    assert found is not None
-    return found.engine.operations(TABLESTORE)
+    """The engine of a server in this process."""
+    housekeeper = server._server._housekeeper
+    assert housekeeper is not None
+    return housekeeper.engine.operations(TABLESTORE)
 
 
 def on_loop(server: WiderowServer, work: Callable[[], T]) -> T:

@@ -6,7 +6,15 @@ import sys
 from urllib.parse import urlsplit
 
 import pytest
-from tablestore import CapacityUnit, ReservedThroughput, Row, TableMeta, TableOptions
+from tablestore import (
+    CapacityUnit,
+    OTSClient,
+    ReservedThroughput,
+    Row,
+    SecondaryIndexMeta,
+    TableMeta,
+    TableOptions,
+)
 from tests.console import stocked
 from tests.console.conftest import Answered, Asker, Json
 from tests.console.stocked import ARTICLES, CARDS, INSTANCE
@@ -14,6 +22,7 @@ from tests.support.buffers import key_buffer
 from tests.support.http import Sender, Wire
 
 from widerow.console.pages import PAGES_OF_CONSOLE
+from widerow.engine.lag import Lag
 from widerow.testing.server import WiderowServer
 
 AT = {"instance": INSTANCE, "table": CARDS}
@@ -104,6 +113,29 @@ def test_a_table_shows_schema_options_and_partitions(asker: Asker) -> None:
     assert found["options"]["max_versions"] == 3
     assert {each["name"] for each in found["columns"]} == {"amount", "city"}
     assert found["partitions"][0]["start"] is None
+
+
+def test_an_index_that_is_far_behind_is_shown_and_needs_a_look(
+    server: WiderowServer, asker: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = OTSClient(server.endpoint, "widerow", "widerow", INSTANCE)
+    meta = TableMeta("followed", [("k", "STRING")], [("city", "STRING")])
+    nothing = ReservedThroughput(CapacityUnit(0, 0))
+    client.create_table(
+        meta, TableOptions(), nothing, [SecondaryIndexMeta("by_city", ["city"], [])]
+    )
+    try:
+        at = {"instance": INSTANCE, "table": "followed"}
+        assert [each["lag_seconds"] for each in asker.read("table", **at)["indexes"]] == [0]
+        behind = [Lag(f"{INSTANCE}/followed", "by_city", 90.0)]
+        monkeypatch.setattr(stocked.engine_of(server), "index_lags", lambda: behind)
+        assert [each["lag_seconds"] for each in asker.read("table", **at)["indexes"]] == [90]
+        assert "90.0 s behind the table" in asker.get("table", **at).text
+        checks = {each["name"]: each for each in asker.read("health")["checks"]}
+        assert checks["Indexes"]["state"] == "look"
+        assert "by_city of campus/followed is 90 s behind" in checks["Indexes"]["words"]
+    finally:
+        client.delete_table("followed")
 
 
 def test_a_typed_table_shows_its_definition(asker: Asker) -> None:

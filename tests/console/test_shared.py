@@ -122,7 +122,8 @@ class Divided:
 def test_ranges_are_counted_by_server_of_the_database(
     servers: Sequence[WiderowServer], asker: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_of(servers[0]).core.store, "placement", Divided())
+    engine = engine_of(servers[0])
+    monkeypatch.setattr(engine.core.store, "placement", Divided())
     found = asker.read("nodes")
     assert found["ranges"] == [
         {"server": "db1:16020", "ranges": 2},

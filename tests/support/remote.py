@@ -213,6 +213,17 @@ class MemoryDriver:
                 raise StoreHangs("a part of the database does not answer")
             raise StoreBusy("a part of the database is away")
 
+    def reachable(self, start: bytes, stop: bytes) -> bytes:
+        """Where the first range begins behind `start` that is away; `stop` where that is before it.
+
+        Of one space of tables. Raises as `check_here` where the range of `start` is away.
+        """
+        if self.placement is None or not self.away:
+            return stop
+        self.check_here((start,))
+        bounds = [start[:1] + away[1:] for away in self.away]
+        return min([stop, *[bound for bound in bounds if start < bound]])
+
     def chance(self, rate: float) -> bool:
         """True in `rate` of all cases."""
         if not 0 < rate < 1:
@@ -263,9 +274,11 @@ class _DriverView:
 
     def _page(self, view: MovingView, wanted: PageWanted, bytes_max: int | None = None) -> Page:
         driver, reverse = self._driver, wanted.reverse
+        end = wanted.start if reverse else wanted.stop
+        if not reverse:
+            wanted = wanted._replace(stop=driver.reachable(wanted.start, wanted.stop))
         rows_max = 1 if driver.chance(driver.weather.cut) else wanted.rows_max
         pairs, reached = view.page(wanted.start, wanted.stop, rows_max, reverse=reverse)
-        end = wanted.start if reverse else wanted.stop
         kept = len(pairs)
         if pairs and driver.chance(driver.weather.cut):
             kept = len(pairs) // 2

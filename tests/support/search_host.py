@@ -1,9 +1,8 @@
 """A `SearchHost` whose files are in memory, outlive their engine, and can fail at any write."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
+from widerow.engine.tablestore.search.host import NO_LOCK, IndexLock
 from widerow.errors import StorageFailure
 
 __all__ = ["KeptFiles", "RememberingHost"]
@@ -58,9 +57,9 @@ class RememberingHost:
         self.told: list[tuple[str, dict[str, object]]] = []
         self._keeps_files = keeps_files
 
-    def lock(self) -> AbstractContextManager[Any]:
+    def lock(self) -> IndexLock:
         """Nothing."""
-        return nullcontext()
+        return NO_LOCK
 
     def files(self, index_id: int) -> KeptFiles | None:
         """Where the files of an index are."""

@@ -81,4 +81,5 @@ def _print(found: Json) -> None:
 def _state(row: Json) -> str:
     if row["phase"] == "full":
         return f"being built, {row['rows_built']:,} rows"
-    return "ready" if row["complete"] else "ready, rows from its creation on"
+    behind = f", {row['lag_seconds']:.1f} s behind" if row["lag_seconds"] else ""
+    return ("ready" if row["complete"] else "ready, rows from its creation on") + behind

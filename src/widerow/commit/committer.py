@@ -310,17 +310,18 @@ class Committer:
             refuse_group(group, OutcomeUnknown("the thread that made the write was interrupted"))
             raise
         else:
-            self._counts.committed(len(outcomes), self._clock.monotonic_ns() - started_ns)
-            if any(outcome.error is None for outcome in outcomes):  # else nothing was synced
-                self._disk.note(self._store.durable_ns)
-            self._resume()
+            if outcomes:
+                self._note_group(outcomes, self._clock.monotonic_ns() - started_ns)
             again = end_group(group, outcomes)
         self._tell(group, post)
         for waiting in again:
             self._commit([waiting], post)
 
-    def _resume(self) -> None:
-        """Call `resumed` if the store had refused the group before."""
+    def _note_group(self, outcomes: Sequence[Outcome[Any]], nanoseconds: int) -> None:
+        """Count a group that the store has taken; call `resumed` if it refused the one before."""
+        self._counts.committed(len(outcomes), nanoseconds)
+        if any(outcome.error is None for outcome in outcomes):  # else nothing was synced
+            self._disk.note(self._store.durable_ns)
         if self._refused:
             self._refused = False
             if self._resumed is not None:

@@ -5,6 +5,7 @@ from typing import Final
 
 from widerow.console.parts import PageDocument, Visit
 from widerow.errors import StorageFailure
+from widerow.limits import LAG_TOLD_SECONDS
 from widerow.server.loopback import is_loopback
 from widerow.server.metrics import resident_bytes
 
@@ -56,6 +57,7 @@ def checks(visit: Visit) -> list[PageDocument]:
         _clock(visit),
         _room(visit),
         _behind(visit),
+        _lags(visit),
         _credentials(visit),
         _keys(visit),
     ]
@@ -107,6 +109,22 @@ def _behind(visit: Visit) -> PageDocument:
             "Writes outrun the disk; they are slowed down until it catches up.",
         )
     return _check("Compaction", _GOOD, "The store keeps up with its writers.")
+
+
+def _lags(visit: Visit) -> PageDocument:
+    engine = visit.parts.engine
+    if not engine.lease.held():
+        return _check("Indexes", _GOOD, "Another server of this store keeps them up.")
+    lags = [*engine.index_lags(), *engine.log_lags()]
+    furthest = max(lags, key=lambda each: each.seconds, default=None)
+    if furthest is None or furthest.seconds < LAG_TOLD_SECONDS + visit.parts.settings.index_lag:
+        return _check("Indexes", _GOOD, "Indexes and streams follow their tables.")
+    return _check(
+        "Indexes",
+        _LOOK,
+        f"{furthest.name} of {furthest.table} is {furthest.seconds:,.0f} s behind its table.",
+        "Writers are faster than it, or a part of the store is away; the server's log says which.",
+    )
 
 
 def _credentials(visit: Visit) -> PageDocument:

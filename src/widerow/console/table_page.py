@@ -28,7 +28,7 @@ def show_table(visit: Visit) -> PageDocument:
     """The document of a table, without reading its rows."""
     name = asked_table(visit)
     if name.model == "tablestore":
-        described = _describe_table(the_table(visit, name))
+        described = _describe_table(visit, the_table(visit, name))
     else:
         described = _describe_typed(the_typed_table(visit, name))
     partitions, more = _partitions(visit, name)
@@ -60,9 +60,17 @@ def _partitions(visit: Visit, name: TablePlace) -> tuple[list[PageDocument], int
     return visit.parts.on_loop(look)
 
 
-def _describe_table(table: Table) -> PageDocument:
-    """The definition of a Tablestore table."""
+def _describe_table(visit: Visit, table: Table) -> PageDocument:
+    """The definition of a Tablestore table.
+
+    `lag_seconds` of an index: how far it is behind; None where this server does not know.
+    """
     options, reserved = table.options, table.throughput.reserved
+    lags = {
+        each.name: round(each.seconds, 3)
+        for each in visit.parts.engine.index_lags()
+        if each.table == table.qualified
+    }
     return {
         "id": table.id,
         "created_ms": table.created_us // 1000,
@@ -88,6 +96,7 @@ def _describe_table(table: Table) -> PageDocument:
                 "key": list(each.key_columns),
                 "columns": list(each.defined_columns),
                 "ready": each.ready,
+                "lag_seconds": 0.0 if each.is_local else lags.get(each.name),
             }
             for each in table.indexes
         ],

@@ -12,8 +12,8 @@ raises the errors of `widerow.errors` for requests that break a rule, and leaves
 """
 
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from mypy_extensions import mypyc_attr
@@ -23,8 +23,10 @@ from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.catalog.model import CatalogModel, CatalogModels, Numbered
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check_part import CheckPart
+from widerow.engine.chores import ChoreLine, ChoreTurns
 from widerow.engine.copying import CopyMoment, ModelCopy
 from widerow.engine.ends import end_of, outcomes_of
+from widerow.engine.lag import Lag
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.document import nodes_document
 from widerow.engine.nodes.nodes import LoadOfAll, Nodes
@@ -84,8 +86,8 @@ class OpenModel(ABC, Generic[T]):
     sweep: SweptModel[T]
     """What the sweep needs to know of the model."""
 
-    chores: tuple[Chore, ...] = ()
-    """Work of housekeeping beside the sweep, each for one caller at a time."""
+    chores: Mapping[ChoreLine, Sequence[Chore]] = MappingProxyType({})
+    """Work of housekeeping beside the sweep; a line of chores is for one caller at a time."""
 
     copies: ClassVar[bool] = False
     """Whether tables can be copied and put back (`copied`)."""
@@ -117,9 +119,21 @@ class OpenModel(ABC, Generic[T]):
     def pass_time(self) -> None:
         """End what has run out, such as transactions. Cheap: called before each step."""
 
-    def pause(self, seconds: float) -> float:
-        """Seconds until a chore may have work that a client waits for, at most `seconds`."""
+    def pause(self, seconds: float, line: ChoreLine) -> float:
+        """Seconds until a chore of the line may have work that a client waits for, at most so many.
+
+        `seconds`: the answer where nobody waits.
+        """
+        del line
         return seconds
+
+    def index_lags(self) -> list[Lag]:
+        """How far indexes that are written behind their rows are behind them. Any thread calls."""
+        return []
+
+    def log_lags(self) -> list[Lag]:
+        """How far logs that are written behind their rows are behind them. Any thread calls."""
+        return []
 
     def copied(self, moment: CopyMoment, owner: str, room: int) -> ModelCopy | None:
         """What an owner's tables hold, at most `room` bytes; None: the model copies none.
@@ -193,8 +207,10 @@ class Engine:
         self.sweep = Sweep(self.catalog, store, clock, self.partitions.note_load)
         self._models = tuple(models)
         self._open: dict[bytes, OpenModel[Any]] = {}  # by the spaces of their records
-        self._looked_after: set[bytes] = set()
-        self._chores: deque[Chore] = deque((self.sweep.clear, self.sweep.step, self.nodes.clear))
+        self._looked_after: dict[ChoreLine, set[bytes]] = {line: set() for line in ChoreLine}
+        self._lines = {line: ChoreTurns() for line in ChoreLine}
+        self._lines[ChoreLine.CLEANING].add((self.sweep.clear, self.sweep.step, self.nodes.clear))
+        self._all_lines = ChoreTurns(*[each.step for each in self._lines.values()])
 
     # --- table models ------------------------------------------------------------------------
 
@@ -242,43 +258,62 @@ class Engine:
                 raise error
         return answer  # type: ignore[no-any-return]  # what this plan's finish returned
 
-    def housekeeping(self) -> Plan[None] | None:
-        """The next small step of giving space back; None when there is nothing to do now.
+    def housekeeping(self, line: ChoreLine | None = None) -> Plan[None] | None:
+        """The next small step of what the engine does by itself; None when there is none now.
 
-        What was dropped, what expired, and the chores of table models take turns. Where the store
-        is shared, taking or renewing its lease comes first; while another process holds the lease,
-        only notes of this process are written. One caller at a time.
+        `line`: a step of that line alone, for a caller of its own; None: the lines take turns, for
+        one caller. Where the store is shared, taking or renewing its lease comes first; while
+        another process holds the lease, only notes of this process are written.
         """
-        self._look_after()
-        for model in self._open.values():
-            model.pass_time()
-        taking = self.lease.plan()
-        if taking is not None:
-            return taking
-        if not self.lease.held():
-            return self.sweep.save()
-        for _ in range(len(self._chores)):
-            self._chores.rotate(-1)
-            step = self._chores[-1]()
-            if step is not None:
-                return step
-        return None
+        self._look_after(line)
+        if line in (None, ChoreLine.CLEANING):
+            for model in self._open.values():
+                model.pass_time()
+            taking = self.lease.plan()
+            if taking is not None:
+                return taking
+            if not self.lease.held():
+                return self.sweep.save()
+        elif not self.lease.held():
+            return None
+        return self._all_lines.step() if line is None else self._lines[line].step()
 
-    def _look_after(self) -> None:
-        """Add the sweep and the chores of models that came into use since the last call."""
-        for model in self.open_models():
-            space = model.tables.model.space
-            if space not in self._looked_after:
-                self._looked_after.add(space)
-                self.sweep.add(model.sweep)
-                self._chores.extendleft(reversed(model.chores))
+    def _look_after(self, line: ChoreLine | None) -> None:
+        """Add the sweep and the chores of models that came into use since the last call.
 
-    def pause(self, seconds: float) -> float:
+        Each line adds its own chores, so that callers of different lines share nothing here.
+        """
+        for each in ChoreLine if line is None else (line,):
+            known = self._looked_after[each]
+            for model in self.open_models():
+                space = model.tables.model.space
+                if space not in known:
+                    known.add(space)
+                    self._lines[each].add(model.chores.get(each, ()))
+                    if each is ChoreLine.CLEANING:
+                        self.sweep.add(model.sweep)
+
+    def pause(self, seconds: float, line: ChoreLine | None = None) -> float:
         """Seconds until `housekeeping` should be called again after it had nothing to do.
 
         At most `seconds`; fewer where a model may have work that a client waits for.
         """
-        return min([seconds, *[model.pause(seconds) for model in self._open.values()]])
+        lines = (*ChoreLine,) if line is None else (line,)
+        models = list(self._open.values())
+        return min([seconds, *[model.pause(seconds, each) for model in models for each in lines]])
+
+    def index_lags(self) -> list[Lag]:
+        """How far indexes are behind their tables, as far as this process knows.
+
+        None of them while another process looks after the store. Any thread may call.
+        """
+        held = self.lease.held()
+        return [lag for model in self._open.values() for lag in model.index_lags() if held]
+
+    def log_lags(self) -> list[Lag]:
+        """How far streams and other logs are behind the rows of their tables, as `index_lags`."""
+        held = self.lease.held()
+        return [lag for model in self._open.values() for lag in model.log_lags() if held]
 
     # --- descriptions ------------------------------------------------------------------------
 

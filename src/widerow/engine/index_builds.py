@@ -25,9 +25,13 @@ T = TypeVar("T")
 
 
 class BuildStep(NamedTuple):
-    """A step of a build: its writes, how many rows it covers, where the next one starts."""
+    """A step of a build: its writes, how many rows it covers, where the next one starts.
 
-    plan: Plan[None]
+    The plan answers the time of the newest entry that it has left to be written by somebody else,
+    in microseconds since 1970; 0 where it has left none.
+    """
+
+    plan: Plan[int]
     rows: int
     following: bytes | None
 
@@ -67,12 +71,11 @@ class BuildSource(Protocol[T]):
         """The entries of the next rows from key `start` on (b"": all). Raises `NotFound`."""
         ...
 
-    def mark(self, table: T) -> int:
-        """The moment at which every step of a build was committed, as `is_settled` wants it."""
-        ...
+    def unsettled(self, table: T, index: Unready, mark: int, start: bytes) -> bytes | None:
+        """Where to look next for an entry that was left to somebody else up to time `mark`.
 
-    def is_settled(self, table: T, index: Unready, mark: int) -> bool:
-        """Whether the index has every entry of the steps before a mark."""
+        From `start` on (b"": everywhere). None: all are written. A bounded number of reads.
+        """
         ...
 
     def finish(self, table: T, name: str) -> Plan[Any]:
@@ -105,24 +108,34 @@ def next_rows(
 
 @final
 class IndexBuild(Generic[T]):
-    """One build of an index that is in its table's definition. `rows`: how many it has covered.
-
-    `mark`: from when on every row is covered, once somebody asked the source for it.
-    """
+    """One build of an index that is in its table's definition. `rows`: how many it has covered."""
 
     def __init__(self, source: BuildSource[T], table: T, name: str) -> None:
         """From the first row on: entries that are there already are written again."""
         self.rows = 0
-        self.mark: int | None = None
         self._source = source
         self._table = table
         self._name = name
         self._start: bytes | None = b""
+        self._mark = 0  # the time of the newest entry that steps have left to somebody else
+        self._unsettled: bytes | None = b""  # where to look whether these are written
 
     @property
     def is_through(self) -> bool:
         """Whether every row is covered, so that the next step lets the index answer."""
         return self._start is None
+
+    def is_settled(self, index: Unready) -> bool:
+        """Whether every entry is written that steps have left to somebody else.
+
+        Looks on for the first one that is not, from where it looked last.
+        """
+        if not self._mark:
+            return True
+        if self._unsettled is not None:
+            start = self._unsettled
+            self._unsettled = self._source.unsettled(self._table, index, self._mark, start)
+        return self._unsettled is None
 
     def step(self) -> Plan[bool]:
         """The next step; its answer is whether the index answers now.
@@ -136,7 +149,7 @@ class IndexBuild(Generic[T]):
         made = self._source.build_step(table, self._name, self._start)
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> bool:
-            made.plan.finish(outcomes)
+            self._mark = max(self._mark, made.plan.finish(outcomes))
             self.rows += made.rows
             self._start = made.following
             return False
@@ -158,6 +171,7 @@ class IndexBuilds(Generic[T]):
         self._builds: dict[int, IndexBuild[T]] = {}
         self._ended: set[int] = set()  # indexes that are to be dropped
         self._unready: tuple[int, list[tuple[T, Unready]]] = (-1, [])
+        self._last = 0  # the index that had the last turn
 
     @contextmanager
     def driving(self, table: T, name: str) -> Iterator[IndexBuild[T]]:
@@ -171,25 +185,22 @@ class IndexBuilds(Generic[T]):
             self._driven.remove(number)
 
     def step(self) -> Plan[None] | None:
-        """The next step of a build that nobody drives; None where there is none."""
-        for table, index in self._waiting():
+        """The next step of a build that nobody drives, which take turns; None: there is none."""
+        waiting = self._waiting()
+        first = 1 + next((at for at, (_, each) in enumerate(waiting) if each.id == self._last), -1)
+        for table, index in (*waiting[first:], *waiting[:first]):
             if index.id in self._driven:
                 self._builds.pop(index.id, None)  # whoever drives it begins anew
                 continue
+            self._last = index.id
             if not self._source.is_due(table, index):
                 continue
             build = self._builds.get(index.id)
             if build is None:
                 build = self._builds[index.id] = IndexBuild(self._source, table, index.name)
-            if build.is_through and not self._is_settled(table, index, build):
-                continue
-            return self._go_on(table, index, build)
+            if not build.is_through or build.is_settled(index):
+                return self._go_on(table, index, build)
         return None
-
-    def _is_settled(self, table: T, index: Unready, build: IndexBuild[T]) -> bool:
-        if build.mark is None:
-            build.mark = self._source.mark(table)
-        return self._source.is_settled(table, index, build.mark)
 
     def rows_of(self, index_id: int) -> int:
         """How many rows the build of an index has covered here since the store was opened."""

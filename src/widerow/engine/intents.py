@@ -13,6 +13,7 @@ key that is gone is gone for good, and removing an intent a second time removes 
 """
 
 import struct
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import count
@@ -20,26 +21,38 @@ from typing import Any, Final, NamedTuple, final
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.once import Once
-from widerow.errors import Exhausted, NotFound, OutcomeUnknown, Replan, Rule, StoreDamaged
+from widerow.errors import (
+    Exhausted,
+    NotFound,
+    OutcomeUnknown,
+    Replan,
+    Rule,
+    StoreBusy,
+    StoreDamaged,
+)
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_INTENTS
+from widerow.keys.layout import SPACE_INTENTS, intent_prefix
 from widerow.limits import INTENTS_MAX
-from widerow.storage.interface import Outcome, Reader, Transaction, Write
+from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
+from widerow.storage.page import PageWanted
 
 __all__ = [
     "Intent",
     "IntentKind",
     "IntentQueue",
+    "IntentWalk",
     "decode_intent",
     "intents_between",
     "pass_over",
     "removals",
-    "tables_waiting",
 ]
 
 _ORIGIN_BYTES: Final = 8
 _SUFFIX: Final = struct.Struct(f">Q{_ORIGIN_BYTES}sQ")  # microseconds, origin, number
 _HEAD: Final = struct.Struct(">BQ")  # the kind, and which of the queue it is
+_END: Final = after_prefix(SPACE_INTENTS)
+_PAGE_RECORDS: Final = 256  # of one read of a walk
+_PASSING: Final = (NotFound, OutcomeUnknown, Replan, StoreBusy)
 
 
 class IntentKind(IntEnum):
@@ -82,10 +95,11 @@ class IntentQueue:
         self._origin = Once(lambda: entropy.token_bytes(_ORIGIN_BYTES))
         self._numbers = count()
 
-    def leave(self, txn: Transaction, shard: bytes, kind: IntentKind, body: bytes) -> None:
+    def leave(self, txn: Transaction, shard: bytes, kind: IntentKind, body: bytes) -> int:
         """Write an intent behind those of the same shard; `shard`: the prefix of its rows.
 
-        Raises `Exhausted` (SERVER_BUSY) where `INTENTS_MAX` of them wait.
+        Answers its time, in microseconds since 1970. Raises `Exhausted` (SERVER_BUSY) where
+        `INTENTS_MAX` of them wait.
         """
         prefix = SPACE_INTENTS + shard[1:]
         stop = after_prefix(prefix)
@@ -101,6 +115,7 @@ class IntentQueue:
                 raise Exhausted(Rule.SERVER_BUSY)
         suffix = _SUFFIX.pack(time_us, self._origin.get(), next(self._numbers))
         txn.put(prefix + suffix, _HEAD.pack(kind, place) + body)
+        return time_us
 
 
 def decode_intent(key: bytes, value: bytes) -> Intent:
@@ -122,16 +137,78 @@ def intents_between(
             yield decode_intent(key, value)
 
 
-def tables_waiting(reader: Reader) -> Iterator[int]:
-    """The numbers of the tables that have intents; numbers of dropped tables may be among them.
+@final
+class IntentWalk:
+    """Goes through the intents of one kind, of all tables, in the order of their keys.
 
-    Cost: one look for each.
+    It reads a bounded number of records, also where those of another kind lie between. `position`:
+    the key at which the next walk goes on.
     """
-    position, stop = SPACE_INTENTS, after_prefix(SPACE_INTENTS)
-    while (found := next(reader.scan(position, stop), None)) is not None:
-        prefix = found[0][:ROW_PREFIX_BYTES]
-        yield int.from_bytes(prefix[len(SPACE_INTENTS) :], "big")
-        position = after_prefix(prefix)
+
+    def __init__(self, store: Store, kind: IntentKind, position: bytes, records_max: int) -> None:
+        """Begin at a key. Costs nothing."""
+        self.position = max(position, SPACE_INTENTS)
+        self._store = store
+        self._kind = kind
+        self._left = records_max
+        self._page: deque[tuple[bytes, bytes]] = deque()
+        self._reached = SPACE_INTENTS  # up to where everything was read
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no intent of any kind lies at the position or behind it."""
+        return self.position >= _END
+
+    def peek(self, stop: bytes = _END) -> Intent | None:
+        """The first intent at the position or behind it, which moves there; only before `stop`.
+
+        None where there is none, so that the position is at `stop` or behind it, or `is_over`; also
+        where `records_max` records were read. Raises `StoreDamaged`, and `StoreBusy` at once where
+        a part of the store is away.
+        """
+        while True:
+            while self._page:
+                key, value = self._page[0]
+                if key >= stop:
+                    self.skip_to(stop)
+                    return None
+                if key >= self.position and value[0] == self._kind:
+                    self.position = key
+                    return decode_intent(key, value)
+                self._page.popleft()
+                self.skip_to(key + b"\x00")
+            self.skip_to(self._reached)
+            if self.is_over or self.position >= stop or self._left <= 0:
+                return None
+            self._read()
+
+    def skip_to(self, key: bytes) -> None:
+        """Pass over the intents before a key."""
+        self.position = max(self.position, key)
+
+    def pass_by(self, numbers: Iterable[int]) -> int | None:
+        """Pass over intents that cannot be read: to the next bound of a table, by these numbers.
+
+        Answers the number of the table that is passed by; None where the position was in none.
+        """
+        for number in sorted(numbers):
+            prefix = intent_prefix(number)
+            if self.position < prefix:
+                self.skip_to(prefix)
+                return None
+            stop = after_prefix(prefix)
+            if self.position < stop:
+                self.skip_to(stop)
+                return number
+        self.skip_to(_END)
+        return None
+
+    def _read(self) -> None:
+        wanted = PageWanted(self.position, _END, min(_PAGE_RECORDS, self._left), reverse=False)
+        (page,) = self._store.get_pages_together((wanted,))
+        self._left -= max(1, len(page.pairs))
+        self._page.extend(page.pairs)
+        self._reached = _END if page.following is None else page.following
 
 
 def removals(intents: Iterable[Intent]) -> tuple[Write[None], ...]:
@@ -151,12 +228,12 @@ def _removal(shard: bytes, keys: Sequence[bytes]) -> Write[None]:
 
 
 def pass_over(outcomes: Sequence[Outcome[Any]]) -> None:
-    """Raise the first error that the next step does not meet and handle again by itself.
+    """Nothing, or the first error of a kind that does not go away by itself.
 
-    Passed over: `Replan`, `NotFound` of a dropped table, `OutcomeUnknown`. The intents of such a
-    write are still there, and the next step finds them.
+    What met another state of the catalogue or of a row, is of a table that was dropped, ended
+    unknown or met a store that was busy is still there, and is found again where it is to be done.
     """
     for outcome in outcomes:
         error = outcome.error
-        if error is not None and not isinstance(error, (NotFound, OutcomeUnknown, Replan)):
+        if error is not None and not isinstance(error, _PASSING):
             raise error

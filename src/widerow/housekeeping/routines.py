@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Chore, Engine
 from widerow.engine.plan import Plan
 from widerow.errors import StorageFailure, StoreDamaged
@@ -18,9 +19,20 @@ from widerow.housekeeping.partition_events import log_events
 from widerow.limits import BALANCE_SECONDS, HOUSEKEEPING_PAUSE_SECONDS, HOUSEKEEPING_SECONDS
 from widerow.storage.interface import Store
 
-__all__ = ["Routine", "balancing", "cleaning", "keep_house", "write_down"]
+__all__ = ["Routine", "balancing", "chores", "keep_house", "write_down"]
 
 _log: Final = logging.getLogger("widerow.housekeeping")
+
+FAILURES_TOLD_EACH: Final = 60  # failures in a row, about a minute, between two lines of the log
+_FAILURE_SECONDS_MAX: Final = 1.0  # between two attempts where the ones before have failed
+_DOUBLED_MAX: Final = 10  # doublings of a pause, before its bound is looked at
+
+_PUT_OFF: Final = {
+    None: "cleaning up is put off",
+    ChoreLine.CLEANING: "cleaning up is put off",
+    ChoreLine.ENTRIES: "entries of indexes are put off",
+    ChoreLine.CHANGES: "changes of streams are put off",
+}
 
 CommitStep = Callable[[Plan[None]], object]
 """Commits the plan of a step, and returns or raises when it has ended."""
@@ -71,17 +83,28 @@ class Routine:
         self.tell()
         return plan is not None
 
-    def pause(self, *, more: bool) -> float:
-        """Seconds until the next step; `more`: the last time there was one."""
+    def pause(self, *, more: bool, failures: int = 0) -> float:
+        """Seconds until the next step; `more`: the last time there was one.
+
+        After `failures` in a row the pause is longer, up to `_FAILURE_SECONDS_MAX`.
+        """
+        if failures:
+            longer = HOUSEKEEPING_PAUSE_SECONDS * 2.0 ** min(failures, _DOUBLED_MAX)
+            return min(longer, _FAILURE_SECONDS_MAX)
         return HOUSEKEEPING_PAUSE_SECONDS if more else self.wait()
 
-    def failed(self, error: Exception) -> None:
-        """Log that a step was not done; the next one tries again. Damage ends all writes."""
+    def failed(self, error: Exception, failures: int = 1) -> None:
+        """Log that a step was not done; the next one tries again. Damage ends all writes.
+
+        `failures`: how many steps in a row were not done; about one a minute is logged.
+        """
         if isinstance(error, StoreDamaged):
             _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
             self.store.distrust(str(error))
             return
-        _log.warning(self.put_off, extra={"facts": {"kind": type(error).__name__}})
+        if failures % FAILURES_TOLD_EACH == 1:
+            facts = {"kind": type(error).__name__, "failures": failures}
+            _log.warning(self.put_off, extra={"facts": facts})
 
     def lost(self, error: Exception) -> None:
         """Log that `flush` was not written down: later steps do some work again."""
@@ -89,20 +112,24 @@ class Routine:
         _log.info(self.not_kept, extra={"facts": facts})
 
 
-def cleaning(engine: Engine) -> Routine:
-    """Giving back the space of what expired or was dropped, and building indexes.
+def chores(engine: Engine, line: ChoreLine | None = None) -> Routine:
+    """The chores of a line, or of all (`engine/chores.py`), `HOUSEKEEPING_SECONDS` apart at most.
 
-    `HOUSEKEEPING_SECONDS` apart at most, less where somebody waits for what rows left to do.
+    Less where somebody waits for them. The notes of the sweep are flushed with those of cleaning.
     """
     return Routine(
         engine.store,
-        engine.housekeeping,
-        engine.sweep.flush,
-        partial(engine.pause, HOUSEKEEPING_SECONDS),
+        partial(engine.housekeeping, line),
+        engine.sweep.flush if line in (None, ChoreLine.CLEANING) else _nothing,
+        partial(engine.pause, HOUSEKEEPING_SECONDS, line),
         lambda: None,  # what was given back is counted (`Sweep.reclaimed`)
-        put_off="cleaning up is put off",
+        put_off=_PUT_OFF[line],
         not_kept="notes of the sweep are not kept",
     )
+
+
+def _nothing() -> None:
+    """The line keeps nothing in memory that would have to be written down."""
 
 
 def balancing(engine: Engine) -> Routine:

@@ -22,7 +22,7 @@ from widerow.engine.typed.plug import TYPED
 from widerow.engine.typed.schema_changes import SchemaChanges
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import InvalidRequest, StoreLocked, WiderowError
-from widerow.housekeeping.routines import balancing, cleaning, keep_house, write_down
+from widerow.housekeeping.routines import balancing, chores, keep_house, write_down
 from widerow.limits import GROUP_BYTES_MAX
 from widerow.model.typed.plans import TablePlan
 from widerow.model.typed.table import Index, TypedTable
@@ -105,7 +105,7 @@ class TypedStore:
         self._committer = Committer(store, clock, Uncounted())
         self._schema = SchemaChanges(self.engine, self._committer.run)
         self._balancing = balancing(self._whole)
-        self._routines = (cleaning(self._whole), self._balancing)
+        self._routines = (chores(self._whole), self._balancing)
         self._closing = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None

@@ -10,10 +10,11 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from widerow.commit.committer import Committer
+from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import StorageFailure
-from widerow.housekeeping.routines import Routine, balancing, cleaning
+from widerow.housekeeping.routines import Routine, balancing, chores
 from widerow.limits import FLUSH_SECONDS_MAX
 from widerow.storage.bulk import LONG_WORK
 
@@ -29,7 +30,8 @@ class Housekeeper:
 
     def __init__(self, engine: Engine, committer: Committer) -> None:
         """Nothing happens before `tasks` are run."""
-        self.cleaning = cleaning(engine)
+        self.chores = {line: chores(engine, line) for line in ChoreLine}
+        self.cleaning = self.chores[ChoreLine.CLEANING]
         self.balancing = balancing(engine)
         self.engine = engine
         self._committer = committer
@@ -37,7 +39,10 @@ class Housekeeper:
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
         """The loops of the routines, each of which runs until it is cancelled."""
         return [
-            self._keep(self.cleaning, partial(asyncio.to_thread, self._plan_cleaning)),
+            *[
+                self._keep(each, partial(asyncio.to_thread, self._plan_chore, each))
+                for each in self.chores.values()
+            ],
             self._keep(self.balancing, self._plan_balancing),
         ]
 
@@ -61,6 +66,7 @@ class Housekeeper:
         self, routine: Routine, plan: Callable[[], Awaitable[Plan[None] | None]]
     ) -> None:
         """Step until cancelled. What fails is logged and tried again: serving goes on."""
+        failures = 0
         while True:
             more = False
             if routine.store.writable:
@@ -68,17 +74,18 @@ class Housekeeper:
                     step = await plan()
                     if step is not None:
                         await commit(self._committer, step)
-                    more = step is not None
+                    more, failures = step is not None, 0
                 except Exception as error:  # noqa: BLE001  # routines can wait, serving goes on
-                    routine.failed(error)
+                    failures += 1
+                    routine.failed(error, failures)
             routine.tell()
-            await asyncio.sleep(routine.pause(more=more))
+            await asyncio.sleep(routine.pause(more=more, failures=failures))
 
-    def _plan_cleaning(self) -> Plan[None] | None:
+    def _plan_chore(self, routine: Routine) -> Plan[None] | None:
         """On a thread: a step reads hundreds of records, so it takes turns with other long work."""
         blocks = self.engine.store.capabilities.reads_may_block
         with nullcontext() if blocks else LONG_WORK:
-            return self.cleaning.step()
+            return routine.step()
 
     async def _plan_balancing(self) -> Plan[None] | None:
         """On the loop in slices, between which others are served, if reads do not block it."""
@@ -89,10 +96,12 @@ class Housekeeper:
         return self.balancing.step()
 
 
-async def commit(committer: Committer, plan: Plan[T]) -> T | None:
-    """Have a plan committed with whatever else waits. Raises what its `finish` raises."""
-    if not plan.writes:
-        return None
+async def commit(committer: Committer, plan: Plan[T]) -> T:
+    """Have a plan committed with whatever else waits, and return its answer.
+
+    A plan without writes ends like any other: its `finish` runs, and what it is followed by.
+    Raises what its `finish` raises.
+    """
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     committer.submit(plan, partial(_resolve, done))
     return await done

@@ -42,6 +42,7 @@ from widerow.server.dispatch import Dispatcher, Service
 from widerow.server.headers import PAGE_HEADERS, KeptHeaders
 from widerow.server.housekeeper import Housekeeper
 from widerow.server.http import Listener
+from widerow.server.lags import LagWatch
 from widerow.server.membership import Membership, node_name
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
@@ -404,6 +405,8 @@ class Server:
         await self._listener.accept()
         housekeeper = self._housekeeper = Housekeeper(engine, self._committer)
         self._tasks.update(map(loop.create_task, housekeeper.tasks()))
+        watch = LagWatch(engine, self._clock, self.settings.index_lag)
+        self._tasks.add(loop.create_task(watch.run()))
         if self._credentials is not None:
             self._tasks.add(loop.create_task(self._credentials.watch(self._replace)))
 

@@ -41,6 +41,8 @@ def partition_lines(engine: Engine) -> Iterator[str]:
     )
     for reason, count in sorted(reports.items(), key=lambda pair: pair[0].value):
         yield f'widerow_partition_reports{{reason="{reason.value}"}} {count}'
+    yield from family("partition_notes", "gauge", "Requests that are noted and not counted yet.")
+    yield f"widerow_partition_notes {len(partitions.notes)}"
     if engine.store.placement is not None:
         yield from _range_lines(partitions.following)
     yield from family("throttled_total", "counter", "Rows and pages refused for lack of reserve.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from widerow import __version__
 from widerow.engine.tablestore.plug import TABLESTORE
+from widerow.server.lags import lag_lines
 from widerow.server.message import Response
 from widerow.server.metrics import Metrics, render_metrics
 from widerow.server.partition_metrics import partition_lines
@@ -87,6 +88,7 @@ class Probes:
             asdict(self._engine.sweep.reclaimed),
             chain(
                 partition_lines(self._engine),
+                lag_lines(self._engine),
                 self._search_lines(),
                 () if self._dev_lines is None else self._dev_lines(),
             ),

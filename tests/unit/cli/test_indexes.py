@@ -11,6 +11,7 @@ from tablestore.metadata import SecondaryIndexMeta, SecondaryIndexType
 from typer.testing import CliRunner
 
 from widerow.cli.asking import NoAnswer
+from widerow.cli.indexes import _state
 from widerow.cli.main import app
 from widerow.errors import NotFound
 from widerow.testing import WiderowServer
@@ -58,6 +59,12 @@ def test_a_server_is_asked(server: WiderowServer) -> None:
     assert "orders: 3 indexes" in page
     assert "being built, 0 rows" in page
     assert "1 changes wait for global indexes" in page
+
+
+def test_an_index_that_is_behind_its_table_says_by_how_much() -> None:
+    row = {"phase": "incremental", "complete": True, "lag_seconds": 2.04}
+    assert _state(row) == "ready, 2.0 s behind"
+    assert _state({**row, "lag_seconds": 0.0}) == "ready"
 
 
 def test_what_is_no_table_is_refused(server: WiderowServer) -> None:

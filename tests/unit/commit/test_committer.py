@@ -234,6 +234,22 @@ def test_a_plan_without_writes_is_answered(world: World) -> None:
     world.submit(Plan((), len))
     assert world.next() == (0, None)
     assert world.gate.groups == []
+    assert (world.metrics.commits, sum(world.metrics.commit_seconds.buckets)) == (0, 0)
+
+
+def test_a_plan_without_writes_does_not_say_that_the_store_takes_writes_again() -> None:
+    resumed: list[bool] = []
+    gate = Gate()
+    committer = Committer(gate, gate.clock, Uncounted(), resumed=lambda: resumed.append(True))
+    gate.open.release(2)
+    gate.failure = StoreFull("no room")
+    with pytest.raises(StoreFull):
+        committer.run(put(b"a"))
+    committer.run(Plan((), failing))
+    assert resumed == []
+    gate.failure = None
+    committer.run(put(b"a"))
+    assert resumed == [True]
 
 
 @pytest.mark.parametrize("kind", [StorePoisoned, StoreFull, StoreBusy])

@@ -66,7 +66,7 @@ class Together(Moving):
     def index(self, which: int) -> None:
         """Work off intents of the global index."""
         engine = self.engines[which]
-        plan = engine.indexes.step()
+        plan = engine.indexes.intents.step() or engine.indexes.builds.step()
         if plan is not None:
             self.run(engine, lambda: plan)
 
@@ -92,7 +92,7 @@ class Together(Moving):
         engine = self.engines[0]
         self.clock.advance(1000)  # it may have been set back, and no intent of the future is due
         for _ in range(STEPS_MAX):
-            plan = engine.indexes.step()
+            plan = engine.indexes.intents.step() or engine.indexes.builds.step()
             if plan is None:
                 return
             self.run(engine, lambda: plan)  # noqa: B023  # at once

@@ -1,25 +1,42 @@
 """Giving space back in small steps (semantics §1.5, §1.6, §8)."""
 
+from contextlib import suppress
+from dataclasses import replace
+
 import pytest
 from tests.support.answers import decode_row
 from tests.support.changes import create, delete, get, put, put_cells, update
 from tests.support.engines import open_tablestore
+from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 
 from widerow.engine.check import check_store
+from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.errors import StoreBusy
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import SPACE_ROWS
+from widerow.keys.layout import SPACE_ROWS, row_prefix
 from widerow.limits import (
     CLEAR_STEP_NOTES,
     SWEEP_PAUSE_SECONDS,
     SWEEP_STEP_BYTES,
     SWEEP_STEP_RECORDS,
+    TRANSACTION_SECONDS_MAX,
     WRITE_SECONDS_MAX,
 )
-from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
-from widerow.model.values import KeyType
+from widerow.model.tablestore.requests import (
+    BatchWrite,
+    DropIndex,
+    IndexDefinition,
+    OptionsChange,
+    TableWrite,
+    UpdateTable,
+)
+from widerow.model.tablestore.schema import DefinedColumn
+from widerow.model.values import ColumnType, KeyType
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
+
+NOTHING: Plan[None] = Plan((), failing)
 
 
 def fill(engine: TablestoreEngine, count: int) -> None:
@@ -255,3 +272,77 @@ def test_a_step_undoes_nothing_that_came_between(
         assert row is not None
     assert engine.core.sweep.reclaimed.rows_removed == 0
     assert check_store(store) == []
+
+
+def test_what_is_removed_at_once_does_not_wait_for_what_is_looked_for(
+    engine: TablestoreEngine,
+) -> None:
+    """Entries of a dropped local index lie among those of its table's other ones (change §A7)."""
+    asked = replace(
+        create("t", {"k": KeyType.INTEGER}),
+        defined_columns=(DefinedColumn("x", ColumnType.INTEGER),),
+        indexes=(IndexDefinition("l", ("k", "x"), (), 1, 1),),
+    )
+    engine.core.run(engine.create_table("i", asked))
+    fill(engine, 4 * SWEEP_STEP_RECORDS)
+    engine.core.run(engine.indexes.drop("i", DropIndex("t", "l")))
+    for _ in range(3):
+        engine.core.run(engine.create_table("i", create("passing", {"k": KeyType.INTEGER})))
+        engine.core.run(engine.delete_table("i", "passing"))
+    for _ in range(2):
+        plan = engine.core.sweep.clear()
+        assert plan is not None
+        engine.core.run(plan)
+    assert engine.core.sweep.reclaimed.tables_dropped == 3
+    assert len(engine.core.catalog.leftovers()) == 1
+    clean(engine)
+    assert engine.core.catalog.leftovers() == []
+
+
+def test_a_dropped_table_that_is_away_holds_up_no_other(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("widerow.storage.remote.optimistic.HOME_SECONDS_MAX", 0.01)
+    monkeypatch.setattr("widerow.engine.sweep.sweep.CLEAR_STEP_NOTES", 1)
+    driver = MemoryDriver(RemoteSpace(), FakeEntropy(1), placed=True)
+    engine = open_tablestore(remote_store(driver), clock, FakeEntropy(2))
+    for name in ("away", "here"):
+        engine.core.run(engine.create_table("i", create(name, {"k": KeyType.INTEGER})))
+        driver.space.ranges.split(row_prefix(engine.describe_table("i", name).id))
+    driver.away.add(row_prefix(engine.describe_table("i", "away").id))
+    for name in ("away", "here"):
+        engine.core.run(engine.delete_table("i", name))
+    clock.advance(TRANSACTION_SECONDS_MAX + 1)
+    for _ in range(2):
+        plan = engine.core.sweep.clear()
+        assert plan is not None
+        with suppress(StoreBusy):
+            engine.core.run(plan)
+    assert [each.key.count(b"i") for each in engine.core.catalog.leftovers()] == [1]
+    assert engine.core.sweep.reclaimed.tables_dropped == 1
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_the_pass_over_one_table_holds_up_no_other(clock: FakeClock, *, is_away: bool) -> None:
+    """Over a large table, and over one that cannot be read."""
+    driver = MemoryDriver(RemoteSpace(), FakeEntropy(1), placed=True)
+    engine = open_tablestore(remote_store(driver), clock, FakeEntropy(2))
+    for name, rows in (("t", 4 * SWEEP_STEP_RECORDS), ("small", 3)):
+        asked = create(name, {"k": KeyType.INTEGER}, time_to_live=1000, allow_update=False)
+        engine.core.run(engine.create_table("i", asked))
+        driver.space.ranges.split(row_prefix(engine.describe_table("i", name).id))
+        if name == "t":
+            fill(engine, rows)
+        else:
+            for key in range(rows):
+                engine.core.run(engine.rows.write_row("i", put(name, {"k": key}, {"x": key})))
+    clock.advance(1000 + SWEEP_PAUSE_SECONDS)
+    engine.core.run(engine.core.lease.plan() or NOTHING)
+    if is_away:
+        driver.away.add(row_prefix(engine.describe_table("i", "t").id))
+    for _ in range(4):
+        with suppress(StoreBusy):
+            engine.core.run(engine.core.sweep.step() or NOTHING)
+    small = row_prefix(engine.describe_table("i", "small").id)
+    assert list(engine.core.store.snapshot().scan(small, after_prefix(small))) == []
+    assert engine.core.sweep.reclaimed.rows_removed <= 2 * SWEEP_STEP_RECORDS + 3

@@ -13,7 +13,7 @@ from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan, failing
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.errors import NotFound, StorageFailure, StoreBusy, StoreDamaged
-from widerow.housekeeping.routines import Routine, balancing, cleaning, keep_house, write_down
+from widerow.housekeeping.routines import Routine, balancing, chores, keep_house, write_down
 from widerow.limits import BALANCE_SECONDS, HOUSEKEEPING_PAUSE_SECONDS, HOUSEKEEPING_SECONDS
 from widerow.model.typed.rules import TypedRule
 from widerow.storage.interface import Store
@@ -134,7 +134,7 @@ def test_notes_do_not_wait_for_a_step_longer_than_they_may(store: Store) -> None
 
 def test_a_quiet_store_is_looked_at_at_its_own_pace(store: Store) -> None:
     engine = Engine(store, FakeClock(), FakeEntropy(), TABLE_MODELS)
-    routines = cleaning(engine), balancing(engine)
+    routines = chores(engine), balancing(engine)
     while any(routine.do(engine.run) for routine in routines):
         pass  # what opening a store leaves to do
     assert [each.pause(more=False) for each in routines] == [HOUSEKEEPING_SECONDS, BALANCE_SECONDS]

@@ -11,6 +11,7 @@ into ranges, these follow the partitions (`following.py`).
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -35,7 +36,7 @@ from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX
 from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionedTables, PartitionKey
 from widerow.engine.partitions.walk import Walk
 from widerow.engine.plan import Plan, put_off
-from widerow.errors import NotFound
+from widerow.errors import NotFound, StoreBusy
 from widerow.keys.layout import load_key, statistics_key, statistics_prefix
 from widerow.storage.interface import Store, Transaction, Write
 
@@ -95,7 +96,8 @@ class Partitions:
         # Tables that are looked at: those with load, or with partitions that may merge.
         self._awake = {table.id for table in tables.tables() if table.splits != table.asked}
         self._unsaved: set[int] = set()
-        self._grown: set[int] = set()  # tables whose sizes may have to be learnt again
+        # Tables in which sizes may have to be learnt again, those first that had a turn long ago.
+        self._grown: dict[int, None] = {}
         self._index_sizes = IndexSizes()
         self._epoch = -1
         self.following = Following(tables, store, self._size_of, self.thresholds.split_bytes)
@@ -131,7 +133,11 @@ class Partitions:
         for table_id, key, reads, writes, rows, size in notes:
             load = loads.get(table_id)
             if load is None:
-                load = self._load(table_id)
+                try:
+                    load = self._load(table_id)
+                except StoreBusy:
+                    self.notes.add(table_id, key, reads, writes, rows, size)
+                    continue  # it cannot be read now, and others are not to wait for it
                 if load is None:
                     continue  # dropped meanwhile
             if table_id not in self._awake:
@@ -141,7 +147,7 @@ class Partitions:
             if table_id in indexed and writes:
                 self._index_sizes.note(table_id, writes)
             if size > 0:
-                self._grown.add(table_id)
+                self._grown[table_id] = None
 
     def _follow_indexes(self) -> None:
         epoch = self._tables.epoch()
@@ -200,9 +206,9 @@ class Partitions:
             return None
         if load is None:
             load = self._loads.setdefault(table_id, self._read(table))
-            self._grown.add(table_id)
+            self._grown[table_id] = None
         if load.follow(table.splits):
-            self._grown.add(table_id)
+            self._grown[table_id] = None
         return load
 
     def _size_of(self, table: Partitioned, is_read: bool) -> int:  # noqa: FBT001  # for `Following`
@@ -210,7 +216,7 @@ class Partitions:
         return 0 if load is None else load.sizes.size
 
     def _read(self, table: Partitioned) -> TableLoad:
-        record = self._store.snapshot().get(statistics_key(table.id))
+        (record,) = self._store.get_together((statistics_key(table.id),))
         origin = self._clock.now_us() / 1e6 - self._seconds()
         sizes, consumed = (None, None) if record is None else decode_counts(record)
         load = TableLoad(table.asked, self._drained, self.thresholds, origin=origin, sizes=sizes)
@@ -241,11 +247,11 @@ class Partitions:
         change = self.following.step(now)
         if change is not None:
             return change
-        if self.learn_sizes():
-            return Plan((), put_off)
         if now - self._flushed >= FLUSH_SECONDS:
-            return self.flush()
-        return None
+            plan = self.flush()
+            if plan is not None:
+                return plan
+        return Plan((), put_off) if self.learn_sizes() else None
 
     def flush(self) -> Plan[None] | None:
         """Write the counts that changed; None if there are none. Also called before closing."""
@@ -264,11 +270,12 @@ class Partitions:
             return
         self._looked = now
         for table_id in list(self._awake):
-            load, table = self._load(table_id), self._tables.by_id(table_id)
-            if load is None or table is None:
-                self._awake.discard(table_id)
-            else:
-                load.tick(now, table.reserved_units)
+            with suppress(StoreBusy):
+                load, table = self._load(table_id), self._tables.by_id(table_id)
+                if load is None or table is None:
+                    self._awake.discard(table_id)
+                else:
+                    load.tick(now, table.reserved_units)
         self._forget()
 
     def _take_over(self) -> None:
@@ -284,37 +291,47 @@ class Partitions:
         writes: list[Write[Any]] = []
         self._outdate_indexes(now)
         for table_id in list(self._awake):
-            load, table = self._load(table_id), self._tables.by_id(table_id)
-            if load is None or table is None:
-                self._awake.discard(table_id)
-                continue
-            if not load.tick(now, table.reserved_units):
-                continue
-            if load.unsaved:
-                self._unsaved.add(table.id)
-            decisions = decide(load.facts(), self.thresholds) if self._matters(load) else []
-            self._report(table, [each for each in decisions if isinstance(each, Report)], now)
-            changes = [each for each in decisions if not isinstance(each, Report)]
-            if changes:
-                writes.append(self._change(table, changes))
-            elif load.rate < ASLEEP_RATE and table.splits == table.asked:
-                self._awake.discard(table_id)
+            with suppress(StoreBusy):  # what cannot be read now is looked at a second later
+                write = self._look_at(table_id, now)
+                writes += () if write is None else (write,)
         self._told = {
             name: told for name, told in self._told.items() if now - told < REPEAT_SECONDS
         }
         self._forget()
         return writes
 
+    def _look_at(self, table_id: int, now: float) -> Write[Any] | None:
+        """Decide about one table; the change that is to be made, if any."""
+        load, table = self._load(table_id), self._tables.by_id(table_id)
+        if load is None or table is None:
+            self._awake.discard(table_id)
+            return None
+        if not load.tick(now, table.reserved_units):
+            return None
+        if load.unsaved:
+            self._unsaved.add(table.id)
+        decisions = decide(load.facts(), self.thresholds) if self._matters(load) else []
+        self._report(table, [each for each in decisions if isinstance(each, Report)], now)
+        changes = [each for each in decisions if not isinstance(each, Report)]
+        if changes:
+            return self._change(table, changes)
+        if load.rate < ASLEEP_RATE and table.splits == table.asked:
+            self._awake.discard(table_id)
+        return None
+
     def _outdate_indexes(self, now: float) -> None:
         for table_id in self._index_sizes.due(self._rows_of, now):
-            load = self._load(table_id)
-            if load is not None:
-                load.sizes.outdate()
-                self._grown.add(table_id)
+            with suppress(StoreBusy):
+                load = self._load(table_id)
+                if load is not None:
+                    load.sizes.outdate()
+                    self._grown[table_id] = None
 
     def _rows_of(self, table_id: int) -> int:
-        load = self._load(table_id)
-        return 0 if load is None else load.sizes.rows
+        with suppress(StoreBusy):
+            load = self._load(table_id)
+            return 0 if load is None else load.sizes.rows
+        return 0
 
     def _matters(self, load: TableLoad) -> bool:
         """Whether any rule can apply. False for most tables, at little cost."""
@@ -346,7 +363,7 @@ class Partitions:
     def _forget(self) -> None:
         """Forget dropped tables, and, if there are many, idle ones whose counts are stored."""
         crowded = len(self._loads) > LOADS_MAX
-        busy = self._awake | self._unsaved | self._grown
+        busy = self._awake | self._unsaved | self._grown.keys()
         for table_id in list(self._loads):
             idle = crowded and table_id not in busy
             if idle or self._tables.by_id(table_id) is None:
@@ -354,17 +371,25 @@ class Partitions:
                 self._reports.pop(table_id, None)
 
     def learn_sizes(self) -> bool:
-        """Read a few hundred records of a table whose sizes are not known; False: there is none."""
+        """Read a few hundred records where it is not known what lies where; False: nowhere.
+
+        Tables take turns, of one range each.
+        """
         if self._walk is None:
             self._walk = next(self._walks(), None)
         if self._walk is None:
             return False
         table, walk = self._walk
-        load = self._load(table.id)
-        if load is None:
+        load: TableLoad | None = None
+        try:
+            load = self._load(table.id)
+            is_over = load is None or walk.step(self._store.snapshot())
+        except StoreBusy:
+            self._walk = None  # it cannot be read now: others have their turn before it
+            return False
+        if is_over:
             self._walk = None
-        elif walk.step(self._store.snapshot()):
-            self._walk = None
+        if load is not None and is_over:
             load.sizes.replace(walk.start, walk.stop, walk.found)
             load.sizes.simplify(table.splits)
             self._unsaved.add(table.id)
@@ -374,14 +399,16 @@ class Partitions:
 
     def _walks(self) -> Iterator[tuple[Partitioned, Walk]]:
         for table_id in list(self._grown):
-            load, table = self._load(table_id), self._tables.by_id(table_id)
-            piece = None if load is None else load.sizes.overdue()
-            if load is None or table is None or piece is None:
-                self._grown.discard(table_id)
-                continue
-            stop = load.sizes.stop_of(piece)
-            end = self.partition_key(table).end
-            yield table, Walk(table.id, end, piece.key, stop, load.sizes.unit)
+            with suppress(StoreBusy):
+                load, table = self._load(table_id), self._tables.by_id(table_id)
+                piece = None if load is None else load.sizes.overdue()
+                del self._grown[table_id]
+                if load is None or table is None or piece is None:
+                    continue
+                self._grown[table_id] = None  # behind the others
+                stop = load.sizes.stop_of(piece)
+                end = self.partition_key(table).end
+                yield table, Walk(table.id, end, piece.key, stop, load.sizes.unit)
 
     def _saved(self) -> Iterator[Write[None]]:
         for table_id in self._unsaved:

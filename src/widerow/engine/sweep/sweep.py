@@ -14,6 +14,7 @@ What a table model contributes stands in `model.py`.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -26,7 +27,7 @@ from widerow.engine.observer import LoadRecorder
 from widerow.engine.plan import Plan, failing
 from widerow.engine.sweep.model import Freed, SweptModel, SweptRecord
 from widerow.engine.sweep.record import SweepRecord, decode_sweep, encode_sweep, first_of
-from widerow.errors import Replan, StorageFailure
+from widerow.errors import Replan, StorageFailure, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, sweep_key
 from widerow.limits import (
@@ -54,6 +55,7 @@ class Reclaimed:
     bytes_reclaimed: int = 0
     passes: int = 0
     tables_dropped: int = 0
+    logs_trimmed: int = 0
 
 
 class _Pass:
@@ -88,8 +90,9 @@ class Sweep:
         self._clock = clock
         self._note_load = note_load
         self._models: dict[type[Any], SweptModel[Any]] = {}
-        # by number of the drop note: rows below this key are removed
-        self._seen_of: dict[int, bytes] = {}
+        self._seen_of: dict[int, bytes] = {}  # drop note -> where its rows are looked for
+        self._clears = 0  # steps of removing what was dropped
+        self._looked_for = self._cleared = 0  # the drop notes that had the last turn of either kind
         self._passes: dict[int, _Pass] = {}
         self._turns = 0
         self._looked_ns = -_SECOND_NS
@@ -108,17 +111,35 @@ class Sweep:
         """A durable row was written that may expire before all others do (`SweepRecord.first`)."""
         self._noted.add((table_id, first))
 
+    def note_trimmed(self, shards: int) -> None:
+        """Old records of so many shards of streams and journals were removed."""
+        self.reclaimed.logs_trimmed += shards
+
     # --- what was dropped --------------------------------------------------------------------
 
     def clear(self) -> Plan[None] | None:
-        """The next step of removing dropped data; None where there is none."""
+        """The next step of removing what was dropped, by turns; None where nothing was.
+
+        Rows among those of other tables take a look at all of these, which may be many. So every
+        second step is for what is removed by ranges, and what could not be removed is passed over.
+        """
         now_us = self._clock.now_us()
         due = [each for each in self._catalog.leftovers() if each.due_us <= now_us]
-        for leftover in due:
-            found = self._unseen(leftover)
-            if found is not None:
-                return self._clear_rows(leftover, *found)
-        return self._clear_ranges(due[:CLEAR_STEP_NOTES]) if due else None
+        unseen = {each.id: self._unseen(each) for each in due}
+        looked_for = [each for each in due if unseen[each.id] is not None]
+        ready = [each for each in due if unseen[each.id] is None]
+        self._clears += 1
+        if looked_for and (not ready or self._clears % 2):
+            leftover = _behind(looked_for, self._looked_for)[0]
+            self._looked_for = leftover.id
+            found = unseen[leftover.id]
+            assert found is not None, "it is one of those"
+            return self._clear_rows(leftover, *found)
+        if not ready:
+            return None
+        leftovers = _behind(ready, self._cleared)[:CLEAR_STEP_NOTES]
+        self._cleared = leftovers[-1].id
+        return self._clear_ranges(leftovers)
 
     def _unseen(self, leftover: Leftover) -> tuple[bytes, bytes] | None:
         """Where rows of a dropped table are still looked for among others; None: nowhere."""
@@ -152,10 +173,12 @@ class Sweep:
                     draft.forget(leftover)
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            if outcomes[-1].error is None:
+                gone = [leftover for leftover in leftovers if missing[leftover.id] <= 0]
+                for leftover in gone:
+                    self._seen_of.pop(leftover.id, None)
+                self.reclaimed.tables_dropped += len(gone)
             failing(outcomes)
-            for leftover in leftovers:
-                self._seen_of.pop(leftover.id, None)
-            self.reclaimed.tables_dropped += len(leftovers)
 
         return Plan((*writes, self._catalog.change(note_gone)), finish)
 
@@ -228,9 +251,10 @@ class Sweep:
             model = self._models.get(type(table))
             if model is None or table_id in self._passes or not model.is_swept(table):
                 continue
-            if model.due_us(table, self._record(table_id)) <= now_us:
-                self._passes[table_id] = _Pass(model, table, now_us)
-                self._passes[table_id].turn = self._turns
+            with suppress(StoreBusy):  # one that cannot be read now begins at a later look
+                if model.due_us(table, self._record(table_id)) <= now_us:
+                    self._passes[table_id] = _Pass(model, table, now_us)
+                    self._passes[table_id].turn = self._turns
         for known in [each for each in self._records if each not in tables]:
             del self._records[known]
 
@@ -363,21 +387,27 @@ class Sweep:
         return Write((key,), body, reads=self._catalog.reads)
 
     def _take_notes(self) -> None:
-        """Put writers' notes into the records. Each note is of a row that every reader sees."""
+        """Let the records say what writers noted. Each note is of a row that every reader sees."""
+        kept: list[tuple[int, int]] = []
         while self._noted:
             table_id, first = self._noted.pop()
             running = self._passes.get(table_id)
             if running is not None:
                 running.leaves(first)
-            record = self._record(table_id)
+            try:
+                record = self._record(table_id)
+            except StoreBusy:
+                kept.append((table_id, first))
+                continue
             if record is not None and first_of(record.first, first) != record.first:
                 self._records[table_id] = record._replace(first=first)
                 self._unsaved.add(table_id)
+        self._noted.update(kept)
 
     def _record(self, table_id: int) -> SweepRecord | None:
         known = table_id in self._records
         if not known or (self._catalog.shared and table_id not in self._unsaved):
-            stored = self._store.snapshot().get(sweep_key(table_id))
+            (stored,) = self._store.get_together((sweep_key(table_id),))
             self._records[table_id] = None if stored is None else decode_sweep(stored)
         return self._records[table_id]
 
@@ -391,6 +421,11 @@ def _made(outcomes: Sequence[Outcome[Any]]) -> bool:
         if isinstance(outcome.error, StorageFailure):
             raise outcome.error
     return not any(isinstance(outcome.error, Replan) for outcome in outcomes)
+
+
+def _behind(leftovers: Sequence[Leftover], last: int) -> list[Leftover]:
+    """Drop notes in the order of their numbers, from the one behind `last` on and round."""
+    return sorted(leftovers, key=lambda each: (each.id <= last, each.id))
 
 
 def _turn_of(running: _Pass) -> int:

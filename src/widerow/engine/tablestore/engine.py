@@ -14,8 +14,10 @@ from widerow.clock import Clock, Entropy
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.state import CatalogState
+from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Engine, OpenModel, TableListing
 from widerow.engine.intents import IntentQueue
+from widerow.engine.lag import Lag
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
 from widerow.engine.partitions.places import places_of
@@ -119,6 +121,7 @@ class TablestoreEngine(OpenModel[Table]):
             queue,
             settings.tables_per_instance,
             core.nodes.settled,
+            core.lease,
         )
         self.indexes.hold_back(settings.index_lag)
         self.indexes.keeps_indexed_tables = settings.keeps_indexed_tables
@@ -131,9 +134,13 @@ class TablestoreEngine(OpenModel[Table]):
         self.transactions = Transactions(store, self._context, entropy, names, self.rows)
         self.streams = Streams(store, self.tables, self.rows.note_read)
         self.sweep = TablestoreSweep(self._context)
-        self._mover = ChangeMover(store, self.tables)
-        trim = StreamTrim(store, self.tables, clock, self._covered)
-        self.chores = (self.indexes.step, self._mover.step, trim.step)
+        self._mover = ChangeMover(store, self.tables, clock, core.lease)
+        trim = StreamTrim(store, self.tables, clock, self._covered, core.sweep.note_trimmed)
+        self.chores = {
+            ChoreLine.ENTRIES: (self.indexes.intents.step,),
+            ChoreLine.CHANGES: (self._mover.step,),
+            ChoreLine.CLEANING: (self.indexes.builds.step, trim.step),
+        }
         self._tunnels = Once(self._make_tunnels)
         self._deliveries = Once(self._make_deliveries)
         self._search = Once(self._make_search)
@@ -215,9 +222,19 @@ class TablestoreEngine(OpenModel[Table]):
         """End local transactions whose time is over."""
         self.transactions.expire()
 
-    def pause(self, seconds: float) -> float:
+    def pause(self, seconds: float, line: ChoreLine) -> float:
         """Seconds until entries of indexes, or moved changes, are due."""
-        return min(self.indexes.pause(seconds), self._mover.pause(seconds))
+        if line is ChoreLine.ENTRIES:
+            return self.indexes.intents.pause(seconds)
+        return self._mover.pause(seconds) if line is ChoreLine.CHANGES else seconds
+
+    def index_lags(self) -> list[Lag]:
+        """Those of the global indexes."""
+        return self.indexes.lags()
+
+    def log_lags(self) -> list[Lag]:
+        """Those of streams, and of the journals of search indexes."""
+        return self._mover.lags()
 
     def listed(self) -> Iterable[TableListing]:
         """The tables of all instances, without indexes."""

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, ClassVar, Final, TypeVar
 
 from widerow.engine.capacity import units
+from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Engine, OpenModel, TableListing
 from widerow.engine.index_builds import IndexBuilds
 from widerow.engine.observer import Observers, RowObserver
@@ -85,7 +86,7 @@ class TypedEngine(OpenModel[TableForm]):
         self._note_expiry = core.sweep.note  # of a durable row: its top table, and the hour
         self.sweep = TypedSweep(self.tables, clock, self.observers)
         self.builds = IndexBuilds(TypedBuilds(self))
-        self.chores = (self.builds.step,)
+        self.chores = {ChoreLine.CLEANING: (self.builds.step,)}
 
     # --- what the core asks ------------------------------------------------------------------
 

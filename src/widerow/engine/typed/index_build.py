@@ -6,7 +6,7 @@ lets the index answer. Every step may be repeated: after a crash the definition 
 ready, and building it again goes through all rows once more.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -23,7 +23,7 @@ from widerow.model.typed.names import same_name
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
 from widerow.rows.typed import typed_table_and_expiry
-from widerow.storage.interface import Store, Transaction, Write
+from widerow.storage.interface import Outcome, Store, Transaction, Write
 
 __all__ = ["IndexedTables", "begin_index", "build_step", "drop_index", "finish_index"]
 
@@ -78,7 +78,13 @@ def build_step(engine: IndexedTables, form: TableForm, name: str, start: bytes) 
     body = partial(_put_entries, engine, form, made)
     reads = engine.tables.catalog.reads
     writes = tuple(Write((key, made.prefix), partial(body, key), reads=reads) for key in rows)
-    return BuildStep(Plan(writes, failing), len(rows), following)
+    return BuildStep(Plan(writes, _nothing_left), len(rows), following)
+
+
+def _nothing_left(outcomes: Sequence[Outcome[None]]) -> int:
+    """0: entries are written with the step. Raises the first error."""
+    failing(outcomes)
+    return 0
 
 
 def _next_rows(

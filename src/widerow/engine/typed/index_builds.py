@@ -35,13 +35,10 @@ class TypedBuilds:
         """True: writers keep an index from the moment that it is in the definition."""
         return True
 
-    def mark(self, table: TableForm) -> int:  # noqa: ARG002  # as the protocol has it
-        """0, because an entry is written in the transaction of its row."""
-        return 0
-
-    def is_settled(self, table: TableForm, index: Unready, mark: int) -> bool:  # noqa: ARG002  # as the protocol has it
-        """True: nothing is on its way to the index once a step was committed."""
-        return True
+    def unsettled(
+        self, table: TableForm, index: Unready, mark: int, start: bytes
+    ) -> None:  # as the protocol has it
+        """None: an entry is written in the transaction of its row."""
 
     def index_id(self, table: TableForm, name: str) -> int:
         """The number of an index by its name; 0 where the table has none."""

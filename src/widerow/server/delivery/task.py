@@ -37,6 +37,7 @@ __all__ = ["ChannelBuffer", "Delivering", "DeliveryParts"]
 
 _TAG: Final = "delivery"
 _MINUTE_US: Final = 60_000_000
+CHANNELS_AT_ONCE: Final = 16  # of a task, before other tasks have their turn: as many pages
 
 T = TypeVar("T")
 
@@ -104,10 +105,14 @@ class Delivering:
         self._instance = found.table.instance
         self._client = ""
         self._heard_ns = 0
+        self._turn = 0  # of the channels: the next one
+        self._more = False  # whether there was more in one of those before
         self._suffers = parts.deliveries.trouble(found) is not None
 
     def step(self) -> bool:
-        """Read a page of each channel, and write due buffers; whether more can be read now.
+        """Take a page of each of some channels, and write what is due; whether more is there now.
+
+        Channels take turns, and other tasks have theirs between: a table may have a thousand.
 
         Raises: `DeliveryFailed`; `NotFound` where the task was deleted or another server runs it;
         errors of commits.
@@ -115,9 +120,13 @@ class Delivering:
         if not self._client:
             self._connect()
         self._beat()
-        more = False
-        for buffer in list(self.buffers.values()):
-            more |= self._advance(buffer)
+        buffers = list(self.buffers.values())[self._turn : self._turn + CHANNELS_AT_ONCE]
+        for buffer in buffers:
+            self._more |= self._advance(buffer)
+        self._turn += len(buffers)
+        if self._turn < len(self.buffers):
+            return True
+        more, self._turn, self._more = self._more, 0, False
         return more
 
     def finish(self) -> None:

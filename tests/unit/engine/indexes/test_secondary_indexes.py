@@ -361,7 +361,7 @@ def test_a_lag_keeps_global_indexes_back(
     clock.advance(6)
     keep_house(engine)
     assert [key["s"] for key, _ in rows(engine, "g")] == ["z"]
-    assert engine.indexes.pause(10) < 10
+    assert engine.indexes.intents.pause(10) < 10
     engine.core.run(engine.rows.write_row("i", delete("t", {"k": "a", "n": 1})))
     clock.advance(6)
     keep_house(engine)

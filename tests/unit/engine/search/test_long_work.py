@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from tests.unit.engine.search.tables import (
 )
 
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.tablestore.search.host import IndexLock
 from widerow.search import index as index_module
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -46,7 +46,7 @@ class LockingHost(RememberingHost):
         super().__init__()
         self.slow = SlowFiles()
 
-    def lock(self) -> AbstractContextManager[Any]:
+    def lock(self) -> IndexLock:
         return threading.RLock()
 
     def files(self, index_id: int) -> KeptFiles:

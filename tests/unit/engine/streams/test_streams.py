@@ -447,3 +447,28 @@ def test_damaged_records_are_found(engine: TablestoreEngine, store: Store, place
     store.transact((change_prefix(table.id),), lambda txn: txn.put(key, bytes(damaged)))
     assert check_store(store)
     store.transact((change_prefix(table.id),), lambda txn: txn.put(key, value))
+
+
+@pytest.mark.parametrize("busy", ["a", "z"])
+def test_a_busy_stream_holds_up_no_other_one_that_is_to_be_trimmed(
+    engine: TablestoreEngine, clock: FakeClock, busy: str
+) -> None:
+    """change §C1.6: it always has records that have just grown too old."""
+    for name in (busy, "m"):
+        stream = StreamChange(enable=True, expiration_hours=1)
+        asked = replace(create(name, {"pk": KeyType.INTEGER}), stream=stream)
+        engine.core.run(engine.create_table("i", asked))
+    write(engine, put("m", {"pk": 1}, {"x": 1}))
+    for number in range(100):
+        clock.advance(0.01)
+        write(engine, put(busy, {"pk": 1}, {"x": number}))
+    clock.advance(HOUR - 0.9)
+    for _ in range(20):
+        clock.advance(0.01)
+        plan = engine.core.housekeeping()
+        if plan is not None:
+            engine.core.run(plan)
+    table = engine.describe_table("i", "m")
+    found = engine.streams.read(table, engine.streams.iterator(table, "0", None), None)
+    assert found.records() == []
+    assert engine.core.sweep.reclaimed.logs_trimmed > 1

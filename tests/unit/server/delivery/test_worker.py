@@ -9,7 +9,12 @@ from tests.support.changes import Columns, delete, delete_all, increment, put, p
 from tests.support.engines import open_tablestore
 from tests.unit.server.delivery.world import CONFIG, WAIT, World, parquet
 
+from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.delivery.service import DeliveryPhase
+from widerow.engine.tablestore.tunnels.base import TunnelPage
+from widerow.engine.tablestore.tunnels.service import ChannelCall
+from widerow.engine.tablestore.tunnels.state import ChannelPosition
+from widerow.keys.encode import encode_key_value
 from widerow.limits import DELIVERY_RETRY_SECONDS
 from widerow.model.tablestore.delivery import (
     DeliveryColumn,
@@ -206,6 +211,37 @@ def test_one_task_in_trouble_leaves_the_others_alone(world: World) -> None:
     assert world.describe("one").trouble is not None
     assert world.describe("two").trouble is None
     assert world.rows() == [{"k": "a", "number": 1}]
+
+
+def test_a_task_of_many_channels_lets_others_have_their_turn(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of one channel of each task, though each has two."""
+    monkeypatch.setattr("widerow.server.delivery.task.CHANNELS_AT_ONCE", 1)
+    model, splits = world.engine.tables.model, (encode_key_value("m"),)
+    table = world.engine.describe_table("i", "t")
+    divide = world.engine.tables.change(table, lambda found: model.with_bounds(found, splits))
+    world.engine.core.run(Plan((divide,), failing))
+    for name in ("one", "two"):
+        world.create(DeliveryType.INC, CONFIG._replace(prefix=name), name)
+    for key in "az":
+        world.write(put("t", {"k": key}, {"n": 1}))
+    asked: list[str] = []
+    tunnels = world.engine.deliveries.tunnels
+    read = tunnels.read_records
+
+    def read_records(instance: str, call: ChannelCall, position: ChannelPosition) -> TunnelPage:
+        asked.append(call.tunnel)
+        return read(instance, call, position)
+
+    monkeypatch.setattr(tunnels, "read_records", read_records)
+    world.move()
+    for _ in range(2):
+        world.worker.step()
+    one, two = (task.tunnel.id for task in world.engine.describe_table("i", "t").deliveries)
+    assert asked == [one, two, one, two]
+    world.deliver()
+    assert sorted(row["k"] for row in world.rows()) == ["a", "a", "z", "z"]
 
 
 def test_after_a_restart_a_task_goes_on_behind_its_checkpoint(world: World) -> None:

@@ -1,6 +1,6 @@
 """The indexes of Tablestore's tables as builds see them (change §A6, `engine/index_builds.py`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import final
@@ -8,20 +8,21 @@ from typing import final
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
-from widerow.engine.index_builds import BuildStep, Unready, next_rows
+from widerow.engine.index_builds import STEP_RECORDS, BuildStep, Unready, next_rows
+from widerow.engine.intents import IntentKind, decode_intent
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.indexes.definitions import remove_index
-from widerow.engine.tablestore.indexes.intents import entry_intents
+from widerow.engine.tablestore.indexes.intents import decode_entry_intent
 from widerow.engine.tablestore.indexes.keeper import SecondaryIndexKeeper
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.engine.tablestore.observed import ObservedRow
 from widerow.errors import NotFound, Rule
 from widerow.keys.decode import key_value_end
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
+from widerow.keys.layout import ROW_PREFIX_BYTES, intent_prefix, row_prefix
 from widerow.model.tablestore.schema import SecondaryIndex, Table
 from widerow.rows.record import RecordKind, header_of
-from widerow.storage.interface import Store, Transaction, Write
+from widerow.storage.interface import Outcome, Store, Transaction, Write
 
 __all__ = ["TablestoreBuilds"]
 
@@ -87,9 +88,9 @@ class TablestoreBuilds:
         reader = self._store.snapshot()
         rows, following = next_rows(reader, max(prefix, start), after_prefix(prefix), _is_row)
         writes = tuple(self._write(table, index, key) for key in rows)
-        return BuildStep(Plan(writes, failing), len(rows), following)
+        return BuildStep(Plan(writes, _newest), len(rows), following)
 
-    def _write(self, table: Table, index: SecondaryIndex, key: bytes) -> Write[None]:
+    def _write(self, table: Table, index: SecondaryIndex, key: bytes) -> Write[int]:
         shard = key[: key_value_end(key, ROW_PREFIX_BYTES, table.key_columns[0].type)]
         beside = [bytes((space,)) + shard[1:] for space in self._keeper.spaces(table)]
         shards = (shard, *beside, *self._keeper.shards(table))
@@ -98,32 +99,38 @@ class TablestoreBuilds:
 
     def _add(
         self, table: Table, index: SecondaryIndex, row: tuple[bytes, bytes], txn: Transaction
-    ) -> None:
-        """Put the entry of a row as it is now; nothing where it was deleted meanwhile."""
+    ) -> int:
+        """Put the entry of a row as it is now; nothing where it was deleted meanwhile.
+
+        Answers as `SecondaryIndexKeeper.add`.
+        """
         current = self._tables.current(table, txn)
         key, shard = row
         found = _named(current, index.name)
         if found.id != index.id:
             raise _missing(table, index.name)
         record = txn.get(key)
-        if record is not None:
-            self._keeper.add(txn, current, found, (ObservedRow(txn, key, record), shard))
+        if record is None:
+            return 0
+        return self._keeper.add(txn, current, found, (ObservedRow(txn, key, record), shard))
 
-    def mark(self, table: Table) -> int:
-        """The time of the newest intent in microseconds since 1970; 0 where none waits."""
-        reader = self._store.snapshot()
-        return max((each.intent.time_us for each in entry_intents(reader, table)), default=0)
+    def unsettled(self, table: Table, index: Unready, mark: int, start: bytes) -> bytes | None:
+        """Where it goes on to look for an intent of the index that was left until the mark.
 
-    def is_settled(self, table: Table, index: Unready, mark: int) -> bool:
-        """Whether no intent waits that was left until then and is of the index.
-
-        Cost: linear in the intents of the table that wait.
+        That is where the first one lies, or behind the records that are read at once. An intent
+        that is gone never comes back, and later ones are above the mark.
         """
-        return not any(
-            number == index.id and each.intent.time_us <= mark
-            for each in entry_intents(self._store.snapshot(), table)
-            for number, _ in each.entries
-        )
+        prefix = intent_prefix(table.id)
+        found = self._store.snapshot().scan(max(start, prefix), after_prefix(prefix))
+        for count, (key, value) in enumerate(found):
+            if count == STEP_RECORDS:
+                return key
+            if value[0] != IntentKind.ENTRIES:
+                continue
+            each = decode_entry_intent(decode_intent(key, value))
+            if each.intent.time_us <= mark and index.id in dict(each.entries):
+                return key
+        return None
 
     def finish(self, table: Table, name: str) -> Plan[None]:
         """Let an index answer. Its plan raises `NotFound` if it was dropped."""
@@ -146,6 +153,12 @@ class TablestoreBuilds:
 
         due_us = self._tables.catalog.due_us(self._clock.now_us())
         return Plan((self._tables.catalog.change(make, due_us=due_us),), failing)
+
+
+def _newest(outcomes: Sequence[Outcome[int]]) -> int:
+    """The largest answer; 0 where there is none. Raises the first error."""
+    failing(outcomes)
+    return max([outcome.result or 0 for outcome in outcomes], default=0)
 
 
 def _is_row(record: bytes) -> bool:

@@ -8,6 +8,8 @@ from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.index_builds import IndexBuild, IndexBuilds, Unready
 from widerow.engine.intents import IntentQueue
+from widerow.engine.lag import Lag
+from widerow.engine.lease import Lease
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.tablestore.indexes.applier import IntentApplier
 from widerow.engine.tablestore.indexes.builds import TablestoreBuilds
@@ -49,8 +51,12 @@ class Indexes:
         queue: IntentQueue,
         tables_per_instance: int,
         settled: Callable[[int], bool],
+        lease: Lease,
     ) -> None:
-        """The indexes of `tables`. `queue`: where intents are left. `settled`: as `Nodes` tells."""
+        """The indexes of `tables`. `queue`: where intents are left. `settled`: as `Nodes` tells.
+
+        `lease`: of whoever works off the intents.
+        """
         apart = not store.capabilities.atomic_across_shards
         self.keeps_indexed_tables = False
         self.observer = SecondaryIndexKeeper(queue, deferred=apart)
@@ -60,7 +66,7 @@ class Indexes:
         self._source = TablestoreBuilds(store, tables, clock, self.observer, settled)
         self._apart = apart
         self.builds = IndexBuilds(self._source)
-        self.intents = IntentApplier(store, tables, clock, self.observer)
+        self.intents = IntentApplier(store, tables, clock, self.observer, lease)
 
     def hold_back(self, seconds: float) -> None:
         """Let global indexes follow their tables so much later, and builds begin so much later.
@@ -165,6 +171,10 @@ class Indexes:
 
         return self._tables.catalog.change(make, due_us=due_us)
 
+    def lags(self) -> list[Lag]:
+        """How far global indexes are behind their tables, as far as this process knows."""
+        return self.intents.lags()
+
     # --- reading -----------------------------------------------------------------------------
 
     def reading(self, index: Table, reader: Reader) -> Reader:
@@ -196,12 +206,14 @@ class Indexes:
         """The indexes of a table, for people and programs (`widerow indexes`). Raises `NotFound`.
 
         `rows_built`: rows that a build has covered here. `waiting`: changes that global indexes
-        have still to hear of; at most a thousand are counted.
+        have still to hear of; `lag_seconds`: how old the oldest of them is that the index has to
+        hear of. At most a thousand are counted.
         """
         check_table_name(name)
         table = self._tables.find(instance, name)
         if table.index_of:
             raise InvalidRequest(Rule.INDEX_IS_NO_TABLE, table=name)
+        waiting, ages = self.intents.waiting(table)
         shown = [
             {
                 "name": index.name,
@@ -211,20 +223,8 @@ class Indexes:
                 "phase": "incremental" if index.ready else "full",
                 "complete": index.complete,
                 "rows_built": self.builds.rows_of(index.id),
+                "lag_seconds": round(ages.get(index.id, 0.0), 3),
             }
             for index in table.indexes
         ]
-        return {"name": name, "indexes": shown, "waiting": self.intents.waiting(table)}
-
-    # --- housekeeping ------------------------------------------------------------------------
-
-    def step(self) -> Plan[None] | None:
-        """The next step of what intents ask for, or of a build; None where there is neither.
-
-        Intents first: what a build left to them is done before its index answers.
-        """
-        return self.intents.step() or self.builds.step()
-
-    def pause(self, seconds: float) -> float:
-        """After how many seconds at most `step` should be asked again, where it had nothing."""
-        return self.intents.pause(seconds)
+        return {"name": name, "indexes": shown, "waiting": waiting}

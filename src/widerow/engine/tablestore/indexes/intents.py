@@ -45,12 +45,12 @@ def leave_entry_intent(
     shard: bytes,
     row: bytes,
     entries: Sequence[tuple[int, bytes]],
-) -> None:
-    """Leave an intent in the shard of the row. Raises as `IntentQueue.leave`."""
+) -> int:
+    """Leave an intent in the shard of the row. Answers and raises as `IntentQueue.leave`."""
     parts = [_HEAD.pack(len(row), len(entries)), row]
     for number, key in entries:
         parts += (_ENTRY.pack(number, len(key)), key)
-    queue.leave(txn, shard, IntentKind.ENTRIES, b"".join(parts))
+    return queue.leave(txn, shard, IntentKind.ENTRIES, b"".join(parts))
 
 
 def decode_entry_intent(intent: Intent) -> EntryIntent:

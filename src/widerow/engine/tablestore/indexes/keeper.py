@@ -92,8 +92,11 @@ class SecondaryIndexKeeper:
 
     def add(
         self, txn: Transaction, table: Table, index: SecondaryIndex, row: tuple[ObservedRow, bytes]
-    ) -> None:
-        """Put the entry of a row that is there, given with its shard: a step of a build."""
+    ) -> int:
+        """Put the entry of a row that is there, given with its shard: a step of a build.
+
+        Answers the time of the intent where it was left to one, in microseconds since 1970; else 0.
+        """
         forms = self.forms(table)
         stored, shard = row
         indexed = forms.row(stored, shard)
@@ -104,9 +107,10 @@ class SecondaryIndexKeeper:
             if self.deferred and not index.is_local:
                 keys = _entry_keys(index, _NONE, entries)
                 if keys:
-                    leave_entry_intent(self._queue, txn, shard, stored.key, keys)
+                    return leave_entry_intent(self._queue, txn, shard, stored.key, keys)
             else:
                 replace_entries(txn, _NONE, entries)
+        return 0
 
     # --- what writes may hold ----------------------------------------------------------------
 

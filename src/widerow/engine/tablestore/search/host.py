@@ -1,13 +1,39 @@
 """The interface between search indexes and the process that runs the engine: locks, files, log."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from widerow.search.interface import IndexFiles
 
-__all__ = ["ALONE", "SearchHost"]
+__all__ = ["ALONE", "NO_LOCK", "IndexLock", "SearchHost"]
+
+
+class IndexLock(Protocol):
+    """A lock that one thread holds at a time, for any number of times."""
+
+    def acquire(self, blocking: bool = ...) -> bool:  # noqa: FBT001  # as that of `threading`
+        """Hold it, once nobody else does; whether it is held. Without `blocking`: or not at all."""
+        ...
+
+    def release(self) -> None:
+        """Give it up, as often as it was acquired."""
+        ...
+
+    def __enter__(self) -> object:
+        """As `acquire`."""
+        ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        """As `release`."""
+        ...
 
 
 class SearchHost(Protocol):
@@ -18,8 +44,8 @@ class SearchHost(Protocol):
         """The delay, in microseconds, after which a search may find a change."""
         ...
 
-    def lock(self) -> AbstractContextManager[Any]:
-        """A re-entrant lock for one thread at a time."""
+    def lock(self) -> IndexLock:
+        """A lock of its own for each index."""
         ...
 
     def files(self, index_id: int) -> "IndexFiles | None":
@@ -39,14 +65,34 @@ class SearchHost(Protocol):
         ...
 
 
+class _NoLock:
+    """What one thread holds that nobody else asks for: nothing."""
+
+    def acquire(self, blocking: bool = True) -> bool:  # noqa: ARG002, FBT001, FBT002  # as a lock has it
+        """It is held."""
+        return True
+
+    def release(self) -> None:
+        """Nothing."""
+
+    def __enter__(self) -> None:
+        """Nothing."""
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing."""
+
+
+NO_LOCK: IndexLock = _NoLock()
+
+
 class _Alone:
     """The host of an engine that one thread uses: no locks, no files, no log."""
 
     lag_us = 0
 
-    def lock(self) -> AbstractContextManager[Any]:
-        """A context that locks nothing."""
-        return nullcontext()
+    def lock(self) -> IndexLock:
+        """Nothing: nobody else asks."""
+        return NO_LOCK
 
     def files(self, index_id: int) -> "IndexFiles | None":
         """None: no files are kept."""

@@ -304,32 +304,39 @@ class SearchIndexes:
     def work(self, turn: "AbstractContextManager[object] | None" = None) -> bool:
         """One step of opening, building or following for every index; whether more is to be done.
 
-        For one caller at a time; `turn` is held for each step. Raises `StorageFailure`.
+        For one caller at a time, who holds `turn` for each index. Opens indexes, builds them, and
+        takes what was written. What fails of one index is raised when all have had their turn.
         """
         more = False
         known = set()
+        troubles: list[Exception] = []
         for table in self._parts.tables.all():
             for index in table.search:
                 known.add(index.id)
-                with turn or nullcontext():
+                with turn or nullcontext(), _noted(troubles):
                     more |= self._work_at(self._live_of(table, index))
         for gone in self._live.keys() - known:
             self._live.pop(gone)
             self._parts.backlog.leave(gone)
+        _raise_first(troubles)
         return more
 
     def _work_at(self, live: LiveIndex) -> bool:
-        with live.lock:
-            try:
-                live.open()
-                if not live.is_following:
-                    return live.build_step() or live.is_following
-                return self._follow_a_little(live)
-            except NotFound:
-                return False  # dropped meanwhile
-            except IndexDamaged as error:
-                live.build_again(error)
-                return True
+        """A little for one index; nothing where somebody has it in hand, who brings it up then."""
+        if not live.lock.acquire(blocking=False):
+            return False
+        try:
+            live.open()
+            if not live.is_following:
+                return live.build_step() or live.is_following
+            return self._follow_a_little(live)
+        except NotFound:
+            return False  # dropped meanwhile
+        except IndexDamaged as error:
+            live.build_again(error)
+            return True
+        finally:
+            live.lock.release()
 
     def _follow_a_little(self, live: LiveIndex) -> bool:
         """Take the next rows up to the journal's end as it was seen, then up to its next end.
@@ -365,13 +372,21 @@ class SearchIndexes:
             pass
 
     def _merge_due(self, due_of: "Callable[[LiveIndex], SegmentMerge | None]") -> bool:
+        """For each index in its turn. What fails of one is raised when all have had theirs."""
         merged = False
+        troubles: list[Exception] = []
         for live in list(self._live.values()):
-            with live.lock:
+            if not live.lock.acquire(blocking=False):
+                continue  # who has it in hand may take long
+            try:
                 due = due_of(live)
+            finally:
+                live.lock.release()
             if due is not None:
-                self._merge(live, due)
-                merged = True
+                with _noted(troubles):
+                    self._merge(live, due)
+                    merged = True
+        _raise_first(troubles)
         return merged
 
     def _merge(self, live: LiveIndex, due: "SegmentMerge") -> None:
@@ -391,15 +406,22 @@ class SearchIndexes:
         For one caller at a time, the one of `merge`; a search of the same index waits for
         milliseconds only.
         """
+        troubles: list[Exception] = []
         for live in list(self._live.values()):
-            with live.lock:
-                frozen = live.freeze() if all_of_them or live.checkpoint_is_due() else None
-            if frozen is not None:
-                self._write(live, frozen)
+            with _noted(troubles):
+                if not live.lock.acquire(blocking=all_of_them):
+                    continue  # who has it in hand may take long
+                try:
+                    frozen = live.freeze() if all_of_them or live.checkpoint_is_due() else None
+                finally:
+                    live.lock.release()
+                if frozen is not None:
+                    self._write(live, frozen)
         known = {each.id for table in self._parts.tables.all() for each in table.search}
         for index_id in self._parts.host.kept():
             if index_id not in known:
                 self._parts.host.forget(index_id)
+        _raise_first(troubles)
 
     @staticmethod
     def _write(live: LiveIndex, frozen: FrozenIndex) -> None:
@@ -498,6 +520,20 @@ class SearchIndexes:
 
     def _now_us(self) -> int:
         return self._parts.clock.now_us()
+
+
+@contextmanager
+def _noted(troubles: list[Exception]) -> Iterator[None]:
+    """Note what is raised, so that what comes behind has its turn."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is of one index
+        troubles.append(error)
+
+
+def _raise_first(troubles: list[Exception]) -> None:
+    if troubles:
+        raise troubles[0]
 
 
 class _Trial:

@@ -2,8 +2,10 @@
 
 Only where a row's transaction does not reach the log (`recorder.py` leaves an intent there). A log
 is a table's stream or its journal. For each shard of a log there is a queue: the intents of this
-log under the partition keys that the shard takes. A step takes some intents of one queue, appends
-their records to the log in one transaction, and removes them in others.
+log under the partition keys that the shard takes. A step takes some intents of each of several
+queues, appends the records of each queue to its log in one transaction, and removes the intents in
+others. Queues take turns, and in a queue partition keys do (`engine/rounds.py`): none waits for the
+end of another one. A queue that cannot be read, or whose shard cannot be written, is passed by.
 
 **Each change is appended once.** The head of the log's shard lists the intents that the last append
 took. An append is planned in this order: read the head; see that every intent on its list is gone;
@@ -16,8 +18,9 @@ number of processes may do this at the same time, be killed at any point, or not
 of a transaction.
 
 **Order.** A queue is read by partition key, and of each partition key value from its oldest intent
-on, so records of one value are appended in the order of their commits. Across values a step sorts
-by the time at which the changes were asked for. What one transaction left is appended by one step,
+on, so records of one value are appended in the order of their commits. A round over a queue goes on
+behind a partition key value, never inside one. Across values a step sorts by the time at which the
+changes were asked for. What one transaction left is appended by one step,
 so its records have one time.
 
 **Splits and merges.** A shard that the catalogue has closed is sealed: its head says so, which is
@@ -31,13 +34,25 @@ after the intent was seen, so it knows every log that the intent can be of.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
 
+from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
-from widerow.engine.intents import IntentKind, decode_intent, intents_between, pass_over, removals
+from widerow.engine.intents import (
+    IntentKind,
+    IntentWalk,
+    decode_intent,
+    intents_between,
+    pass_over,
+    removals,
+)
+from widerow.engine.lag import Lag, seconds_behind
+from widerow.engine.lease import Lease
 from widerow.engine.plan import Plan
+from widerow.engine.rounds import Rounds
 from widerow.engine.tablestore.log_shards import OpenShards
 from widerow.engine.tablestore.streams.intents import ChangeIntent, decode_change_intent
 from widerow.engine.tablestore.streams.log import (
@@ -54,10 +69,10 @@ from widerow.engine.tablestore.streams.log import (
 )
 from widerow.engine.tablestore.streams.plain import placed
 from widerow.engine.tablestore.streams.recorder import floor_of
-from widerow.errors import Replan
+from widerow.errors import Replan, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_INTENTS, intent_prefix
-from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
+from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS, INTENTS_MAX
 from widerow.model.tablestore.schema import LogShard, Stream, Table
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
@@ -65,28 +80,59 @@ __all__ = ["ChangeMover", "queue_of"]
 
 STEP_CHANGES: Final = 512  # moved in one step; the rest of a transaction comes with them
 STEP_BYTES: Final = 1024 * 1024  # the same where records are large
+STEP_QUEUES: Final = 16  # of which a step takes any
+STEP_RECORDS: Final = 4096  # read in one step to find queues
+# Read of one queue in a step, where intents of others lie between: more than there may be under one
+# partition key value, so that it comes behind each of them.
+QUEUE_RECORDS: Final = INTENTS_MAX + 6000
+QUEUE_CHANGES_MIN: Final = 32  # of one queue in a step, however many have more
+QUEUE_BYTES_MIN: Final = 64 * 1024  # the same where records are large
+_HERE: Final = ("",)  # whom a change concerns: its queue as a whole
+
+_QueueId = tuple[int, int]
+"""A queue, by the numbers of its log and of the shard."""
 
 
 def queue_of(reader: Reader, table: Table, log: Stream, shard: LogShard) -> Iterator[ChangeIntent]:
     """The intents that an open shard of a log is to take, as they lie in the store."""
+    found = intents_between(reader, *_range_of(table, log, shard), IntentKind.CHANGE)
+    return (each for each in map(decode_change_intent, found) if each.log == log.number)
+
+
+def _range_of(table: Table, log: Stream, shard: LogShard) -> tuple[bytes, bytes]:
+    """Where the intents of an open shard lie, and those of other logs and kinds among them."""
     prefix = intent_prefix(table.id)
     end = OpenShards(log).stop_of(shard)
-    stop = after_prefix(prefix) if end is None else prefix + end
-    found = intents_between(reader, prefix + shard.start, stop, IntentKind.CHANGE)
-    return (each for each in map(decode_change_intent, found) if each.log == log.number)
+    return prefix + shard.start, after_prefix(prefix) if end is None else prefix + end
+
+
+class _Move(NamedTuple):
+    """Part of a step: its writes, and the intents that are removed once these are made."""
+
+    writes: tuple[Write[None], ...]
+    taken: Sequence[ChangeIntent] = ()
 
 
 @final
 class ChangeMover:
     """Moves the changes of all tables. `step` is for one caller at a time."""
 
-    def __init__(self, store: Store, tables: Tables[Table]) -> None:
-        """Nothing was looked at. Nothing ever has to be where transactions reach over shards."""
+    def __init__(self, store: Store, tables: Tables[Table], clock: Clock, lease: Lease) -> None:
+        """Nothing was looked at. Nothing ever has to be where transactions reach over shards.
+
+        `lease`: of whoever moves changes, which this process may take over from another one.
+        """
         self._store = store
         self._tables = tables
+        self._clock = clock
+        self._lease = lease
+        self._terms = lease.terms
         self._needed = not store.capabilities.atomic_across_shards
-        self._position = SPACE_INTENTS  # behind the queue that was looked at last
+        self._rounds: Rounds[_QueueId, str] = Rounds()
+        self._position = SPACE_INTENTS  # where the pass over all queues goes on
+        self._pass_worked = False  # whether anything was done in this pass
         self._sealed: set[bytes] = set()  # prefixes of shards of which it is known
+        self._all_sealed = -1  # the epoch of the catalogue at which every closed shard was
 
     def pause(self, seconds: float) -> float:
         """How long to wait at most for the next look, where there was nothing to do."""
@@ -95,81 +141,190 @@ class ChangeMover:
         known = any(each.logs for each in self._tables.all())
         return min(seconds, HOUSEKEEPING_PAUSE_SECONDS if known else FIRST_LOOK_SECONDS)
 
+    def lags(self) -> list[Lag]:
+        """The lags of all logs, without those of which nothing is known yet.
+
+        Nothing is behind where changes come into their log with the rows. Any thread may call.
+        """
+        now_us = self._clock.now_us()
+        found = []
+        for table in self._tables.all():
+            for log in table.logs:
+                until = self._done_until(log) if self._needed else now_us
+                if until is not None:
+                    name = "journal" if log is table.journal else "stream"
+                    found.append(Lag(table.qualified, name, seconds_behind(now_us, until)))
+        return found
+
+    def _done_until(self, log: Stream) -> int | None:
+        """Every change left before this moment is in a log; None: not known yet."""
+        known = [self._rounds.done_until((log.number, each.number), "") for each in log.shards]
+        moments = [each for each in known if each is not None]
+        return min(moments) if moments else None
+
     def step(self) -> Plan[None] | None:
-        """The next step; None where nothing waits. Queues take turns."""
+        """The next step; None where nothing waits that can be moved."""
         if not self._needed:
             return None
-        return self._seal_step() or self._queue_step()
+        if self._terms != self._lease.terms:  # another process may have moved some since
+            self._terms = self._lease.terms
+            self._rounds, self._position = Rounds(), SPACE_INTENTS
+        moves = self._seals()
+        moves += self._moves()
+        if not moves and self._position == SPACE_INTENTS and self._pass_worked:
+            moves = self._moves()  # the pass is over that found some: another one begins
+        if moves:
+            return self._plan(moves)
+        if self._position != SPACE_INTENTS or self._rounds.open:
+            return Plan((), pass_over)  # there is more to look at
+        return None
+
+    def _plan(self, moves: Sequence[_Move]) -> Plan[None]:
+        def made(outcomes: Sequence[Outcome[Any]]) -> list[ChangeIntent]:
+            """The intents whose changes are durable in a log."""
+            taken: list[ChangeIntent] = []
+            start = 0
+            for move in moves:
+                stop = start + len(move.writes)
+                if all(outcome.error is None for outcome in outcomes[start:stop]):
+                    taken += move.taken
+                start = stop
+            return taken
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            taken = made(outcomes)
+            self._rounds.done(each.key for each in taken)
+            if taken:
+                raise Replan
+            pass_over(outcomes)
+
+        def remove(outcomes: Sequence[Outcome[Any]]) -> Plan[None]:
+            gone = removals(each.intent for each in made(outcomes))
+
+            def finish_removal(removed: Sequence[Outcome[Any]]) -> None:
+                pass_over([*outcomes, *removed])
+
+            return Plan(gone, finish_removal)
+
+        writes = [write for move in moves for write in move.writes]
+        return Plan(tuple(writes), finish, again=remove)
 
     # --- queues ------------------------------------------------------------------------------
 
-    def _queue_step(self) -> Plan[None] | None:
-        """The next step of a queue from the last one on, and then of those before it."""
-        start, end = self._position, after_prefix(SPACE_INTENTS)
-        for first, stop in ((start, end), (SPACE_INTENTS, start)):
-            self._position = first
-            while self._position < stop:
-                found = self._first_between(self._position, stop)
-                if found is None:
-                    break
-                plan = self._step_at(found)
-                if plan is not None:
-                    return plan
-        return None
+    def _moves(self) -> list[_Move]:
+        """What is done about queues; where the pass is over, the position is at its start again."""
+        rounds = self._rounds
+        rounds.begin(self._clock.now_us())
+        if self._position == SPACE_INTENTS:
+            self._pass_worked = False
+        walk = IntentWalk(self._store, IntentKind.CHANGE, self._position, STEP_RECORDS)
+        moves: list[_Move] = []
+        share, changes, size = max(1, rounds.open), STEP_CHANGES, STEP_BYTES
+        while changes > 0 and size > 0 and len(moves) < STEP_QUEUES:
+            found = self._next_change(walk)
+            if found is None:
+                break
+            portion = (
+                min(changes, max(QUEUE_CHANGES_MIN, STEP_CHANGES // share)),
+                min(size, max(QUEUE_BYTES_MIN, STEP_BYTES // share)),
+            )
+            for move in self._moves_at(walk, found, portion):
+                moves.append(move)
+                changes -= len(move.taken)
+                size -= sum([len(each.key) + len(each.intent.body) for each in move.taken])
+        self._pass_worked |= bool(moves)
+        self._position = SPACE_INTENTS if walk.is_over else walk.position
+        if walk.is_over:
+            rounds.pass_ends()
+        return moves
 
-    def _first_between(self, start: bytes, stop: bytes) -> ChangeIntent | None:
-        reader = self._store.snapshot()
-        found = next(intents_between(reader, start, stop, IntentKind.CHANGE), None)
-        return None if found is None else decode_change_intent(found)
+    def _next_change(self, walk: IntentWalk) -> ChangeIntent | None:
+        """The next intent; None: the walk ends here."""
+        while True:
+            try:
+                intent = walk.peek()
+            except StoreBusy:
+                passed = walk.pass_by(self._tables.catalog.seen().by_id)
+                if passed is not None:
+                    self._leave_open(self._tables.by_id(passed))
+                continue
+            return None if intent is None else decode_change_intent(intent)
 
-    def _step_at(self, found: ChangeIntent) -> Plan[None] | None:
-        """What is done about an intent and others of its queue; None where it has to wait."""
+    def _leave_open(self, table: Table | None) -> None:
+        """A table was passed by whose intents cannot be read: no round over its queues ends."""
+        for log in () if table is None else table.logs:
+            for shard in log.shards:
+                self._rounds.visit((log.number, shard.number))
+
+    def _moves_at(
+        self, walk: IntentWalk, found: ChangeIntent, portion: tuple[int, int]
+    ) -> list[_Move]:
+        """What is done about an intent and others of its shards; the walk is behind these then."""
         prefix = found.key[:ROW_PREFIX_BYTES]
-        self._position = after_prefix(prefix)
-        table = self._tables.by_id(int.from_bytes(prefix[len(SPACE_INTENTS) :], "big"))
-        if table is None:
-            return None  # dropped: its intents go with it
-        if all(log.number != found.log for log in table.logs):
-            return self._throw_away(table)
-        plan: Plan[None] | None = None
-        for log in table.logs:  # their open shards are the partitions, so they have the same ranges
-            opened = OpenShards(log)
-            shard = opened.at(found.key[ROW_PREFIX_BYTES:])
-            end = opened.stop_of(shard)
-            if end is not None:
-                self._position = prefix + end
-            plan = plan or self._move(table, log, shard)
-        return plan
+        number = int.from_bytes(prefix[len(SPACE_INTENTS) :], "big")
+        table = self._tables.by_id(number)
+        if table is None or all(log.number != found.log for log in table.logs):
+            self._tables.catalog.renew()  # it may be of a log that was made since
+            table = self._tables.by_id(number)
+        stop = after_prefix(prefix)
+        moves: list[_Move] = []
+        if table is not None:  # else it was dropped: its intents go with it
+            for (
+                log
+            ) in table.logs:  # their open shards are the partitions: they have the same ranges
+                opened = OpenShards(log)
+                shard = opened.at(found.key[ROW_PREFIX_BYTES:])
+                end = opened.stop_of(shard)
+                stop = after_prefix(prefix) if end is None else prefix + end
+                with suppress(StoreBusy):  # its next portion begins where this one does
+                    moves += self._move(table, log, shard, portion)
+            if all(log.number != found.log for log in table.logs):
+                moves.append(self._throw_away(table, found, stop))
+        walk.skip_to(stop)
+        return moves
 
-    def _throw_away(self, table: Table) -> Plan[None]:
-        """Remove what logs left that the table has no more."""
+    def _throw_away(self, table: Table, found: ChangeIntent, stop: bytes) -> _Move:
+        """Remove what logs left that the table has no more, from an intent on."""
         known = {log.number for log in table.logs}
-        prefix = intent_prefix(table.id)
-        found = intents_between(
-            self._store.snapshot(), prefix, after_prefix(prefix), IntentKind.CHANGE
-        )
-        dead = (each for each in found if decode_change_intent(each).log not in known)
-        return Plan(removals(islice(dead, STEP_CHANGES)), pass_over)
+        reader = self._store.snapshot()
+        intents = islice(intents_between(reader, found.key, stop, IntentKind.CHANGE), STEP_CHANGES)
+        dead = [each for each in intents if decode_change_intent(each).log not in known]
+        return _Move(removals(dead))
 
-    def _move(self, table: Table, log: Stream, shard: LogShard) -> Plan[None] | None:
-        """Append what waits for a shard, or end the append before it; None if it has to wait."""
+    def _move(
+        self, table: Table, log: Stream, shard: LogShard, portion: tuple[int, int]
+    ) -> list[_Move]:
+        """Append what waits for a shard, or end the append before it; nothing if it has to wait.
+
+        `portion`: how many changes at most, and about how many bytes.
+        """
+        queue = log.number, shard.number
+        position = self._rounds.visit(queue)
         if not all(self._is_sealed(table, log, each) for each in _parents(log, shard)):
-            return None
+            return []
         reader = self._store.snapshot()
         prefix = shard_prefix(table.id, log.number, shard.number)
         head = read_head(reader, prefix) or new_head(floor_of(reader, table, log, shard))
         reader = self._store.snapshot()  # of a moment behind all that was read so far
         moved = self._still_there(reader, table, head)
         if moved is not None:
-            return moved
-        changes = _taken(queue_of(reader, table, log, shard))
+            return [moved]
+        start, stop = _range_of(table, log, shard)
+        found = reader.scan(max(start, position), stop)
+        changes, following = _taken(found, log.number, portion)
+        if position and not changes and following is None:  # the next round begins
+            changes, following = _taken(reader.scan(start, stop), log.number, portion)
+        for each in changes:
+            self._rounds.take(queue, each.key, _HERE, each.intent.time_us)
+        if following is None:
+            self._rounds.ends(queue)
+        else:
+            self._rounds.goes_on(queue, following)
         if not changes:
-            return None
+            return []
         value_at = _row_named if log is table.journal else _record_at
         body = partial(self._append, (table, prefix), head, changes, value_at)
-        write = Write((prefix,), body, reads=self._tables.catalog.reads)
-        taken = removals(each.intent for each in changes)
-        return Plan((write,), _go_on, again=lambda _: Plan(taken, pass_over))
+        return [_Move((Write((prefix,), body, reads=self._tables.catalog.reads),), changes)]
 
     def _append(
         self,
@@ -205,25 +360,40 @@ class ChangeMover:
             raise Replan
         return head
 
-    def _still_there(self, reader: Reader, table: Table, head: LogHead) -> Plan[None] | None:
-        """The plan that removes what the last append took; None where all of it is gone."""
+    def _still_there(self, reader: Reader, table: Table, head: LogHead) -> _Move | None:
+        """The removal of what the last append took; None where all of it is gone."""
         keys = [intent_prefix(table.id) + each for each in head.moved]
         found = zip(keys, reader.get_many(keys), strict=True)
         left = [decode_intent(key, value) for key, value in found if value is not None]
-        return Plan(removals(left), pass_over) if left else None
+        return _Move(removals(left)) if left else None
 
     # --- shards that are closed --------------------------------------------------------------
 
-    def _seal_step(self) -> Plan[None] | None:
-        """The next step of sealing a closed shard; those come first for which others wait."""
+    def _seals(self) -> list[_Move]:
+        """Closed shards that can be sealed now, a few at once."""
+        epoch = self._tables.catalog.seen().epoch
+        if epoch == self._all_sealed:
+            return []
+        moves: list[_Move] = []
+        are_left = False
+        for table, log, shard in self._closed():
+            if len(moves) == STEP_QUEUES:
+                break
+            with suppress(StoreBusy):  # those that cannot be read wait for a later step
+                if self._is_sealed(table, log, shard):
+                    continue
+                if all(self._is_sealed(table, log, each) for each in _parents(log, shard)):
+                    moves.append(self._seal(table, log, shard))
+            are_left = True
+        if not are_left:
+            self._all_sealed = epoch
+        return moves
+
+    def _closed(self) -> Iterator[tuple[Table, Stream, LogShard]]:
+        """The closed shards of all logs."""
         for table in self._tables.all():
             for log in table.logs:
-                for shard in log.shards:
-                    if shard.is_open or self._is_sealed(table, log, shard):
-                        continue
-                    if all(self._is_sealed(table, log, each) for each in _parents(log, shard)):
-                        return self._seal(table, log, shard)
-        return None
+                yield from ((table, log, shard) for shard in log.shards if not shard.is_open)
 
     def _is_sealed(self, table: Table, log: Stream, shard: LogShard) -> bool:
         prefix = shard_prefix(table.id, log.number, shard.number)
@@ -235,7 +405,7 @@ class ChangeMover:
         self._sealed.add(prefix)
         return True
 
-    def _seal(self, table: Table, log: Stream, shard: LogShard) -> Plan[None]:
+    def _seal(self, table: Table, log: Stream, shard: LogShard) -> _Move:
         """Seal a shard, or remove first what its last append took."""
         reader = self._store.snapshot()
         prefix = shard_prefix(table.id, log.number, shard.number)
@@ -248,8 +418,7 @@ class ChangeMover:
             found = self._unchanged_head(table, prefix, head, txn)
             txn.put(prefix, encode_head(found._replace(sealed=True, moved=())))
 
-        write = Write((prefix,), seal, reads=self._tables.catalog.reads)
-        return Plan((write,), pass_over)
+        return _Move((Write((prefix,), seal, reads=self._tables.catalog.reads),))
 
 
 def _logs_of(table: Table) -> set[bytes]:
@@ -279,17 +448,32 @@ def _parents(log: Stream, shard: LogShard) -> list[LogShard]:
     return [each for each in log.shards if each.number in shard.parents]
 
 
-def _taken(queue: Iterable[ChangeIntent]) -> list[ChangeIntent]:
-    """What one step takes of a queue: it never stops between two changes of one transaction."""
+def _taken(
+    records: Iterable[tuple[bytes, bytes]], log: int, portion: tuple[int, int]
+) -> tuple[list[ChangeIntent], bytes | None]:
+    """What one step takes of a queue, and the key behind it; None: nothing is left.
+
+    It never stops between two changes of one transaction. The key lies between two partition key
+    values: what is left of the last one waits for the next round.
+    """
     taken: list[ChangeIntent] = []
-    size = 0
-    for each in queue:
-        full = len(taken) >= STEP_CHANGES or size >= STEP_BYTES
+    most, size = portion
+    for count, (key, value) in enumerate(records):
+        intent = decode_intent(key, value)
+        is_next = not taken or intent.shard != taken[-1].intent.shard
+        if count >= QUEUE_RECORDS and is_next:
+            return taken, after_prefix(intent.shard)
+        if intent.kind is not IntentKind.CHANGE:
+            continue
+        each = decode_change_intent(intent)
+        if each.log != log:
+            continue
+        full = len(taken) >= most or size <= 0
         if full and not _are_together(taken[-1], each):
-            break
+            return taken, after_prefix(taken[-1].intent.shard)
         taken.append(each)
-        size += len(each.key) + len(each.intent.body)
-    return taken
+        size -= len(key) + len(intent.body)
+    return taken, None
 
 
 def _are_together(one: ChangeIntent, other: ChangeIntent) -> bool:
@@ -314,10 +498,3 @@ def _in_order_of_time(changes: Sequence[ChangeIntent]) -> list[tuple[int, Change
 
 def _time_of(timed: tuple[int, ChangeIntent]) -> int:
     return timed[0]
-
-
-def _go_on(outcomes: Sequence[Outcome[Any]]) -> None:
-    """Let what follows be planned, if this is durable."""
-    pass_over(outcomes)
-    if outcomes[0].error is None:
-        raise Replan

@@ -11,10 +11,11 @@ older. Where changes are moved into the log (`mover.py`), a shard is sealed befo
 list.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
@@ -37,7 +38,7 @@ from widerow.keys.encode import after_prefix
 from widerow.keys.layout import dropped_key
 from widerow.limits import STREAM_TRIM_SECONDS
 from widerow.model.tablestore.schema import LogShard, Stream, Table
-from widerow.storage.interface import Reader, Store, Transaction, Write
+from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["Covered", "StreamTrim"]
 
@@ -47,40 +48,63 @@ Covered = Callable[[Table], Mapping[int, LogPosition]]
 _HOUR_US: Final = 3_600_000_000
 _SECOND_NS: Final = 1_000_000_000
 _REST_NS: Final = STREAM_TRIM_SECONDS * _SECOND_NS
+TURNS: Final = 4  # of a log in a look: remove, note what is closed, keep its times, forget it
+
+
+class _Turn(NamedTuple):
+    """A log, by the numbers of its table and its own, and how many steps it still has in a look."""
+
+    table_id: int
+    log: int
+    left: int
 
 
 class StreamTrim:
     """Removes old records of logs. For one caller at a time."""
 
-    def __init__(self, store: Store, tables: Tables[Table], clock: Clock, covered: Covered) -> None:
+    def __init__(
+        self,
+        store: Store,
+        tables: Tables[Table],
+        clock: Clock,
+        covered: Covered,
+        trimmed: Callable[[int], None],
+    ) -> None:
+        """Nothing was looked at. `trimmed` hears of how many shards old records were removed."""
         self._store = store
         self._tables = tables
         self._clock = clock
         self._moved = not store.capabilities.atomic_across_shards
         self._covered = covered
-        # tables and logs still to be looked at, by number
-        self._waiting: list[tuple[int, int]] = []
+        self._trimmed = trimmed
+        self._waiting: deque[_Turn] = deque()  # logs of this look that were not trimmed yet
         self._looked_ns = -_REST_NS
 
     def step(self) -> Plan[None] | None:
-        """The next step; None where nothing is to be removed.
+        """The next step; None where nothing is to go. All logs are looked at once a minute.
 
-        All logs are looked at once a minute.
+        They take turns. A log has a few of them in a look: one that is written all the time always
+        has records that have just grown too old, and those wait for the next look.
         """
         now_ns = self._clock.monotonic_ns()
         if not self._waiting and now_ns - self._looked_ns >= _REST_NS:
             self._looked_ns = now_ns
-            logs = ((table.id, log.number) for table in self._tables.all() for log in table.logs)
-            self._waiting = list(logs)
+            self._waiting.extend(
+                _Turn(table.id, log.number, TURNS)
+                for table in self._tables.all()
+                for log in table.logs
+            )
         while self._waiting:
-            table_id, number = self._waiting.pop()
-            table = self._tables.by_id(table_id)
-            log = None if table is None else _log_numbered(table, number)
-            if table is not None and log is not None:
-                plan = self._plan(table, log)
-                if plan is not None:
-                    self._waiting.append((table_id, number))  # there may be more to do for the log
-                    return plan
+            turn = self._waiting.popleft()
+            table = self._tables.by_id(turn.table_id)
+            log = None if table is None else _log_numbered(table, turn.log)
+            if table is None or log is None:
+                continue
+            plan = self._plan(table, log)
+            if plan is not None:
+                if turn.left > 1:  # there may be more to do
+                    self._waiting.append(turn._replace(left=turn.left - 1))
+                return plan
         return None
 
     def _plan(self, table: Table, log: Stream) -> Plan[None] | None:
@@ -101,10 +125,14 @@ class StreamTrim:
                 if not self._moved or (head is not None and head.sealed):
                     spent.append(shard)
         if writes:
-            return Plan(tuple(writes), put_off)
+            return Plan(tuple(writes), self._end)
         if any(not each.is_open and not each.closed_us for each in log.shards):
             return self._note_closed(table, log)
         return self._forget(table, log, spent) if spent else None
+
+    def _end(self, outcomes: Sequence[Outcome[None]]) -> None:
+        self._trimmed(sum([outcome.error is None for outcome in outcomes]))
+        put_off(outcomes)
 
     def _note_closed(self, table: Table, log: Stream) -> Plan[None]:
         """Write down that shards were seen to be closed."""

@@ -63,7 +63,7 @@ from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 __all__ = ["ChannelCall", "TunnelCall", "TunnelShown", "Tunnels"]
 
 _CHANCE_BYTES: Final = 16  # of a client's id
-_HEARD_MAX: Final = 10_000  # times kept; those of clients that are gone are dropped first
+_HEARD_MAX: Final = 10_000  # times kept; those of clients that are silent make room
 
 R = TypeVar("R")
 
@@ -127,6 +127,13 @@ class _Found(NamedTuple):
         return tunnel_prefix(self.table.id, self.tunnel.number)
 
 
+class _Heard(NamedTuple):
+    """When a client was heard of last, and until when it may be silent, by the monotonic clock."""
+
+    at_ns: int
+    until_ns: int
+
+
 class Tunnels:
     """The tunnels of a store. Any thread may call."""
 
@@ -151,7 +158,8 @@ class Tunnels:
         self._bounds = bounds
         self._held = held
         self._started_ns = self._clock.monotonic_ns()
-        self._heard: dict[tuple[int, str], int] = {}
+        self._heard: dict[tuple[int, str], _Heard] = {}
+        self._heard_max = _HEARD_MAX
         self._delivered: dict[tuple[int, str], int] = {}  # by channels that were read to their end
 
     # --- definitions -------------------------------------------------------------------------
@@ -241,9 +249,9 @@ class Tunnels:
             state = without_clients(state, self._silent(found.tunnel, state))
             if len(state.clients) >= TUNNEL_CLIENTS_MAX:
                 raise Exhausted(Rule.TUNNEL_CLIENTS, limit=TUNNEL_CLIENTS_MAX)
+            self._note_heard(found.tunnel, client)  # before any body that asks who is silent
             return connected(state, client), client_id
 
-        self._note_heard(found.tunnel, client_id)
         return self._change(
             found, step, lambda _: self.connect(instance, tunnel_id, tag, timeout_s)
         )
@@ -260,7 +268,7 @@ class Tunnels:
         client = None if before is None else before.clients.get(call.client)
         if client is None or self._is_silent(found.tunnel, client):
             raise NotFound(Rule.TUNNEL_CLIENT_GONE)
-        self._note_heard(found.tunnel, call.client)
+        self._note_heard(found.tunnel, client)
         assert before is not None  # it has a client
         fresh = self._fresh_channels(found, before)
 
@@ -429,16 +437,22 @@ class Tunnels:
 
     # --- time --------------------------------------------------------------------------------
 
-    def _note_heard(self, tunnel: Tunnel, client_id: str) -> None:
+    def _note_heard(self, tunnel: Tunnel, client: TunnelClient) -> None:
+        """A client is heard of now. Those that are silent by now are forgotten where many are kept.
+
+        A tunnel has a bounded number of others, so what is kept is bounded by the tunnels.
+        """
         now_ns = self._clock.monotonic_ns()
-        if len(self._heard) >= _HEARD_MAX:
-            oldest_ns = now_ns - TUNNEL_TIMEOUT_SECONDS_MAX * 1_000_000_000
-            self._heard = {key: at for key, at in self._heard.items() if at > oldest_ns}
-        self._heard[tunnel.number, client_id] = now_ns
+        if len(self._heard) >= self._heard_max:
+            self._heard = {key: each for key, each in self._heard.items() if each.until_ns > now_ns}
+            self._heard_max = max(_HEARD_MAX, 2 * len(self._heard))
+        until_ns = now_ns + client.timeout_s * 1_000_000_000
+        self._heard[tunnel.number, client.id] = _Heard(now_ns, until_ns)
 
     def _is_silent(self, tunnel: Tunnel, client: TunnelClient) -> bool:
-        """Whether a client was silent for longer than its timeout."""
-        heard_ns = self._heard.get((tunnel.number, client.id), self._started_ns)
+        """Whether a client was not heard of for longer than it said."""
+        heard = self._heard.get((tunnel.number, client.id))
+        heard_ns = self._started_ns if heard is None else heard.at_ns
         silent_ns = self._clock.monotonic_ns() - heard_ns
         if self._catalog.shared:  # another process may have had a heartbeat of it
             silent_ns = min(silent_ns, (self._clock.now_us() - client.seen_us) * 1000)
