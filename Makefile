@@ -12,7 +12,7 @@ WORKERS ?= $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2)
 # Whole systems, run on the compiled modules; and the laws that hold for these, run on them once more.
 SESSIONS := tests/compat tests/conformance tests/crash tests/deploy tests/package
 LAWS := tests/golden tests/unit/auth tests/unit/engine tests/unit/keys tests/unit/rows \
-	tests/unit/search tests/unit/server tests/unit/storage tests/unit/test_system.py tests/unit/wire
+	tests/unit/search tests/unit/server tests/unit/storage tests/unit/wire
 # With this set, as images of containers have it, every process of a test compiles what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST_ARGS ?=

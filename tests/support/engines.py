@@ -28,4 +28,6 @@ def open_tablestore(
     engine = Engine(
         store, clock, entropy, TABLE_MODELS, EngineSettings(thresholds, enforce_throughput, own)
     )
-    return engine.operations(TABLESTORE)
+    tables = engine.operations(TABLESTORE)
+    engine.sweep.add(tables.sweep)  # as the first step of housekeeping does
+    return tables

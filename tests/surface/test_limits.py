@@ -31,12 +31,12 @@ def test_every_bound_is_used() -> None:
 
 
 def has_reason(node: ast.AnnAssign) -> bool:
-    """On its own lines (the formatter may break them), or in a comment above."""
+    """On its own lines (the formatter may break them), or in a comment above it or its group."""
     line = above = node.lineno - 1
     while LIMITS.lines[above - 1].strip() and not LIMITS.lines[above - 1].startswith("# ---"):
         above -= 1
     own = "".join(LIMITS.lines[line : node.end_lineno])
-    return "#" in own or LIMITS.lines[above].startswith("#")
+    return "#" in own or any(LIMITS.lines[each].startswith("#") for each in (above, line - 1))
 
 
 def test_every_bound_gives_its_reason() -> None:

@@ -17,6 +17,8 @@ from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "TableFacts",
+    "find_table",
+    "known_table",
     "list_tables",
     "make_target_table",
     "read_rows",

@@ -15,7 +15,15 @@ from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, NotFound
 from widerow.storage.interface import Outcome, Reader
 
-__all__ = ["BuildSource", "BuildStep", "IndexBuild", "IndexBuilds", "Unready", "next_rows"]
+__all__ = [
+    "STEP_RECORDS",
+    "BuildSource",
+    "BuildStep",
+    "IndexBuild",
+    "IndexBuilds",
+    "Unready",
+    "next_rows",
+]
 
 STEP_ROWS: Final = 256  # share one sync; a group of this size takes a few milliseconds
 STEP_RECORDS: Final = 2000  # read in one step, where other records lie between

@@ -13,7 +13,7 @@ from widerow.cli.kv.session import Session
 from widerow.cli.shell.command import ShellFlag, offered_words
 from widerow.cli.shell.running import Shell, run_lines
 
-__all__ = ["kv_shell"]
+__all__ = ["Terminal", "kv_shell"]
 
 # The flags that take the name of a table in the store, or of a table that was built.
 _TABLE_FLAGS: Final = frozenset(("-name", "-table", "-ancestor", "-child", "-parent"))

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-__all__ = ["LineReader", "Shell", "converse", "print_line", "run_lines", "run_shell"]
+__all__ = ["LineReader", "Shell", "ShellState", "converse", "print_line", "run_lines", "run_shell"]
 
 _HISTORY_LINES: Final = 1000
 _INTERRUPTED: Final = 130  # the code of a process that an interrupt (signal 2) ended: 128 + 2
