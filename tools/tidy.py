@@ -63,14 +63,6 @@ VAGUE_WORDS: Final = frozenset(("manager", "helper", "helpers", "util", "utils",
 EAGER: Final = frozenset(  # what uses up at once, or asks one by one, whatever it is given
     ("all", "any", "bytes", "frozenset", "join", "max", "min", "set", "sorted", "sum", "tuple")
 )
-_ACTION: Final = frozenset(("call", "call_within", "decode", "encode", "is_lengthy"))
-INTERFACES: Final = {
-    # Each action of the protocol is a module with these functions (`operations/table.py`).
-    "src/widerow/wire/tablestore/operations": _ACTION,
-    "src/widerow/wire/tablestore/operations/delivery": _ACTION,
-    "src/widerow/wire/tablestore/operations/search": _ACTION,
-    "src/widerow/wire/tablestore/operations/tunnels": _ACTION,
-}
 SECRET_WORDS: Final = frozenset(("signature", "digest", "mac", "hmac", "secret"))
 
 
@@ -449,17 +441,13 @@ def imported_modules(source: Source) -> Iterator[str]:
 
 
 def check_unique_names(tree: Tree) -> Iterator[Finding]:
-    """A public name means one thing in the package: one module defines it.
-
-    Names of an interface that many modules of one folder implement stand in `INTERFACES`.
-    """
+    """A public name means one thing in the package: one module defines it."""
     first: dict[str, Source] = {}
     for source in sorted(tree.values(), key=lambda each: each.path):
         if not source.is_product or source.path.endswith("__init__.py"):
             continue
-        folder = str(Path(source.path).parent)
         for name, line in public_names(source.tree):
-            if name in INTERFACES.get(folder, ()) or name == "main":
+            if name == "main":
                 continue
             known = first.setdefault(name, source)
             if known is not source:

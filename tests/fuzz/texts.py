@@ -18,7 +18,7 @@ from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest
 from widerow.model.tablestore.selection import Resume
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
-from widerow.wire.tablestore.operations.tunnels.tokens import decode_position, encode_position
+from widerow.wire.tablestore.operations.tunnel_tokens import decode_position, encode_position
 
 __all__ = ["SEEDS", "check"]
 

@@ -144,8 +144,6 @@ def test_a_module_that_nothing_imports_is_found() -> None:
         ("widerow/a", "call", True),
         ("widerow/a", "Thing", True),
         ("widerow/a", "main", False),
-        ("widerow/wire/tablestore/operations", "call", False),
-        ("widerow/wire/tablestore/operations", "Thing", True),
     ],
 )
 def test_a_public_name_means_one_thing(folder: str, name: str, *, found: bool) -> None:

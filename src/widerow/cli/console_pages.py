@@ -38,7 +38,7 @@ def _search(asked: tuple[str, str, str], sort: str, limit: int, schema: "SearchS
     from widerow.cli.search import query_of  # noqa: PLC0415  # same
     from widerow.cli.search_answer import columns_asked, sorters_of  # noqa: PLC0415  # same
     from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # same
-    from widerow.wire.tablestore.operations.search.search import decode  # noqa: PLC0415  # same
+    from widerow.wire.tablestore.operations.table import operation  # noqa: PLC0415  # same
 
     table, index, text = asked
     wish = m.SearchQuery(limit=limit, get_total_count=True, query=query_of(text, schema))
@@ -51,5 +51,5 @@ def _search(asked: tuple[str, str, str], sort: str, limit: int, schema: "SearchS
         columns_to_get=columns_asked(("*",)),
         search_query=wish.SerializeToString(),
     )
-    found: Search = decode(message.SerializeToString())
+    found: Search = operation("Search").decode(message.SerializeToString())
     return found

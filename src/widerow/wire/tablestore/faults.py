@@ -20,10 +20,8 @@ from widerow.wire.dialect import FaultParts
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED
 from widerow.wire.tablestore.operations.batches import BatchAnswer
-from widerow.wire.tablestore.operations.bulk_import import BulkImported, imported_size
-from widerow.wire.tablestore.operations.describe_stream import StreamAsked
-from widerow.wire.tablestore.operations.get_shard_iterator import IteratorAsked
-from widerow.wire.tablestore.operations.get_stream_record import RecordsAsked
+from widerow.wire.tablestore.operations.bulk import BulkImported, imported_size
+from widerow.wire.tablestore.operations.streams import IteratorAsked, RecordsAsked, StreamAsked
 
 __all__ = ["FAULT_PARTS"]
 

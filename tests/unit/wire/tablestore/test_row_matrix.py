@@ -18,9 +18,11 @@ from widerow.rows.checksum import crc8
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages
-from widerow.wire.tablestore.operations import get_range
+from widerow.wire.tablestore.operations.table import OPERATIONS
 from widerow.wire.tablestore.operations.tokens import decode_token
 from widerow.wire.tablestore.row_matrix import encode_matrix
+
+get_range = OPERATIONS["GetRange"]
 
 Row = tuple[dict[str, Value], dict[str, Value]]
 LOW = (("k", KeyMarker.INF_MIN), ("n", KeyMarker.INF_MIN))

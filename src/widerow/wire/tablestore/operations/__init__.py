@@ -1,8 +1,7 @@
-"""One file for each action, one shape for all: `decode`, `call`, `encode`.
+"""The actions of the protocol: `table.py` lists them, a module of each family has what they do.
 
-`decode(body)` turns the bytes of a request into a value of `model/tablestore/requests.py`,
-`call(engine, instance, request)` asks the engine, `encode(result)` gives the bytes of the answer.
-`table.py` lists the actions: start there. What several share is in `bodies.py`, `definitions.py`,
-`reading.py`, `tokens.py`, `writing.py`, `batches.py` and `answers.py`. Imports the codecs beside
-this package, `engine` and everything below.
+An action decodes the bytes of a request into a value of `model/tablestore/requests.py`, asks the
+engine, and encodes its answer (`action.py`). `bodies.py`, `definitions.py`, `reading.py`,
+`writing.py`, `tokens.py` and `answers.py` are what several families share. Imports the codecs
+beside this package, `engine` and everything below.
 """

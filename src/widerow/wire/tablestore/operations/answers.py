@@ -7,6 +7,7 @@ hold every answer against the protobuf runtime's reading of it.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Protocol
 
 from widerow.model.tablestore.answers import RowWritten
 from widerow.rows.fields import field, varint
@@ -15,6 +16,8 @@ from widerow.wire.tablestore.plainbuffer import HEADER
 __all__ = [
     "consumed_field",
     "data_size_field",
+    "read_units",
+    "row_units",
     "with_pieces",
     "with_rows",
     "written",
@@ -56,3 +59,18 @@ def written(result: RowWritten) -> bytes:
     """PutRowResponse, UpdateRowResponse and DeleteRowResponse, which are alike."""
     consumed = consumed_field(b"\x0a", result.read_units, result.write_units)
     return with_rows(consumed, b"\x12", result.row) if result.row else consumed
+
+
+class _Read(Protocol):
+    @property
+    def read_units(self) -> int: ...
+
+
+def read_units(result: _Read) -> tuple[int, int]:
+    """What a read consumed, as (read, write) capacity units (semantics §9)."""
+    return result.read_units, 0
+
+
+def row_units(result: RowWritten) -> tuple[int, int]:
+    """What the write of a row consumed, as (read, write) capacity units (semantics §9)."""
+    return result.read_units, result.write_units

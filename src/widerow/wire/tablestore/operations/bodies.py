@@ -1,16 +1,14 @@
 """From the bytes of a request to its protobuf message, refusing what is none (wire §1.7)."""
 
-import json
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.limits import OWN_BODY_BYTES_MAX
 from widerow.wire.tablestore.bounds import Crowded, Unreadable, check_repeats
 
-__all__ = ["decoder", "document", "initialized", "parsed", "text", "texts"]
+__all__ = ["decoder", "initialized", "parsed", "text", "texts"]
 
 M = TypeVar("M", bound=Message)
 R = TypeVar("R")
@@ -53,22 +51,6 @@ def initialized(sent: M) -> M:
     if not sent.IsInitialized():
         raise InvalidRequest(Rule.BODY_UNREADABLE)
     return sent
-
-
-def document(body: bytes, names: frozenset[str]) -> dict[str, Any]:
-    """The JSON object that the body of one of our own actions is, with members of these names.
-
-    Raises `InvalidRequest(BODY_UNREADABLE)` for anything else.
-    """
-    if len(body) > OWN_BODY_BYTES_MAX:
-        raise InvalidRequest(Rule.BODY_UNREADABLE)
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:  # the latter: brackets, thousands deep
-        raise InvalidRequest(Rule.BODY_UNREADABLE) from error
-    if not isinstance(found, dict) or not found.keys() <= names:
-        raise InvalidRequest(Rule.BODY_UNREADABLE)
-    return found
 
 
 def text(value: object) -> str:

@@ -1,56 +1,29 @@
 """The actions by their names: what drives dispatch, permissions, metrics and documents.
 
 An action is the path of a request without its slash. A name that stands in no table is no action of
-the protocol, and none of ours.
+the protocol, and none of ours. What an action decodes, asks and encodes stands in the module of its
+family; those of tunnels, delivery tasks and search indexes, with their messages and parts of the
+engine, are loaded with the first request for one of them.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from widerow.auth.keyring import Permission
-from widerow.engine.budget import Budget
-from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Rule, Unsupported
+from widerow.limits import LENGTHY_BODY_BYTES
 from widerow.wire.dialect import WireOperation
-from widerow.wire.tablestore.operations import (
-    abort_transaction,
-    add_defined_column,
-    batch_get_row,
-    batch_write_row,
-    bulk_export,
-    bulk_import,
-    commit_transaction,
-    compute_split_points_by_size,
-    create_index,
-    create_table,
-    delete_defined_column,
-    delete_row,
-    delete_table,
-    describe_stream,
-    describe_table,
-    drop_index,
-    get_range,
-    get_row,
-    get_shard_iterator,
-    get_stream_record,
-    list_stream,
-    list_table,
-    list_timeseries_table,
-    put_row,
-    start_local_transaction,
-    update_row,
-    update_table,
-    widerow_indexes,
-    widerow_nodes,
-    widerow_partitions,
-)
-from widerow.wire.tablestore.operations.units import (
-    batch_units,
-    read_units,
-    row_units,
-    transaction_units,
-)
+from widerow.wire.tablestore.operations.action import Action
+from widerow.wire.tablestore.operations.answers import read_units, row_units
+from widerow.wire.tablestore.operations.batches import BATCH_ACTIONS, batch_units
+from widerow.wire.tablestore.operations.bulk import BULK_ACTIONS
+from widerow.wire.tablestore.operations.own import OWN_ACTIONS
+from widerow.wire.tablestore.operations.ranges import RANGE_ACTIONS, is_lengthy
+from widerow.wire.tablestore.operations.rows import ROW_ACTIONS, is_large
+from widerow.wire.tablestore.operations.streams import STREAM_ACTIONS
+from widerow.wire.tablestore.operations.tables import TABLE_ACTIONS
+from widerow.wire.tablestore.operations.transactions import TRANSACTION_ACTIONS
 
 __all__ = ["OPERATIONS", "OWN", "UNSUPPORTED", "operation"]
 
@@ -59,30 +32,52 @@ _WRITE: Final = Permission.WRITE
 _MANAGE: Final = Permission.MANAGE
 
 
-class _Action(Protocol):
-    """What each file of this package defines."""
+_LOADED: Final = {
+    **TABLE_ACTIONS,
+    **ROW_ACTIONS,
+    **RANGE_ACTIONS,
+    **BATCH_ACTIONS,
+    **TRANSACTION_ACTIONS,
+    **BULK_ACTIONS,
+    **STREAM_ACTIONS,
+    **OWN_ACTIONS,
+}
 
-    @property
-    def decode(self) -> Callable[[bytes], Any]: ...
 
-    @property
-    def call(self) -> Callable[[TablestoreEngine, str, Any], Any]: ...
+def _tunnels() -> Mapping[str, Action]:
+    from widerow.wire.tablestore.operations.tunnels import TUNNEL_ACTIONS  # noqa: PLC0415  # as above
 
-    @property
-    def encode(self) -> Callable[[Any], bytes]: ...
+    return TUNNEL_ACTIONS
+
+
+def _delivery() -> Mapping[str, Action]:
+    from widerow.wire.tablestore.operations.delivery import (  # noqa: PLC0415  # as above
+        DELIVERY_ACTIONS,
+    )
+
+    return DELIVERY_ACTIONS
+
+
+def _search() -> Mapping[str, Action]:
+    from widerow.wire.tablestore.operations.search.actions import (  # noqa: PLC0415  # as above
+        SEARCH_ACTIONS,
+    )
+
+    return SEARCH_ACTIONS
 
 
 def _served(
     name: str,
     permission: Permission,
-    action: _Action,
     *,
     writes: bool = False,
     consumed: Callable[[Any], tuple[int, int]] | None = None,
     lengthy: Callable[[bytes], bool] | None = None,
-    call_within: Callable[[TablestoreEngine, str, Any, Budget], Any] | None = None,
+    foreseen: bool = False,
+    is_large: Callable[[Any], bool] | None = None,
 ) -> WireOperation:
-    decode, call, encode = action.decode, action.call, action.encode
+    """An action whose module is loaded."""
+    decode, call, encode, call_within = _LOADED[name]
     return WireOperation(
         name,
         permission,
@@ -92,179 +87,113 @@ def _served(
         encode,
         consumed,
         lengthy,
-        path=f"/{name}",
-        call_within=call_within,
+        f"/{name}",
+        call_within,
+        foreseen,
+        is_large,
     )
-
-
-def _foreseen(operation: WireOperation) -> WireOperation:
-    """The operation, whose reads are known from the request."""
-    return operation._replace(foreseen=True)
 
 
 def _later(
     name: str,
     permission: Permission,
-    actions: Callable[[], Mapping[str, Any]],
+    family: Callable[[], Mapping[str, Action]],
     *,
     writes: bool = False,
     consumed: Callable[[Any], tuple[int, int]] | None = None,
     lengthy: Callable[[bytes], bool] | None = None,
 ) -> WireOperation:
-    """An action whose messages and part of the engine are loaded with the first request."""
+    """An action whose module is loaded with the first request."""
 
-    def action() -> Any:  # noqa: ANN401  # one of the modules
-        return actions()[name]
+    def action() -> Action:
+        return family()[name]
 
     return WireOperation(
         name,
         permission,
         writes,
         lambda body: action().decode(body),
-        lambda engine, instance, request: action().call(engine, instance, request),
-        lambda result: action().encode(result),
+        lambda *asked: action().call(*asked),
+        lambda answer: action().encode(answer),
         consumed,
         lengthy,
-        path=f"/{name}",
+        f"/{name}",
     )
 
 
-def _tunnel_actions() -> Mapping[str, Any]:
-    from widerow.wire.tablestore.operations.tunnels import actions  # noqa: PLC0415  # see above
-
-    return actions.TUNNEL_ACTIONS
-
-
-def _delivery_actions() -> Mapping[str, Any]:
-    from widerow.wire.tablestore.operations.delivery import actions  # noqa: PLC0415  # see above
-
-    return actions.DELIVERY_ACTIONS
-
-
-def _search_actions() -> Mapping[str, Any]:
-    from widerow.wire.tablestore.operations.search import actions  # noqa: PLC0415  # see above
-
-    return actions.SEARCH_ACTIONS
-
-
-def _tunnel(
-    name: str,
-    permission: Permission,
-    *,
-    writes: bool = False,
-    lengthy: Callable[[bytes], bool] | None = None,
-) -> WireOperation:
-    return _later(f"tunnel/{name}", permission, _tunnel_actions, writes=writes, lengthy=lengthy)
-
-
-def _always(body: bytes) -> bool:
-    del body  # whatever it asks for
+def _always(_body: bytes) -> bool:
     return True
 
 
+def _large(body: bytes) -> bool:
+    """Whether decoding takes a millisecond or more."""
+    return len(body) > LENGTHY_BODY_BYTES
+
+
+def _transaction_units(_answer: object) -> tuple[int, int]:
+    """Of the begin or the end of a local transaction, whose answers do not tell (change §B3)."""
+    return 0, 1
+
+
 _ALL: Final = (
-    _served("CreateTable", _MANAGE, create_table, writes=True),
-    _served("ListTable", _READ, list_table),
-    _served("DescribeTable", _READ, describe_table),
-    _served("CreateIndex", _MANAGE, create_index, writes=True),
-    _served("DropIndex", _MANAGE, drop_index, writes=True),
-    _served("UpdateTable", _MANAGE, update_table, writes=True),
-    _served("DeleteTable", _MANAGE, delete_table, writes=True),
-    _served("AddDefinedColumn", _MANAGE, add_defined_column, writes=True),
-    _served("DeleteDefinedColumn", _MANAGE, delete_defined_column, writes=True),
+    _served("CreateTable", _MANAGE, writes=True),
+    _served("ListTable", _READ),
+    _served("DescribeTable", _READ),
+    _served("CreateIndex", _MANAGE, writes=True),
+    _served("DropIndex", _MANAGE, writes=True),
+    _served("UpdateTable", _MANAGE, writes=True),
+    _served("DeleteTable", _MANAGE, writes=True),
+    _served("AddDefinedColumn", _MANAGE, writes=True),
+    _served("DeleteDefinedColumn", _MANAGE, writes=True),
+    # A small table is read through.
+    _served("ComputeSplitPointsBySize", _READ, consumed=read_units, lengthy=_always),
+    _served("GetRow", _READ, consumed=read_units, foreseen=True, is_large=is_large),
+    _served("BatchGetRow", _READ, consumed=batch_units),
+    _served("GetRange", _READ, consumed=read_units, lengthy=is_lengthy, foreseen=True),
+    _served("PutRow", _WRITE, writes=True, consumed=row_units, foreseen=True),
+    _served("UpdateRow", _WRITE, writes=True, consumed=row_units, foreseen=True),
+    _served("DeleteRow", _WRITE, writes=True, consumed=row_units, foreseen=True),
     _served(
-        "ComputeSplitPointsBySize",
-        _READ,
-        compute_split_points_by_size,
-        consumed=read_units,
-        lengthy=compute_split_points_by_size.is_lengthy,
+        "BatchWriteRow", _WRITE, writes=True, consumed=batch_units, lengthy=_large, foreseen=True
     ),
-    _foreseen(
-        _served("GetRow", _READ, get_row, consumed=read_units, call_within=get_row.call_within)
-    )._replace(is_large=get_row.is_large),
-    _served(
-        "BatchGetRow",
-        _READ,
-        batch_get_row,
-        consumed=batch_units,
-        call_within=batch_get_row.call_within,
-    ),
-    _foreseen(
-        _served(
-            "GetRange",
-            _READ,
-            get_range,
-            consumed=read_units,
-            lengthy=get_range.is_lengthy,
-            call_within=get_range.call_within,
-        )
-    ),
-    _foreseen(_served("PutRow", _WRITE, put_row, writes=True, consumed=row_units)),
-    _foreseen(_served("UpdateRow", _WRITE, update_row, writes=True, consumed=row_units)),
-    _foreseen(_served("DeleteRow", _WRITE, delete_row, writes=True, consumed=row_units)),
-    _foreseen(
-        _served(
-            "BatchWriteRow",
-            _WRITE,
-            batch_write_row,
-            writes=True,
-            consumed=batch_units,
-            lengthy=batch_write_row.is_lengthy,
-        )
-    ),
-    _served(
-        "StartLocalTransaction",
-        _WRITE,
-        start_local_transaction,
-        writes=True,
-        consumed=transaction_units,
-    ),
-    _served(
-        "CommitTransaction", _WRITE, commit_transaction, writes=True, consumed=transaction_units
-    ),
-    _served("AbortTransaction", _WRITE, abort_transaction, writes=True, consumed=transaction_units),
-    _served("BulkImport", _WRITE, bulk_import, writes=True, lengthy=bulk_import.is_lengthy),
-    _served("BulkExport", _READ, bulk_export, call_within=bulk_export.call_within),
-    _served("ListStream", _READ, list_stream),
-    _served("DescribeStream", _READ, describe_stream),
-    _served("GetShardIterator", _READ, get_shard_iterator),
-    _served(
-        "GetStreamRecord",
-        _READ,
-        get_stream_record,
-        consumed=get_stream_record.consumed,
-        call_within=get_stream_record.call_within,
-    ),
-    _served("ListTimeseriesTable", _READ, list_timeseries_table),
-    _tunnel("create", _MANAGE, writes=True, lengthy=_always),  # a table may be read for its bounds
-    _tunnel("delete", _MANAGE, writes=True),
-    _tunnel("list", _READ),
-    _tunnel("describe", _READ),
-    _tunnel("connect", _READ, writes=True),
-    _tunnel("heartbeat", _READ, writes=True),
-    _tunnel("shutdown", _READ, writes=True),
-    _tunnel("getcheckpoint", _READ),
-    _tunnel("readrecords", _READ, lengthy=_always),  # a page of 1 MB
-    _tunnel("checkpoint", _READ, writes=True),
-    _tunnel("getrpo", _READ),
-    _tunnel("getrpobyoffset", _READ),
-    _tunnel("schedule", _MANAGE, writes=True),
-    _later(  # a table may be read for the bounds of its channels
-        "CreateDeliveryTask", _MANAGE, _delivery_actions, writes=True, lengthy=_always
-    ),
-    _later("DeleteDeliveryTask", _MANAGE, _delivery_actions, writes=True),
-    _later("DescribeDeliveryTask", _READ, _delivery_actions),
-    _later("ListDeliveryTask", _READ, _delivery_actions),
+    _served("StartLocalTransaction", _WRITE, writes=True, consumed=_transaction_units),
+    _served("CommitTransaction", _WRITE, writes=True, consumed=_transaction_units),
+    _served("AbortTransaction", _WRITE, writes=True, consumed=_transaction_units),
+    _served("BulkImport", _WRITE, writes=True, lengthy=_large),
+    _served("BulkExport", _READ),
+    _served("ListStream", _READ),
+    _served("DescribeStream", _READ),
+    _served("GetShardIterator", _READ),
+    _served("GetStreamRecord", _READ, consumed=read_units),
+    _served("ListTimeseriesTable", _READ),
+    # A table may be read for the bounds of its channels, and a page of records has a megabyte.
+    _later("tunnel/create", _MANAGE, _tunnels, writes=True, lengthy=_always),
+    _later("tunnel/delete", _MANAGE, _tunnels, writes=True),
+    _later("tunnel/list", _READ, _tunnels),
+    _later("tunnel/describe", _READ, _tunnels),
+    _later("tunnel/connect", _READ, _tunnels, writes=True),
+    _later("tunnel/heartbeat", _READ, _tunnels, writes=True),
+    _later("tunnel/shutdown", _READ, _tunnels, writes=True),
+    _later("tunnel/getcheckpoint", _READ, _tunnels),
+    _later("tunnel/readrecords", _READ, _tunnels, lengthy=_always),
+    _later("tunnel/checkpoint", _READ, _tunnels, writes=True),
+    _later("tunnel/getrpo", _READ, _tunnels),
+    _later("tunnel/getrpobyoffset", _READ, _tunnels),
+    _later("tunnel/schedule", _MANAGE, _tunnels, writes=True),
+    _later("CreateDeliveryTask", _MANAGE, _delivery, writes=True, lengthy=_always),
+    _later("DeleteDeliveryTask", _MANAGE, _delivery, writes=True),
+    _later("DescribeDeliveryTask", _READ, _delivery),
+    _later("ListDeliveryTask", _READ, _delivery),
     # A small table is indexed before CreateSearchIndex answers, and whatever else looks at an index
     # brings it up to date first.
-    _later("CreateSearchIndex", _MANAGE, _search_actions, writes=True, lengthy=_always),
-    _later("ListSearchIndex", _READ, _search_actions),
-    _later("DescribeSearchIndex", _READ, _search_actions, lengthy=_always),
-    _later("UpdateSearchIndex", _MANAGE, _search_actions, writes=True, lengthy=_always),
-    _later("DeleteSearchIndex", _MANAGE, _search_actions, writes=True),
-    _later("Search", _READ, _search_actions, consumed=read_units, lengthy=_always),
-    _later("ComputeSplits", _READ, _search_actions, lengthy=_always),
-    _later("ParallelScan", _READ, _search_actions, consumed=read_units, lengthy=_always),
+    _later("CreateSearchIndex", _MANAGE, _search, writes=True, lengthy=_always),
+    _later("ListSearchIndex", _READ, _search),
+    _later("DescribeSearchIndex", _READ, _search, lengthy=_always),
+    _later("UpdateSearchIndex", _MANAGE, _search, writes=True, lengthy=_always),
+    _later("DeleteSearchIndex", _MANAGE, _search, writes=True),
+    _later("Search", _READ, _search, consumed=read_units, lengthy=_always),
+    _later("ComputeSplits", _READ, _search, lengthy=_always),
+    _later("ParallelScan", _READ, _search, consumed=read_units, lengthy=_always),
 )
 
 OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
@@ -273,14 +202,7 @@ OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
 """Every action that is served."""
 
 OWN: Final[Mapping[str, WireOperation]] = MappingProxyType(
-    {
-        entry.name: entry
-        for entry in (
-            _served("WiderowPartitions", _READ, widerow_partitions),
-            _served("WiderowIndexes", _READ, widerow_indexes),
-            _served("WiderowNodes", _READ, widerow_nodes),
-        )
-    }
+    {name: _served(name, _READ) for name in OWN_ACTIONS}
 )
 """Actions beside the protocol, for our own commands."""
 

@@ -21,6 +21,7 @@ from widerow.wire.tablestore.plainbuffer import decode_row_change
 
 __all__ = [
     "EXPECTATIONS",
+    "MODIFICATIONS",
     "RETURN_TYPES",
     "condition",
     "key_data_size",
@@ -32,6 +33,9 @@ Write = messages.PutRowRequest | messages.UpdateRowRequest | messages.DeleteRowR
 
 EXPECTATIONS: Final = {number.value: Condition(number) for number in RowExpectation}
 """What the numbers of the protocol say of the existence of a row, as conditions of no more."""
+
+MODIFICATIONS: Final = {modification.value: modification for modification in Modification}
+"""What the numbers of the protocol say is to be done to a row."""
 
 _SHORT_CONDITIONS: Final = tuple([bytes((0x1A, 2, 8, number)) for number in EXPECTATIONS])
 RETURN_TYPES: Final = {number.value: ReturnContent(number) for number in ReturnType}

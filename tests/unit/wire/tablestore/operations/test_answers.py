@@ -14,18 +14,18 @@ from widerow.rows.cells import encode_key_section
 from widerow.rows.fields import field, read_varint, varint
 from widerow.rows.record import join_row
 from widerow.wire.tablestore import messages
-from widerow.wire.tablestore.operations import (
-    batch_get_row,
-    batch_write_row,
-    delete_row,
-    get_range,
-    get_row,
-    put_row,
-    update_row,
-)
 from widerow.wire.tablestore.operations.batches import BatchAnswer
+from widerow.wire.tablestore.operations.table import OPERATIONS
 from widerow.wire.tablestore.operations.tokens import encode_token
 from widerow.wire.tablestore.plainbuffer import HEADER, decode_primary_key
+
+batch_get_row = OPERATIONS["BatchGetRow"]
+batch_write_row = OPERATIONS["BatchWriteRow"]
+delete_row = OPERATIONS["DeleteRow"]
+get_range = OPERATIONS["GetRange"]
+get_row = OPERATIONS["GetRow"]
+put_row = OPERATIONS["PutRow"]
+update_row = OPERATIONS["UpdateRow"]
 
 SECTION, CRC = encode_key_section([("pk", 1)])
 ROW = join_row(SECTION, CRC, ())

@@ -13,7 +13,9 @@ from widerow.rows.checksum import crc8
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages as m
-from widerow.wire.tablestore.operations import bulk_export
+from widerow.wire.tablestore.operations.table import OPERATIONS
+
+bulk_export = OPERATIONS["BulkExport"]
 
 Key = tuple[tuple[str, str | int | KeyMarker], ...]
 LOW: Key = (("k", KeyMarker.INF_MIN), ("n", KeyMarker.INF_MIN))

@@ -13,7 +13,10 @@ from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages as m
-from widerow.wire.tablestore.operations import bulk_import, create_table
+from widerow.wire.tablestore.operations.table import OPERATIONS
+
+bulk_import = OPERATIONS["BulkImport"]
+create_table = OPERATIONS["CreateTable"]
 
 
 @pytest.fixture

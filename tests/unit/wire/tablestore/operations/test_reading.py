@@ -21,9 +21,15 @@ from widerow.rows.cells import encode_key_section
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages
-from widerow.wire.tablestore.operations import batch_get_row, get_range, get_row, reading
+from widerow.wire.tablestore.operations import reading
+from widerow.wire.tablestore.operations.ranges import MatrixRange
+from widerow.wire.tablestore.operations.table import OPERATIONS
 from widerow.wire.tablestore.operations.tokens import encode_token
 from widerow.wire.tablestore.plainbuffer import encode_primary_key
+
+batch_get_row = OPERATIONS["BatchGetRow"]
+get_range = OPERATIONS["GetRange"]
+get_row = OPERATIONS["GetRow"]
 
 KEY = bytes.fromhex("7500000001030402000000706b05090000000001000000000000000a4c09a7")
 LOW = bytes.fromhex("7500000001030402000000706b0501000000090a3a097b")
@@ -42,7 +48,7 @@ TIMES = messages.TimeRange
 def outside(body: bytes) -> GetRow:
     """The GetRow that a body is, which names no transaction."""
     request = get_row.decode(body)
-    assert not isinstance(request, InTransaction)
+    assert isinstance(request, GetRow)
     return request
 
 
@@ -525,8 +531,8 @@ def test_transaction_ids(transaction: str) -> None:
     columns = {"columns_to_get": ["a"], "data_block_type_hint": 1}
     matrix = get_range.decode(page(**columns, transaction_id=transaction))
     plain = get_range.decode(page(**columns))
-    assert isinstance(matrix, get_range.MatrixRange)
-    assert isinstance(plain, get_range.MatrixRange)
+    assert isinstance(matrix, MatrixRange)
+    assert isinstance(plain, MatrixRange)
     assert matrix[1:] == plain[1:]
     assert matrix.request == (transaction, plain.request)
 
@@ -564,7 +570,7 @@ def test_hints_change_nothing() -> None:
 def test_a_row_matrix_is_asked_for(fields: dict[str, object]) -> None:
     asked = get_range.decode(page(**fields, data_block_type_hint=1))
     plain = ranged(page(**fields))
-    assert asked == get_range.MatrixRange(plain, ("pk",), ("a", "b"))
+    assert asked == MatrixRange(plain, ("pk",), ("a", "b"))
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,11 @@ from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.wire.tablestore.operations import compute_split_points_by_size as action
-from widerow.wire.tablestore.operations import widerow_partitions as partitions
+from widerow.wire.tablestore.operations.table import OPERATIONS, OWN
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
+action = OPERATIONS["ComputeSplitPointsBySize"]
+partitions = OWN["WiderowPartitions"]
 MIB = 1024 * 1024
 
 

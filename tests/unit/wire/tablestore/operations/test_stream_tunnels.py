@@ -19,7 +19,7 @@ from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
 from widerow.wire.tablestore import tunnel_messages as t
-from widerow.wire.tablestore.operations.tunnels.tokens import decode_position, encode_position
+from widerow.wire.tablestore.operations.tunnel_tokens import decode_position, encode_position
 
 STREAM, BOTH = 2, 3
 HOUR_NS = 3600 * 10**9

@@ -24,12 +24,12 @@ from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import ColumnType
 from widerow.wire.tablestore import messages
-from widerow.wire.tablestore.operations import get_row
-from widerow.wire.tablestore.operations.add_defined_column import AddDefinedColumn
 from widerow.wire.tablestore.operations.batches import BatchAnswer
-from widerow.wire.tablestore.operations.delete_defined_column import DeleteDefinedColumn
-from widerow.wire.tablestore.operations.start_local_transaction import StartTransaction
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED, operation
+from widerow.wire.tablestore.operations.tables import AddDefinedColumn, DeleteDefinedColumn
+from widerow.wire.tablestore.operations.transactions import StartTransaction
+
+get_row = OPERATIONS["GetRow"]
 
 if TYPE_CHECKING:
     from widerow.model.tablestore.answers import RowOutcome
@@ -141,6 +141,8 @@ def test_actions_ask_the_engine(name: str) -> None:
     method.return_value = answer
     assert operation(name).call(engine, "instance", request) is answer
     expected = ("instance",) if name == "ListTable" else ("instance", request)
+    if operation(name).call_within is not None:
+        expected = (*expected, None)  # no budget
     method.assert_called_once_with(*expected)
     assert len(engine.mock_calls) == 1
 
@@ -176,7 +178,7 @@ def test_batches_of_reads_carry_the_names_of_their_tables() -> None:
     request = BatchGet((TableGet("B", (), everything), TableGet("A", (), everything)))
     answer = operation("BatchGetRow").call(engine, "instance", request)
     assert answer == BatchAnswer(("B", "A"), outcomes)
-    engine.rows.batch_get_row.assert_called_once_with("instance", request)
+    engine.rows.batch_get_row.assert_called_once_with("instance", request, None)
 
 
 class _Finished(NamedTuple):
@@ -232,13 +234,13 @@ def test_what_names_a_transaction_is_asked_of_the_transactions() -> None:
         ("PutRow", transactions.write_row),
         ("UpdateRow", transactions.write_row),
         ("DeleteRow", transactions.write_row),
-        ("GetRow", transactions.get_row),
     ):
         method.reset_mock()
         operation(name).call(engine, "i", inside)
         method.assert_called_once_with("i", "id", inside.request)
-    operation("GetRange").call(engine, "i", inside)
-    transactions.get_range.assert_called_once_with("i", "id", inside.request, None)
+    for name, method in (("GetRow", transactions.get_row), ("GetRange", transactions.get_range)):
+        operation(name).call(engine, "i", inside)
+        method.assert_called_once_with("i", "id", inside.request, None)
 
 
 def test_answers_about_transactions() -> None:

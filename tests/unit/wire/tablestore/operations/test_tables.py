@@ -28,16 +28,16 @@ from widerow.model.tablestore.schema import (
 )
 from widerow.model.values import ColumnType, KeyMarker, KeyType, KeyValue
 from widerow.wire.tablestore import messages
-from widerow.wire.tablestore.operations import (
-    add_defined_column,
-    create_table,
-    delete_defined_column,
-    delete_table,
-    describe_table,
-    list_table,
-    update_table,
-)
+from widerow.wire.tablestore.operations.table import OPERATIONS
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
+
+add_defined_column = OPERATIONS["AddDefinedColumn"]
+create_table = OPERATIONS["CreateTable"]
+delete_defined_column = OPERATIONS["DeleteDefinedColumn"]
+delete_table = OPERATIONS["DeleteTable"]
+describe_table = OPERATIONS["DescribeTable"]
+list_table = OPERATIONS["ListTable"]
+update_table = OPERATIONS["UpdateTable"]
 
 VECTOR = bytes.fromhex(
     "0a150a015412060a02706b100212080a0269641001180112060a04080010001a1108ffffffffffffffffff01"

@@ -29,7 +29,7 @@ from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
-from widerow.wire.tablestore.operations.tunnels.tokens import decode_position, encode_position
+from widerow.wire.tablestore.operations.tunnel_tokens import decode_position, encode_position
 from widerow.wire.tablestore.plainbuffer import HEADER
 
 OPEN, CLOSING, CLOSE, TERMINATED = 1, 2, 3, 4

@@ -24,7 +24,13 @@ from widerow.model.values import KeyMarker, Value
 from widerow.rows.cells import body_value, cell_body, encode_key_section, seal
 from widerow.rows.checksum import crc8_byte
 from widerow.wire.tablestore import messages
-from widerow.wire.tablestore.operations import batch_write_row, delete_row, put_row, update_row
+from widerow.wire.tablestore.operations import batches
+from widerow.wire.tablestore.operations.table import OPERATIONS
+
+batch_write_row = OPERATIONS["BatchWriteRow"]
+delete_row = OPERATIONS["DeleteRow"]
+put_row = OPERATIONS["PutRow"]
+update_row = OPERATIONS["UpdateRow"]
 
 PUT = bytes.fromhex(
     "7500000001030402000000706b05090000000001000000000000000a4c"
@@ -330,7 +336,7 @@ def test_a_batch_is_the_same_whichever_way_it_is_read(
             for table in batch.tables
         ]
 
-    assert read(batch_write_row.decode) == read(batch_write_row._decode_message)
+    assert read(batch_write_row.decode) == read(batches._decode_message)
 
 
 def test_a_batch_may_be_atomic() -> None:

@@ -9,7 +9,9 @@ from tablestore.encoder import OTSProtoBufferEncoder
 from widerow.model.search.query import Query, SearchSort
 from widerow.model.search.requests import Search
 from widerow.wire.tablestore import search_messages as m
-from widerow.wire.tablestore.operations.search import search
+from widerow.wire.tablestore.operations.table import OPERATIONS
+
+search = OPERATIONS["Search"]
 
 _SDK: Final = OTSProtoBufferEncoder("utf-8", enable_native=False)
 
@@ -22,7 +24,8 @@ def by_sdk(action: str, *arguments: Any) -> bytes:  # noqa: ANN401  # of the SDK
 
 def searched(asked: SearchQuery, columns: ColumnsToGet | None = None) -> Search:
     """What the server reads of a search that the SDK sends."""
-    return search.decode(by_sdk("Search", "t", "i", asked, columns, None, None))
+    read: Search = search.decode(by_sdk("Search", "t", "i", asked, columns, None, None))
+    return read
 
 
 def query_of(asked: Any) -> Query:  # noqa: ANN401  # a query of the SDK

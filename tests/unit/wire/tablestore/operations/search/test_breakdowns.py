@@ -16,7 +16,9 @@ from widerow.model.search.requests import Hit, InnerHit, SearchAnswer
 from widerow.model.values import Value
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
-from widerow.wire.tablestore.operations.search import search
+from widerow.wire.tablestore.operations.table import OPERATIONS
+
+search = OPERATIONS["Search"]
 
 ALL = sdk.MatchAllQuery()
 

@@ -20,13 +20,13 @@ from widerow.limits import (
 from widerow.model.search import query as q
 from widerow.rows.fields import field
 from widerow.wire.tablestore import search_messages as m
-from widerow.wire.tablestore.operations.search import (
-    create_search_index,
-    parallel_scan,
-    search,
-    update_search_index,
-)
 from widerow.wire.tablestore.operations.search.actions import SEARCH_ACTIONS
+from widerow.wire.tablestore.operations.table import OPERATIONS
+
+create_search_index = OPERATIONS["CreateSearchIndex"]
+parallel_scan = OPERATIONS["ParallelScan"]
+search = OPERATIONS["Search"]
+update_search_index = OPERATIONS["UpdateSearchIndex"]
 
 BODY = 5 * 1024 * 1024
 TERM = wrapped(16, m.ExistsQuery(field_name="k"))

@@ -26,7 +26,9 @@ from widerow.model.search.requests import ColumnReturn, ColumnReturnType, Search
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.errors.answers import foreign
-from widerow.wire.tablestore.operations.search import search
+from widerow.wire.tablestore.operations.table import OPERATIONS
+
+search = OPERATIONS["Search"]
 
 TERM = sdk.TermQuery("k", "x")
 OURS = q.TermQuery("k", "x")

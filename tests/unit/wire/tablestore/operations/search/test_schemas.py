@@ -33,13 +33,13 @@ from widerow.model.search.schema import (
 )
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
-from widerow.wire.tablestore.operations.search import (
-    create_search_index,
-    delete_search_index,
-    describe_search_index,
-    list_search_index,
-    update_search_index,
-)
+from widerow.wire.tablestore.operations.table import OPERATIONS
+
+create_search_index = OPERATIONS["CreateSearchIndex"]
+delete_search_index = OPERATIONS["DeleteSearchIndex"]
+describe_search_index = OPERATIONS["DescribeSearchIndex"]
+list_search_index = OPERATIONS["ListSearchIndex"]
+update_search_index = OPERATIONS["UpdateSearchIndex"]
 
 FUZZY = sdk.FuzzyAnalyzerParameter(1, 4)
 FIELDS = [
@@ -88,7 +88,9 @@ FIELDS = [
 
 
 def _created(meta: sdk.SearchIndexMeta) -> CreateSearchIndex:
-    return create_search_index.decode(by_sdk("CreateSearchIndex", "t", "i", meta))
+    body = by_sdk("CreateSearchIndex", "t", "i", meta)
+    read: CreateSearchIndex = create_search_index.decode(body)
+    return read
 
 
 def described(schema: SearchSchema) -> m.IndexSchema:

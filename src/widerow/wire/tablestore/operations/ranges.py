@@ -14,6 +14,7 @@ from widerow.model.tablestore.requests import GetRange, InTransaction
 from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.rows.fields import field
 from widerow.wire.tablestore.messages import GetRangeRequest
+from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.answers import consumed_field, with_pieces
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.reading import selection
@@ -21,16 +22,7 @@ from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key
 from widerow.wire.tablestore.row_matrix import encode_matrix
 
-__all__ = [
-    "AskedRange",
-    "MatrixPage",
-    "MatrixRange",
-    "call",
-    "call_within",
-    "decode",
-    "encode",
-    "is_lengthy",
-]
+__all__ = ["RANGE_ACTIONS", "AskedRange", "MatrixPage", "MatrixRange", "is_lengthy"]
 
 _DIRECTIONS = {direction.value: direction for direction in RangeDirection}
 _ROW_MATRIX: Final = 1  # of DataBlockType
@@ -63,11 +55,8 @@ class MatrixPage(NamedTuple):
 
 
 @decoder(GetRangeRequest)
-def decode(sent: GetRangeRequest) -> AskedRange:
-    """The range, and the cells of its rows that are asked for. Raises `InvalidRequest`.
-
-    The hints for compression and for caching are left aside, as the protocol lets a server do.
-    """
+def _decode(sent: GetRangeRequest) -> AskedRange:
+    """Hints for compression and for caching are left aside, as the protocol lets a server do."""
     cells = selection(sent)
     table = text(sent.table_name)
     rows = _range(sent, table)
@@ -113,37 +102,22 @@ def _range(sent: GetRangeRequest, table: str) -> RowRange:
     )
 
 
-def call(engine: TablestoreEngine, instance: str, request: AskedRange) -> RangePage | MatrixPage:
-    """Ask the engine. A page without rows, or that ends inside one, is no matrix."""
-    return _answered(request, _page(engine, instance, request, None))
-
-
-def call_within(
-    engine: TablestoreEngine, instance: str, request: AskedRange, budget: Budget
+def _get(
+    engine: TablestoreEngine, instance: str, request: AskedRange, budget: Budget | None = None
 ) -> RangePage | MatrixPage:
-    """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
-    return _answered(request, _page(engine, instance, request, budget))
-
-
-def _page(
-    engine: TablestoreEngine, instance: str, request: AskedRange, budget: Budget | None
-) -> RangePage:
+    """A page without rows, or that ends inside one, is no matrix."""
     asked = request.request if isinstance(request, MatrixRange) else request
     if isinstance(asked, InTransaction):
-        return engine.transactions.get_range(instance, *asked, budget)
-    if budget is None:
-        return engine.rows.get_range(instance, asked)
-    return engine.rows.get_range(instance, asked, budget)
-
-
-def _answered(request: AskedRange, page: RangePage) -> RangePage | MatrixPage:
+        page = engine.transactions.get_range(instance, *asked, budget)
+    else:
+        page = engine.rows.get_range(instance, asked, budget)
     if not isinstance(request, MatrixRange) or not page.pieces or page.resume is not None:
         return page
     return MatrixPage(page, request.key_names, request.columns)
 
 
-def encode(result: RangePage | MatrixPage) -> bytes:
-    """GetRangeResponse; without a next key when the range is exhausted (protos §0 rule 3)."""
+def _encode(result: RangePage | MatrixPage) -> bytes:
+    """Without a next key when the range is exhausted (protos §0 rule 3)."""
     if isinstance(result, MatrixPage):
         return _encode_matrix(result)
     consumed = consumed_field(b"\x0a", result.read_units, 0)
@@ -175,3 +149,6 @@ def is_lengthy(body: bytes) -> bool:
     except DecodeError:
         return False
     return not 0 < limit <= LENGTHY_RANGE_ROWS
+
+
+RANGE_ACTIONS: Final[dict[str, Action]] = {"GetRange": Action(_decode, _get, _encode, _get)}

@@ -1,1 +1,0 @@
-"""The actions of delivery tasks, one file each (change §D3). `actions.py` lists them."""

@@ -1,0 +1,176 @@
+"""Streams: the records of changes of a table (change §C1.2, §C1.5).
+
+Compiled, because pages of records are joined here.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from widerow.engine.budget import Budget
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.tablestore.streams.reading import ChangePage, ShardInfo, stream_of
+from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.model.tablestore.schema import Table
+from widerow.rows.fields import field, varint
+from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.operations.action import Action
+from widerow.wire.tablestore.operations.answers import consumed_field
+from widerow.wire.tablestore.operations.bodies import parsed, text
+
+__all__ = ["STREAM_ACTIONS", "DescribedStream", "IteratorAsked", "RecordsAsked", "StreamAsked"]
+
+_SHARDS_MAX: Final = 100
+_ACTIVE: Final = 2
+
+
+class StreamAsked(NamedTuple):
+    """A stream, and which of its shards: so many from one on (None: from the first)."""
+
+    id: str
+    start: str | None
+    limit: int
+
+
+class DescribedStream(NamedTuple):
+    """A table's stream, a page of its shards, and the id of the one behind them."""
+
+    table: Table
+    shards: tuple[ShardInfo, ...]
+    following: str | None
+
+
+class IteratorAsked(NamedTuple):
+    """A shard of a stream, and the time to begin at; None: at the oldest record."""
+
+    stream_id: str
+    shard_id: str
+    from_us: int | None
+
+
+class RecordsAsked(NamedTuple):
+    """An iterator, and how many records at the most; None: as many as a page holds."""
+
+    iterator: str
+    limit: int | None
+
+
+def _decode_list(body: bytes) -> str | None:
+    """The table that is asked for; None: all of them."""
+    sent = parsed(m.ListStreamRequest, body)
+    return text(sent.table_name) if sent.HasField("table_name") else None
+
+
+def _list(engine: TablestoreEngine, instance: str, request: str | None) -> Sequence[Table]:
+    return engine.streams.list(instance, request)
+
+
+def _encode_list(tables: Sequence[Table]) -> bytes:
+    streams = [(table.name, stream_of(table)) for table in tables]
+    return m.ListStreamResponse(
+        streams=[
+            m.Stream(stream_id=each.id, table_name=name, creation_time=each.enabled_at_us)
+            for name, each in streams
+        ]
+    ).SerializeToString()
+
+
+def _decode_describe(body: bytes) -> StreamAsked:
+    """More than 100 shards are never answered."""
+    sent = parsed(m.DescribeStreamRequest, body)
+    limit = sent.shard_limit if sent.HasField("shard_limit") else _SHARDS_MAX
+    if limit <= 0:
+        raise InvalidRequest(Rule.SHARD_LIMIT, limit=_SHARDS_MAX)
+    start = text(sent.inclusive_start_shard_id) if sent.inclusive_start_shard_id else None
+    return StreamAsked(text(sent.stream_id), start, min(limit, _SHARDS_MAX))
+
+
+def _describe(engine: TablestoreEngine, instance: str, request: StreamAsked) -> DescribedStream:
+    table = engine.streams.find(instance, request.id)
+    shards = engine.streams.shards(table)
+    first = 0
+    if request.start is not None:
+        ids = [each.id for each in shards]
+        if request.start not in ids:
+            raise NotFound(Rule.SHARD_NOT_FOUND)
+        first = ids.index(request.start)
+    page, rest = shards[first:][: request.limit], shards[first + request.limit :]
+    return DescribedStream(table, page, rest[0].id if rest else None)
+
+
+def _encode_described(result: DescribedStream) -> bytes:
+    """A stream is active as soon as it is there."""
+    stream = stream_of(result.table)
+    return m.DescribeStreamResponse(
+        stream_id=stream.id,
+        expiration_time=stream.expiration_hours,
+        table_name=result.table.name,
+        creation_time=stream.enabled_at_us,
+        stream_status=_ACTIVE,
+        shards=[_shard(each) for each in result.shards],
+        next_shard_id=result.following,
+    ).SerializeToString()
+
+
+def _shard(info: ShardInfo) -> m.StreamShard:
+    """A split's child names its parent, a merge's child names both (change §C1.3)."""
+    parents = info.parents
+    return m.StreamShard(
+        shard_id=info.id,
+        parent_id=parents[0] if parents else None,
+        parent_sibling_id=parents[1] if len(parents) > 1 else None,
+    )
+
+
+def _decode_iterator(body: bytes) -> IteratorAsked:
+    """A token would be one of an answer before; none has one, because each says all there is."""
+    sent = parsed(m.GetShardIteratorRequest, body)
+    if sent.token:
+        raise InvalidRequest(Rule.READ_TOKEN)
+    from_us = sent.timestamp if sent.HasField("timestamp") else None
+    return IteratorAsked(text(sent.stream_id), text(sent.shard_id), from_us)
+
+
+def _iterator(engine: TablestoreEngine, instance: str, request: IteratorAsked) -> str:
+    table = engine.streams.find(instance, request.stream_id)
+    return engine.streams.iterator(table, request.shard_id, request.from_us)
+
+
+def _encode_iterator(iterator: str) -> bytes:
+    """Of no text where a closed shard ends before the time."""
+    return m.GetShardIteratorResponse(shard_iterator=iterator).SerializeToString()
+
+
+def _decode_records(body: bytes) -> RecordsAsked:
+    sent = parsed(m.GetStreamRecordRequest, body)
+    limit = sent.limit if sent.HasField("limit") else None
+    return RecordsAsked(text(sent.shard_iterator), limit)
+
+
+def _records(
+    engine: TablestoreEngine, instance: str, request: RecordsAsked, budget: Budget | None = None
+) -> ChangePage:
+    table = engine.streams.opened(instance, request.iterator)
+    return engine.streams.read(table, request.iterator, request.limit, budget)
+
+
+def _encode_records(result: ChangePage) -> bytes:
+    """`may_more_record` always stands in it (change §0 rule 3).
+
+    The log holds what a `StreamRecord` of the answer consists of.
+    """
+    parts: list[bytes] = []
+    for _, value in result.stored:
+        parts += (b"\x0a", varint(len(value)), value)
+    if result.following is not None:
+        parts.append(field(b"\x12", result.following.encode()))
+    parts.append(consumed_field(b"\x1a", result.read_units, 0))
+    parts.append(b"\x20\x01" if result.more else b"\x20\x00")
+    return b"".join(parts)
+
+
+STREAM_ACTIONS: Final[dict[str, Action]] = {
+    "ListStream": Action(_decode_list, _list, _encode_list),
+    "DescribeStream": Action(_decode_describe, _describe, _encode_described),
+    "GetShardIterator": Action(_decode_iterator, _iterator, _encode_iterator),
+    "GetStreamRecord": Action(_decode_records, _records, _encode_records, _records),
+}

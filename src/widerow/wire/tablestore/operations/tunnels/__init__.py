@@ -1,1 +1,0 @@
-"""The tunnel actions, one file each (change §C2.1). `actions.py` lists them."""
