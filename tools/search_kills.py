@@ -45,7 +45,7 @@ from widerow.model.search.schema import SearchField, SearchFieldType, SearchSche
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.tablestore.row import RowChange
 from widerow.model.values import KeyMarker, KeyType
-from widerow.rows.reading import PLAIN_HEADER
+from widerow.rows.cells import PLAIN_HEADER
 from widerow.server.search.files import SearchDirectory
 from widerow.server.search.host import ServerSearchHost
 from widerow.storage.interface import Store, Transaction

@@ -9,6 +9,7 @@ from widerow.limits import CELLS_PER_CHANGE_MAX
 from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import KeyInput, KeyValue, Value
 from widerow.rows.cells import (
+    PLAIN_HEADER,
     TAG_CELL,
     TAG_CELL_CHECKSUM,
     TAG_CELL_NAME,
@@ -27,7 +28,7 @@ from widerow.rows.reading import (
     decode_plain_change,
     decode_plain_rows,
 )
-from widerow.wire.tablestore.plainbuffer import HEADER, encode_primary_key
+from widerow.wire.tablestore.plainbuffer import encode_primary_key
 
 __all__ = [
     "PIECE_BYTES",
@@ -66,7 +67,7 @@ def encode_plain_key(columns: Sequence[tuple[str, KeyInput]]) -> bytes:
 def encode_delete(columns: Sequence[tuple[str, KeyInput]]) -> bytes:
     """The encoded change that deletes the row of this key."""
     section, crc = encode_key_section(columns)
-    return b"%b%b\x08\x09%c" % (HEADER, section, crc8_byte(1, crc))
+    return b"%b%b\x08\x09%c" % (PLAIN_HEADER, section, crc8_byte(1, crc))
 
 
 def encode_put(key: Sequence[tuple[str, KeyValue]], cells: Iterable[VersionedValue]) -> bytes:
@@ -132,7 +133,7 @@ def _joined(key: Sequence[tuple[str, KeyInput]], cells: Sequence[bytes]) -> byte
     if cells:
         crc = crc8(bytes(cell[-1] for cell in cells), crc)
         section += b"\x02"
-    return b"".join((HEADER, section, *cells, b"\x09", bytes((crc8_byte(0, crc),))))
+    return b"".join((PLAIN_HEADER, section, *cells, b"\x09", bytes((crc8_byte(0, crc),))))
 
 
 def decode_rows(data: bytes) -> list[Row]:

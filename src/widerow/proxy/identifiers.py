@@ -19,9 +19,9 @@ from widerow.limits import PROXY_IDENTIFIERS_MAX
 from widerow.model.tablestore.row import Modification, SentCells
 from widerow.proxy.decoding import Tree, made_keys, message_types, parse_message
 from widerow.proxy.nested import NESTED_DEPTH_MAX, nested_message
-from widerow.rows.cells import encode_key_section
+from widerow.rows.cells import PLAIN_HEADER, encode_key_section
 from widerow.rows.checksum import crc8
-from widerow.wire.tablestore.plainbuffer import HEADER, decode_primary_key, decode_row_change
+from widerow.wire.tablestore.plainbuffer import decode_primary_key, decode_row_change
 
 __all__ = ["Identifiers", "makes_identifiers"]
 
@@ -287,8 +287,8 @@ def _with_key(value: bytes, key: _SentKey, renamed: tuple[tuple[str, Any], ...])
     before, crc = encode_key_section(key.columns)
     after, changed = encode_key_section(renamed)
     moved = crc8(bytes(key.cells + 1), crc ^ changed)
-    rest = value[len(HEADER) + len(before) :]
-    made = b"%b%b%b%c" % (HEADER, after, rest[:-1], rest[-1] ^ moved)
+    rest = value[len(PLAIN_HEADER) + len(before) :]
+    made = b"%b%b%b%c" % (PLAIN_HEADER, after, rest[:-1], rest[-1] ^ moved)
     try:
         _sent_key(made)
     except WiderowError:

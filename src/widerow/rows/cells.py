@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mypy_extensions import i64
 
 __all__ = [
+    "HEADER_NUMBER",
+    "PLAIN_HEADER",
     "SEAL_BYTES",
     "TAG_CELL",
     "TAG_CELL_CHECKSUM",
@@ -51,6 +53,10 @@ __all__ = [
     "split_named",
     "version_bytes",
 ]
+
+HEADER_NUMBER: Final = 0x75
+PLAIN_HEADER: Final = HEADER_NUMBER.to_bytes(4, "little")
+"""The first bytes of every PlainBuffer (wire §2.1)."""
 
 TAG_ROW_KEY: Final = 0x01
 TAG_ROW_DATA: Final = 0x02

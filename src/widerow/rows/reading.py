@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 from widerow.errors import StoreDamaged
 from widerow.model.values import KeyValue, Value
 from widerow.rows.cells import (
+    PLAIN_HEADER,
     TAG_CELL,
     TAG_CELL_CHECKSUM,
     TAG_CELL_NAME,
@@ -27,7 +28,6 @@ from widerow.rows.checksum import crc8, crc8_byte
 
 __all__ = [
     "CHANGE_EXTENSION",
-    "PLAIN_HEADER",
     "CellDeletion",
     "ChangedRow",
     "PlainRecord",
@@ -37,9 +37,6 @@ __all__ = [
     "decode_plain_record",
     "decode_plain_rows",
 ]
-
-PLAIN_HEADER: Final = b"\x75\x00\x00\x00"
-"""The first bytes of every PlainBuffer."""
 
 CHANGE_EXTENSION: Final = struct.Struct("<BIBIBiBqBi")
 """Ten fields before the checksum of a record's row, which does not cover them (change §C1.4)."""

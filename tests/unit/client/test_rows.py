@@ -10,7 +10,7 @@ from widerow.client.rows import CellEdit, decode_rows, encode_edits, encode_put,
 from widerow.model.tablestore.row import CellOperation, Modification
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
-from widerow.rows.cells import body_value
+from widerow.rows.cells import PLAIN_HEADER, body_value
 from widerow.rows.reading import Row, VersionedValue
 from widerow.transfer.layout import (
     CELLS,
@@ -21,7 +21,6 @@ from widerow.transfer.layout import (
     row_of_record,
 )
 from widerow.transfer.load import spread
-from widerow.wire.tablestore.plainbuffer import HEADER
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 VALUES = (
@@ -56,8 +55,8 @@ def same(first: Row, second: Row) -> bool:
 
 @given(st.lists(ROWS, max_size=4))
 def test_what_is_encoded_is_decoded(rows: list[Row]) -> None:
-    data = b"".join(encode_put(row.key, row.cells)[len(HEADER) :] for row in rows)
-    found = decode_rows(HEADER + data if rows else b"")
+    data = b"".join(encode_put(row.key, row.cells)[len(PLAIN_HEADER) :] for row in rows)
+    found = decode_rows(PLAIN_HEADER + data if rows else b"")
     assert repr(found) == repr(rows)
 
 

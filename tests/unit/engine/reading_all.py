@@ -17,7 +17,7 @@ from widerow.model.tablestore.schema import Stream, Table
 from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.model.tablestore.tunnel import Tunnel, TunnelName
 from widerow.model.values import KeyMarker
-from widerow.rows.reading import PLAIN_HEADER
+from widerow.rows.cells import PLAIN_HEADER
 
 __all__ = ["everything", "found_by_search", "rows_of"]
 

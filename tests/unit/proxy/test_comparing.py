@@ -17,12 +17,13 @@ from widerow.proxy.comparing import Allowances, ServerTimes, compare_answers
 from widerow.proxy.decoding import answer_tree, jsonable, message_types, parse_message, request_tree
 from widerow.proxy.identifiers import Identifiers
 from widerow.proxy.side_by_side import compact_lines, side_by_side
+from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.reading import VersionedValue
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
 from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.errors.answers import encode_error
-from widerow.wire.tablestore.plainbuffer import HEADER, decode_row_change
+from widerow.wire.tablestore.plainbuffer import decode_row_change
 
 NOW = 1_760_000_000_000
 STRICT = Allowances(ServerTimes(0, 0), ServerTimes(0, 0))
@@ -35,7 +36,9 @@ def got(*rows: tuple[int, str, int], units: int = 1, next_key: int | None = None
         encode_put([("id", number)], [VersionedValue("c", version, value)])
         for number, value, version in rows
     ]
-    message = m.GetRangeResponse(rows=HEADER * bool(rows) + b"".join(each[4:] for each in encoded))
+    message = m.GetRangeResponse(
+        rows=PLAIN_HEADER * bool(rows) + b"".join(each[4:] for each in encoded)
+    )
     message.consumed.capacity_unit.read = units
     if next_key is not None:
         message.next_start_primary_key = encode_plain_key([("id", next_key)])

@@ -16,6 +16,7 @@ from widerow.limits import CELLS_PER_CHANGE_MAX, KEY_COLUMNS_MAX, NAME_BYTES_MAX
 from widerow.model.tablestore.row import PrimaryKey, RowShape
 from widerow.model.values import ColumnType, KeyInput
 from widerow.rows.cells import (
+    HEADER_NUMBER,
     TAG_CELL,
     TAG_CELL_CHECKSUM,
     TAG_CELL_NAME,
@@ -37,7 +38,6 @@ from widerow.rows.words import length_at, stands_at
 
 __all__ = ["plain_key", "plain_row", "remember_name"]
 
-_HEADER: Final = 0x75
 _INTEGER: Final = ColumnType.INTEGER.value
 _DOUBLE: Final = ColumnType.DOUBLE.value
 _STRING: Final = ColumnType.STRING.value
@@ -241,7 +241,7 @@ def _read_key(data: bytes, start: i64) -> tuple[PrimaryKey, i64, _Column]:
     Raises `IndexError` where `data` ends before.
     """
     column = _TREE.root
-    if read_i32_le(data, start) != _HEADER or data[start + 4] != TAG_ROW_KEY:
+    if read_i32_le(data, start) != HEADER_NUMBER or data[start + 4] != TAG_ROW_KEY:
         return _NO_KEY, -1, column
     columns: list[tuple[str, KeyInput]] = []
     crc: i64 = 0

@@ -29,6 +29,7 @@ from widerow.model.tablestore.row import (
 )
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import (
+    PLAIN_HEADER,
     TAG_CELL,
     TAG_CELL_CHECKSUM,
     TAG_CELL_NAME,
@@ -47,16 +48,12 @@ from widerow.rows.checksum import crc8, crc8_byte
 from widerow.wire.tablestore.plain_row import plain_key, plain_row, remember_name
 
 __all__ = [
-    "HEADER",
     "decode_primary_key",
     "decode_row_change",
     "decode_variant_value",
     "encode_primary_key",
     "encode_rows",
 ]
-
-HEADER: Final = b"\x75\x00\x00\x00"
-"""What every buffer begins with."""
 
 _uint32_at: Final = struct.Struct("<I").unpack_from
 _int64_at: Final = struct.Struct("<q").unpack_from
@@ -138,12 +135,12 @@ _SHAPES: Final = {
 
 def encode_primary_key(section: bytes, crc: int) -> bytes:
     """A buffer of one primary key. `crc`: the row checksum after `section` (wire §2.1)."""
-    return b"%b%b\x09%c" % (HEADER, section, crc8_byte(0, crc))
+    return b"%b%b\x09%c" % (PLAIN_HEADER, section, crc8_byte(0, crc))
 
 
 def encode_rows(rows: Sequence[bytes]) -> bytes:
     """One header and all rows behind it; no bytes at all where there is no row (wire §2.1)."""
-    return b"".join((HEADER, *rows)) if any(rows) else b""
+    return b"".join((PLAIN_HEADER, *rows)) if any(rows) else b""
 
 
 # --- decoding --------------------------------------------------------------------------------
@@ -239,7 +236,7 @@ def decode_variant_value(data: bytes, rule: Rule = Rule.ROW_ENCODING) -> KeyInpu
 
 def _read_key(data: bytes) -> tuple[PrimaryKey, int]:
     """The primary key, and where it ends."""
-    if data[:4] != HEADER:
+    if data[:4] != PLAIN_HEADER:
         actual = int.from_bytes(data[:4], "little")
         raise _broken(f"Cell data broken, mismatch header, actual: {actual} , expect: 117.")
     if len(data) == 4:

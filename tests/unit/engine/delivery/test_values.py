@@ -17,9 +17,8 @@ from widerow.model.tablestore.delivery import (
     ParquetType,
 )
 from widerow.model.values import KeyValue, Value
-from widerow.rows.cells import cell_body, encode_key_section, seal
+from widerow.rows.cells import PLAIN_HEADER, cell_body, encode_key_section, seal
 from widerow.rows.checksum import crc8, crc8_byte
-from widerow.rows.reading import PLAIN_HEADER
 
 PUT, UPDATE, DELETE = 1, 2, 3
 FALLBACK_US = 1_600_000_000_000_000

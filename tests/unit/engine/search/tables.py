@@ -21,7 +21,8 @@ from widerow.model.tablestore.requests import GetRange
 from widerow.model.tablestore.row import PrimaryKey
 from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.model.values import KeyMarker, KeyType
-from widerow.rows.reading import PLAIN_HEADER, decode_plain_rows
+from widerow.rows.cells import PLAIN_HEADER
+from widerow.rows.reading import decode_plain_rows
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeEntropy
 

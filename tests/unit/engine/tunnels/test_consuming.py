@@ -35,7 +35,8 @@ from widerow.limits import TUNNEL_TIMEOUT_SECONDS_MIN
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind, TunnelName
 from widerow.model.values import KeyMarker, KeyType
-from widerow.rows.reading import PLAIN_HEADER, VersionedValue
+from widerow.rows.cells import PLAIN_HEADER
+from widerow.rows.reading import VersionedValue
 from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy

@@ -12,10 +12,16 @@ from tests.unit.rows.strategies import storable
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.tablestore.row import CellChange, CellOperation, Modification, PrimaryKey
 from widerow.model.values import KeyInput, KeyMarker, Value, value_bytes
-from widerow.rows.cells import body_value, cell_body, encode_key_section, encode_variant, seal
+from widerow.rows.cells import (
+    PLAIN_HEADER,
+    body_value,
+    cell_body,
+    encode_key_section,
+    encode_variant,
+    seal,
+)
 from widerow.rows.checksum import crc8, crc8_byte
 from widerow.wire.tablestore.plainbuffer import (
-    HEADER,
     decode_primary_key,
     decode_variant_value,
     encode_primary_key,
@@ -206,7 +212,7 @@ def raw_row(*cells: bytes, key: bytes | None = None, marker: bool = False) -> by
     """A row of one key column `pk` = 1, or of the key cell given, and any cells."""
     key_cell = key if key is not None else raw_cell(b"pk", encode_variant(1))
     crc = crc8(bytes([cell[-1] for cell in (key_cell, *cells)]))
-    data = HEADER + b"\x01" + key_cell + (b"\x02" + b"".join(cells) if cells else b"")
+    data = PLAIN_HEADER + b"\x01" + key_cell + (b"\x02" + b"".join(cells) if cells else b"")
     return data + b"\x08" * marker + b"\x09" + bytes((crc8_byte(marker, crc),))
 
 
@@ -282,7 +288,7 @@ def test_decoded_row_encodes_to_itself(wanted: Change) -> None:
     marker = wanted.name.startswith("delete") and wanted.data[-3] == 8
     crc = crc8_byte(marker, crc8(bytes(wire[-1] for wire in wires), key.crc))
     tail = (b"\x02" if wires else b"") + b"".join(wires) + b"\x08" * marker
-    assert HEADER + key.encoded + tail + b"\x09" + bytes((crc,)) == wanted.data
+    assert PLAIN_HEADER + key.encoded + tail + b"\x09" + bytes((crc,)) == wanted.data
 
 
 @pytest.mark.parametrize("data", VARIANTS)
@@ -353,15 +359,15 @@ def test_padded_keys_keep_their_section(data: bytes) -> None:
 
 
 @given(data=st.binary(max_size=80), modification=st.sampled_from(Modification))
-@example(data=HEADER, modification=PUT)
-@example(data=HEADER + b"\x01\x03\x04\xff\xff\xff\xff", modification=PUT)
+@example(data=PLAIN_HEADER, modification=PUT)
+@example(data=PLAIN_HEADER + b"\x01\x03\x04\xff\xff\xff\xff", modification=PUT)
 def test_no_input_raises_anything_else(data: bytes, modification: Modification) -> None:
     for decode in (
         decode_primary_key,
         decode_variant_value,
         lambda given: decoded_row(given, modification),
-        lambda given: decoded_row(HEADER + b"\x01" + given, modification),
-        lambda given: decode_primary_key(HEADER + b"\x01\x03\x04" + given),
+        lambda given: decoded_row(PLAIN_HEADER + b"\x01" + given, modification),
+        lambda given: decode_primary_key(PLAIN_HEADER + b"\x01\x03\x04" + given),
     ):
         try:
             decode(data)
@@ -417,10 +423,10 @@ def test_damage_is_reported_before_content() -> None:
         (b"", "mismatch header, actual: 0 "),
         (b"\x75\x00\x00", "mismatch header, actual: 117 "),
         (b"\x76\x00\x00\x00\x01", "mismatch header, actual: 118 , expect: 117."),
-        (HEADER, "PK is empty"),
-        (HEADER + b"\x02\x03", "mismatch tag, actual tag(2), expect(1)"),
-        (HEADER + b"\x01\x09\x00", "no PK follow PKTag"),
-        (HEADER + b"\x01\x03\x05" + bytes(6), "attr has no name"),
+        (PLAIN_HEADER, "PK is empty"),
+        (PLAIN_HEADER + b"\x02\x03", "mismatch tag, actual tag(2), expect(1)"),
+        (PLAIN_HEADER + b"\x01\x09\x00", "no PK follow PKTag"),
+        (PLAIN_HEADER + b"\x01\x03\x05" + bytes(6), "attr has no name"),
         (bytes.fromhex(PK_ONE), "row is not end with checksum tag"),
         (bytes.fromhex(PK_ONE + "0209a7"), "no Cells follow CellTag"),
         (bytes.fromhex(PK_ONE + "0b09a7"), "mismatch tag, actual tag(11), expect(9)"),
@@ -638,6 +644,6 @@ def test_variants_decode_to_what_was_encoded(value: Value) -> None:
 
 def test_rows_share_one_header_and_no_row_has_none() -> None:
     """wire §2.1: GetRange's rows, and what stands for "no row"."""
-    assert encode_rows([b"\x01one", b"", b"\x01two"]) == HEADER + b"\x01one\x01two"
+    assert encode_rows([b"\x01one", b"", b"\x01two"]) == PLAIN_HEADER + b"\x01one\x01two"
     assert encode_rows([]) == b""
     assert encode_rows([b"", b""]) == b""

@@ -35,7 +35,7 @@ from widerow.model.search.schema import SearchFieldType, SearchIndex
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import Value
-from widerow.rows.reading import PLAIN_HEADER
+from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.record import header_of, join_row
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader, Store

@@ -22,6 +22,7 @@ from widerow.engine.tablestore.writes import RowWrite, key_section_for
 from widerow.model.tablestore.row import CellChange, CellOperation, Modification
 from widerow.model.tablestore.schema import Table
 from widerow.rows.cells import (
+    PLAIN_HEADER,
     TAG_CELL,
     TAG_CELL_CHECKSUM,
     TAG_CELL_NAME,
@@ -34,7 +35,7 @@ from widerow.rows.cells import (
     version_bytes,
 )
 from widerow.rows.checksum import crc8, crc8_byte
-from widerow.rows.reading import CHANGE_EXTENSION, PLAIN_HEADER
+from widerow.rows.reading import CHANGE_EXTENSION
 from widerow.rows.record import header_of, join_row
 
 __all__ = ["change_record", "placed"]

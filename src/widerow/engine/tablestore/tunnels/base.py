@@ -28,7 +28,7 @@ from widerow.model.tablestore.row import Modification
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import Resume
 from widerow.model.values import KeyValue
-from widerow.rows.reading import PLAIN_HEADER
+from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.record import RecordKind, header_of, record_bytes
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Protocol
 
 from widerow.model.tablestore.answers import RowWritten
+from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.fields import field, varint
-from widerow.wire.tablestore.plainbuffer import HEADER
 
 __all__ = [
     "consumed_field",
@@ -44,7 +44,7 @@ def with_rows(before: bytes, key: bytes, rows: bytes, after: bytes = b"") -> byt
     """
     if not rows:
         return b"%b%b\x00%b" % (before, key, after)
-    return b"".join((before, key, varint(len(HEADER) + len(rows)), HEADER, rows, after))
+    return b"".join((before, key, varint(len(PLAIN_HEADER) + len(rows)), PLAIN_HEADER, rows, after))
 
 
 def with_pieces(before: bytes, key: bytes, pieces: Sequence[bytes], after: bytes = b"") -> bytes:
@@ -52,7 +52,7 @@ def with_pieces(before: bytes, key: bytes, pieces: Sequence[bytes], after: bytes
     size = sum(map(len, pieces))
     if not size:
         return with_rows(before, key, b"", after)
-    return b"".join((before, key, varint(len(HEADER) + size), HEADER, *pieces, after))
+    return b"".join((before, key, varint(len(PLAIN_HEADER) + size), PLAIN_HEADER, *pieces, after))
 
 
 def written(result: RowWritten) -> bytes:

@@ -29,6 +29,7 @@ from widerow.model.tablestore.requests import (
 )
 from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.selection import Resume
+from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.fields import field, varint
 from widerow.safepoint import safepoint
 from widerow.wire.tablestore import messages as m
@@ -47,7 +48,7 @@ from widerow.wire.tablestore.operations.writing import (
     key_data_size,
     return_content,
 )
-from widerow.wire.tablestore.plainbuffer import HEADER, decode_primary_key, decode_row_change
+from widerow.wire.tablestore.plainbuffer import decode_primary_key, decode_row_change
 
 __all__ = ["BATCH_ACTIONS", "BatchAnswer", "batch_units", "encode_failure"]
 
@@ -223,7 +224,7 @@ def _rows(outcomes: Iterable[RowOutcome]) -> list[bytes]:
             continue
         # No field for no row: one client's older releases try to read a row from empty bytes.
         if row:
-            done = b"%b\x22%b%b" % (done, varint(len(HEADER) + len(row)), HEADER)
+            done = b"%b\x22%b%b" % (done, varint(len(PLAIN_HEADER) + len(row)), PLAIN_HEADER)
         pieces.append(b"\x12%b%b" % (varint(len(done) + len(row) + len(token)), done))
         pieces.append(row)
         if token:

@@ -10,14 +10,14 @@ from widerow.errors import Conflict, InvalidRequest, Rule, StoreDamaged, StorePo
 from widerow.limits import INT64_MAX
 from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.tablestore.selection import Resume
-from widerow.rows.cells import encode_key_section
+from widerow.rows.cells import PLAIN_HEADER, encode_key_section
 from widerow.rows.fields import field, read_varint, varint
 from widerow.rows.record import join_row
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 from widerow.wire.tablestore.operations.table import OPERATIONS
 from widerow.wire.tablestore.operations.tokens import encode_token
-from widerow.wire.tablestore.plainbuffer import HEADER, decode_primary_key
+from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
 batch_get_row = OPERATIONS["BatchGetRow"]
 batch_write_row = OPERATIONS["BatchWriteRow"]
@@ -70,7 +70,7 @@ def test_get_row(row: bytes, units: int) -> None:
     answer = messages.GetRowResponse.FromString(get_row.encode(RowRead(row, units)))
     assert answer.IsInitialized()
     assert read_units(answer.consumed) == (units, 0)
-    assert answer.row == (HEADER + row if row else b"")
+    assert answer.row == (PLAIN_HEADER + row if row else b"")
     assert not answer.HasField("next_token")
 
 
@@ -96,7 +96,7 @@ def test_writes(
     assert answer.IsInitialized()
     assert read_units(answer.consumed) == (read, write)
     assert answer.HasField("row") == bool(row)
-    assert answer.row == (HEADER + row if row else b"")
+    assert answer.row == (PLAIN_HEADER + row if row else b"")
 
 
 @given(st.lists(ROWS, max_size=3), UNITS)
@@ -107,7 +107,7 @@ def test_get_range_to_the_end(pieces: list[bytes], units: int) -> None:
     assert answer.IsInitialized()
     assert read_units(answer.consumed) == (units, 0)
     assert answer.HasField("rows")
-    assert answer.rows == (HEADER + rows if rows else b"")
+    assert answer.rows == (PLAIN_HEADER + rows if rows else b"")
     assert not answer.HasField("next_start_primary_key")
 
 
@@ -116,7 +116,7 @@ def test_get_range_that_goes_on(value: int, rows: bytes) -> None:
     section = encode_key_section([("pk", value)])
     answer = messages.GetRangeResponse.FromString(get_range.encode(RangePage([rows], section, 1)))
     assert decode_primary_key(answer.next_start_primary_key).columns == (("pk", value),)
-    assert answer.rows == (HEADER + rows if rows else b"")
+    assert answer.rows == (PLAIN_HEADER + rows if rows else b"")
 
 
 @given(st.text(max_size=5), st.lists(st.tuples(ROWS, UNITS), max_size=3))
@@ -131,7 +131,7 @@ def test_batch_get_row(name: str, rows: list[tuple[bytes, int]]) -> None:
         assert item.is_ok
         assert read_units(item.consumed) == (units, 0)
         assert item.HasField("row") == bool(row)
-        assert item.row == (HEADER + row if row else b"")
+        assert item.row == (PLAIN_HEADER + row if row else b"")
         assert not item.HasField("error")
 
 
@@ -144,7 +144,7 @@ def test_batch_write_row(rows: list[tuple[int, int, bytes]]) -> None:
     for item, (read, write, row) in zip(answer.tables[0].rows, rows, strict=True):
         assert item.is_ok
         assert read_units(item.consumed) == (read, write)
-        assert item.row == (HEADER + row if row else b"")
+        assert item.row == (PLAIN_HEADER + row if row else b"")
 
 
 def test_wide_rows_that_go_on_carry_tokens() -> None:
@@ -157,7 +157,7 @@ def test_wide_rows_that_go_on_carry_tokens() -> None:
         paged = messages.GetRangeResponse.FromString(get_range.encode(page))
         sent = batch_get_row.encode(BatchAnswer(("T",), [[RowOutcome(read=read)]]))
         (item,) = messages.BatchGetRowResponse.FromString(sent).tables[0].rows
-        assert single.row == paged.rows == item.row == (HEADER + row if row else b"")
+        assert single.row == paged.rows == item.row == (PLAIN_HEADER + row if row else b"")
         assert single.next_token == paged.next_token == item.next_token == encode_token(resume)
         assert decode_primary_key(paged.next_start_primary_key).columns == (("pk", 1),)
 
@@ -179,7 +179,7 @@ def test_rows_of_batches_fail_alone() -> None:
         (False, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2."),
         (False, "OTSServerUnavailable", "Server is not available."),
     ]
-    assert rows[1].row == HEADER + ROW
+    assert rows[1].row == PLAIN_HEADER + ROW
 
 
 def test_a_batch_of_another_length_than_asked_is_a_defect() -> None:

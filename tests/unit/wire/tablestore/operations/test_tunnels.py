@@ -24,13 +24,12 @@ from widerow.limits import (
 )
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.values import KeyType
-from widerow.rows.reading import PLAIN_HEADER
+from widerow.rows.cells import PLAIN_HEADER
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.operations.tunnel_tokens import decode_position, encode_position
-from widerow.wire.tablestore.plainbuffer import HEADER
 
 OPEN, CLOSING, CLOSE, TERMINATED = 1, 2, 3, 4
 INVALID, GONE = (400, "OTSParameterInvalid"), (410, "OTSResourceGone")
@@ -175,10 +174,6 @@ def test_other_tokens_are_refused(token: str) -> None:
         decode_position(token)
 
 
-def test_rows_begin_as_plain_buffers_do() -> None:
-    assert PLAIN_HEADER == HEADER
-
-
 # --- definitions (change §C2.1, §C2.2) -----------------------------------------------------------
 
 
@@ -294,7 +289,7 @@ def test_a_client_consumes_the_rows_from_its_first_heartbeat_to_the_end() -> Non
     first = world.read(who, token)
     assert (len(first.records), first.may_more_record) == (TUNNEL_PAGE_RECORDS_MAX, True)
     assert {record.action_type for record in first.records} == {1}
-    row = decode_row(first.records[7].record[len(HEADER) :])
+    row = decode_row(first.records[7].record[len(PLAIN_HEADER) :])
     assert row == ({"k": "00007"}, {"v": [(world.clock.now_us() // 1000, 7)]})
     world.save(who, str(first.next_token), 1)
     assert world.checkpoint(who) == (first.next_token, 1)
@@ -334,7 +329,7 @@ def test_all_kept_versions_are_handed_out_and_expired_ones_are_not() -> None:
     )
     who = channel(str(made.tunnel_id), "")
     start = world.checkpoint(who)[0]
-    row = decode_row(world.read(who, start).records[0].record[len(HEADER) :])
+    row = decode_row(world.read(who, start).records[0].record[len(PLAIN_HEADER) :])
     assert row == ({"k": "a"}, {"v": [(now + 1, 2), (now, 1)]})
     world.clock.advance(200)
     assert world.read(who, start).records == []
@@ -354,7 +349,7 @@ def test_a_row_larger_than_an_answer_goes_on_as_updates() -> None:
         page = world.read(who, token)
         token = str(page.next_token)
         for record in page.records:
-            row = decode_row(record.record[len(HEADER) :])
+            row = decode_row(record.record[len(PLAIN_HEADER) :])
             assert row is not None
             actions.append(record.action_type)
             columns += row[1]
