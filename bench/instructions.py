@@ -38,11 +38,12 @@ from widerow.commit.waiting import Waiting
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
-from widerow.server.dispatch import Dispatcher, Service
+from widerow.server.dispatch import Dispatcher
 from widerow.server.headers import KeptHeaders
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.schedule import Schedule, rules_for
+from widerow.server.service import Service
 from widerow.server.shared import Patience, Shared
 from widerow.storage.opener import open_store
 from widerow.system import SystemClock, SystemEntropy

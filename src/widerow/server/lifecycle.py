@@ -38,7 +38,7 @@ from widerow.server.admission import Admission
 from widerow.server.beside import Beside, MakePages, ServerParts
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
-from widerow.server.dispatch import Dispatcher, Service
+from widerow.server.dispatch import Dispatcher
 from widerow.server.headers import PAGE_HEADERS, KeptHeaders
 from widerow.server.housekeeper import Housekeeper
 from widerow.server.http import Listener
@@ -48,6 +48,7 @@ from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.recent import RecentRequests
 from widerow.server.schedule import Schedule, rules_for
+from widerow.server.service import Service
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.tls import TlsFiles
 from widerow.storage.directory import Acceptance
@@ -383,8 +384,8 @@ class Server:
             loop=loop,
         )
         pages = Beside(_CONSOLE_PATH, partial(make, parts), parts)
-        self._console = dispatcher.beside = pages
-        dispatcher.recent = recent
+        self._console = pages
+        dispatcher.serve_pages(pages, recent)
         self._tasks.add(loop.create_task(_sample(recent)))
 
     async def _join(self, engine: Engine, store: Store) -> None:

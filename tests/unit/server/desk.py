@@ -17,11 +17,12 @@ from widerow.commit.waiting import Done
 from widerow.engine.ends import End
 from widerow.engine.plan import Plan
 from widerow.server.admission import Admission
-from widerow.server.dispatch import Dispatcher, Service
+from widerow.server.dispatch import Dispatcher
 from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.schedule import Rules, Schedule, rules_for
+from widerow.server.service import Service
 from widerow.storage.interface import Store
 from widerow.system import SystemClock, SystemEntropy
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT

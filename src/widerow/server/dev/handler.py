@@ -16,10 +16,11 @@ from widerow.server.dev.connection import DROPPED
 from widerow.server.dev.faults import Arrived, Strike
 from widerow.server.dev.mode import DevMode
 from widerow.server.dev.pages import DEV_PREFIX, DevPages
-from widerow.server.dispatch import Dispatcher, Service
+from widerow.server.dispatch import Dispatcher
 from widerow.server.housekeeper import commit
 from widerow.server.message import Reply, Request, Response
 from widerow.server.request_ids import RequestIds
+from widerow.server.service import Service
 from widerow.storage.read_anew import read_anew
 from widerow.wire.dialect import Dialect, Opened, WireOperation
 

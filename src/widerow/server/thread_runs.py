@@ -1,0 +1,102 @@
+"""Requests on threads: those that would hold up others, and those that wait for reads."""
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
+
+from widerow.server.outcomes import Answer, Outcomes, Task
+from widerow.server.schedule import Schedule
+from widerow.server.service import Service
+from widerow.server.turn import LOOP_TURN
+from widerow.server.verifying import Verifier
+from widerow.storage.foresight import ForeseenReads, NotForeseen
+from widerow.storage.read_anew import read_anew
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+__all__ = ["ThreadRuns"]
+
+
+@final
+class ThreadRuns:
+    """Carries out whole requests on threads. Begun and answered on the loop's thread."""
+
+    def __init__(
+        self,
+        service: Service,
+        schedule: Schedule,
+        verifier: Verifier,
+        outcomes: Outcomes,
+    ) -> None:
+        self._committer = service.committer
+        self._clock = service.clock
+        self._schedule = schedule
+        self._verifier = verifier
+        self._outcomes = outcomes
+
+    def start(self, task: Task, reads: ForeseenReads | None = None) -> None:
+        """Carry out a request on a thread; `reads`: values that were read for it already."""
+        task.on_thread = True
+        task.reads = reads
+        work, back = partial(self._work, task), partial(self._performed, task)
+        self._schedule.start(work, back, computes=task.route.computes)
+
+    def _work(self, task: Task) -> Answer | None:
+        """Run a request on a thread: the answer, or None if another thread commits its write."""
+        route, call, schedule = task.route, task.call, self._schedule
+        # Digests of large bodies release the interpreter's lock: no turn is needed.
+        if call.opened is None:
+            self._verifier.admit(task, self._clock.now_us())
+        assert call.opened is not None
+        with schedule.long_turn():
+            LOOP_TURN.give_way()
+            self._verifier.check_wanted(task.request)
+            turns = LOOP_TURN.begun
+            asked = task.asked if task.decoded else route.decode(task.asked)
+            task.asked = None
+            result = self._called(task, call.opened.instance, asked)
+            body = b"" if route.writes else route.encode(result)
+            if not route.writes and schedule.hashes_in_turn(LOOP_TURN.begun - turns):
+                return self._enveloped(task, result, body)
+        if route.writes:
+            task.pace = result.pace
+            end = self._committer.submit(result, task, schedule.rules.caller)
+            if end is None:
+                return None
+            result, error = end
+            if error is not None:
+                raise error
+            body = route.encode(result)
+        return self._enveloped(task, result, body)
+
+    def _called(self, task: Task, instance: str, asked: Any) -> Any:  # noqa: ANN401  # the route's own
+        """Run the operation on a thread, again if its view was lost."""
+        route, reads = task.route, task.reads
+        if reads is not None:
+            task.reads = None
+            with suppress(NotForeseen):
+                return reads.attempt(lambda: route.call(route.operations, instance, asked))
+        return read_anew(lambda: route.call(route.operations, instance, asked))
+
+    def _enveloped(self, task: Task, result: Any, body: bytes) -> Answer:  # noqa: ANN401  # what `encode` takes
+        """Make an answer on a thread, with a date of its own."""
+        date = task.route.answer_date(self._clock.now_us())
+        return self._outcomes.enveloped(task, result, body, date)
+
+    def _performed(self, task: Task, future: "Future[Answer | None]") -> None:
+        """Write an answer that a thread has made. On the loop."""
+        pace = task.pace
+        if pace is not None and future.exception() is None and future.result() and pace():
+            task.pace = None
+            self._outcomes.paced.hold(pace, partial(self._performed, task, future))
+            return
+        try:
+            answer = future.result()
+            if answer is None:
+                return
+            response = self._outcomes.answered(task, answer)
+        except Exception as error:  # noqa: BLE001  # every request is answered
+            response = self._outcomes.failed(task, error)
+        self._outcomes.end(task, response)
+        self._outcomes.answers.hand_over()
