@@ -87,7 +87,13 @@ def elsewhere() -> Iterator[Elsewhere]:
         yield pages
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["with scripts", "without scripts"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(True, id="with scripts"),
+        pytest.param(False, id="without scripts", marks=pytest.mark.night),
+    ],
+)
 def looking(
     request: pytest.FixtureRequest, consoles: Consoles, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Looking]:

@@ -13,7 +13,10 @@ class _Wrong(RuleBasedStateMachine):
         raise AssertionError("the engine refused what the model accepts")
 
 
-def test_steps_are_counted_and_agree(capsys: pytest.CaptureFixture[str]) -> None:
+def test_steps_are_counted_and_agree(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(model_steps, "_ROUND_LIVES", 10)
     assert model_steps.main(["--steps", "40"]) == 0
     line = json.loads(capsys.readouterr().out)
     assert line["violations"] == 0

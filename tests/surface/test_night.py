@@ -10,6 +10,7 @@ from tools import night
 EVERY = (*night.LANES, night.ALONE, night.CLUSTERS)
 
 
+@pytest.mark.night  # it starts twenty programs that only the night needs
 def test_every_step_is_a_command_that_takes_its_arguments() -> None:
     taken = defaultdict[tuple[str, ...], set[str]](set)
     for step in (step for lane in EVERY for step in lane):

@@ -92,7 +92,10 @@ def put(modelled: Modelled, table: str, key: int, value: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(4))
+NIGHTLY = [pytest.param(seed, marks=pytest.mark.night) for seed in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("seed", [0, *NIGHTLY])
 def test_the_obvious_model(server: WiderowServer, seed: int) -> None:
     random = Random(seed)  # noqa: S311  # to repeat, not to keep a secret
     models = [modelled(server, name) for name in ("one", "two")]
