@@ -7,8 +7,10 @@ STAMP := $(VENV)/.installed
 COMPILED := build/compiled
 SOURCES := $(shell find src -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*')
 BASE_PYTHON ?= python3
-# One and a half for each core: tests wait for servers, too.
+# One and a half for each core: tests wait for servers, too. Each has neighbouring tests, which share
+# servers and browsers, until it takes some of another's.
 WORKERS ?= $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2)
+PYTEST := $(VENV)/bin/pytest -n $(WORKERS) --dist worksteal
 # Whole systems, run on the compiled modules; and the laws that hold for these, run on them once more.
 SESSIONS := tests/compat tests/conformance tests/crash tests/deploy tests/package
 LAWS := tests/golden tests/unit/auth tests/unit/engine tests/unit/keys tests/unit/rows \
@@ -73,16 +75,16 @@ format: $(STAMP) ## rewrite the sources in the project's shape
 test: units $(if $(PYTEST_ARGS),,sessions) ## run the tests (PYTEST_ARGS='-x tests/unit/keys' runs those alone)
 
 units: $(STAMP) ## run all tests but the sessions, on the modules as they stand in src (WORKERS=0: one process)
-	$(VENV)/bin/pytest -n $(WORKERS) $(or $(PYTEST_ARGS),$(SESSIONS:%=--ignore=%))
+	$(PYTEST) $(or $(PYTEST_ARGS),$(SESSIONS:%=--ignore=%))
 
 sessions: $(STAMP) $(COMPILED)/.stamp ## run sessions of SDKs, stores, crashes and the wheel, and the laws, on the compiled modules
 	@if [ ! -e $(COMPILED)/.stamp ]; then \
 		echo 'SKIPPED: compiled modules, because nothing could be compiled (see above); the sessions run plain'; \
-		set -x; $(VENV)/bin/pytest -n $(WORKERS) $(SESSIONS); \
+		set -x; $(PYTEST) $(SESSIONS); \
 	else \
 		set -ex; export PYTHONPATH='$(CURDIR)/$(COMPILED)'; \
-		$(VENV)/bin/pytest -n $(WORKERS) $(SESSIONS); \
-		$(VENV)/bin/pytest -n $(WORKERS) -m 'hypothesis and not night' $(LAWS); \
+		$(PYTEST) $(SESSIONS); \
+		$(PYTEST) -m 'hypothesis and not night' $(LAWS); \
 	fi
 
 fetch: $(STAMP) ## fetch what the sessions need: HBase and the SDKs of Java, Node and Go

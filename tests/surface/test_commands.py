@@ -112,16 +112,17 @@ def test_what_could_not_be_compiled_is_tested_plain_and_says_so(clone: Path) -> 
     assert "SKIPPED" in run.stdout
     compiling, sessions = (clone / "said").read_text().splitlines()
     assert compiling == "python -m tools.compile"
-    assert sessions.startswith("pytest -n 2 tests/compat ")
+    assert sessions.startswith("pytest -n 2 --dist worksteal tests/compat ")
 
 
 def test_make_test_runs_every_folder_of_tests_once_and_laws_compiled_too(clone: Path) -> None:
     units, sessions, laws = said(clone, "make", "test", "WORKERS=2")
-    compiled = sessions.removeprefix("pytest -n 2 ").split()
+    compiled = sessions.removeprefix("pytest -n 2 --dist worksteal ").split()
     assert "tests/compat" in compiled
-    assert units.split() == ["pytest", "-n", "2", *(f"--ignore={each}" for each in compiled)]
-    assert laws.startswith("pytest -n 2 -m hypothesis and not night tests/golden")
-    assert all((ROOT / each).is_dir() for each in [*compiled, *re.findall(r"tests/\S+", laws)])
+    left_out = " ".join(f"--ignore={each}" for each in compiled)
+    assert units == f"pytest -n 2 --dist worksteal {left_out}"
+    assert laws.startswith("pytest -n 2 --dist worksteal -m hypothesis and not night tests/golden")
+    assert all((ROOT / each).exists() for each in [*compiled, *re.findall(r"tests/\S+", laws)])
 
 
 def test_sessions_run_on_what_is_compiled(clone: Path) -> None:
@@ -132,7 +133,7 @@ def test_sessions_run_on_what_is_compiled(clone: Path) -> None:
 
 def test_make_test_takes_arguments(clone: Path) -> None:
     wanted = said(clone, "make", "test", "WORKERS=0", "PYTEST_ARGS=-x tests/unit")
-    assert wanted == ["pytest -n 0 -x tests/unit"]
+    assert wanted == ["pytest -n 0 --dist worksteal -x tests/unit"]
 
 
 def test_make_check_checks_shape_rules_types_imports_and_tidiness(clone: Path) -> None:
