@@ -1,10 +1,12 @@
-"""Encodes primary keys of typed tables into bytes in the model's order (docs/formats/keys.md).
+"""Encodes primary keys of typed tables into bytes that sort as the model says: an ENUM by ordinal.
 
-INTEGER four bytes, big-endian, sign bit flipped; LONG eight FLOAT four bytes in IEEE total order:
-−0.0 below 0.0, NaN last; DOUBLE eight NUMBER sign, exponent, digits in pairs: numeric, however long
-STRING UTF-16 code units as three-byte UTF-8 where needed, 00 escaped, terminated UUID its sixteen
-bytes ENUM two bytes, the ordinal; BOOLEAN one byte TIMESTAMP seconds in eight bytes, sign flipped,
-then nanoseconds in four
+INTEGER    four bytes, big-endian, sign bit flipped; LONG eight
+FLOAT      four bytes in IEEE total order: −0.0 below 0.0, NaN last; DOUBLE eight
+NUMBER     sign, exponent, digits in pairs: numeric, however long
+STRING     UTF-16 code units as three-byte UTF-8 where needed, 00 escaped, terminated
+UUID       its sixteen bytes
+ENUM       two bytes, the ordinal; BOOLEAN one byte
+TIMESTAMP  seconds in eight bytes, sign flipped, then nanoseconds in four
 
 A child's row stands behind its parent's, under the parent's key, 02, the child table's number and
 its own key columns; so a shard is a prefix, and children lie between their parent and the next.
