@@ -120,15 +120,17 @@ def test_what_clients_wait_for_does_not_wait_for_cleaning_up(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pass of the sweep that a part of the store does not answer (engine/chores.py)."""
-    over = threading.Event()
+    begun, over = threading.Event(), threading.Event()
 
     def wait(_: Sweep) -> None:
+        begun.set()
         over.wait()
 
     monkeypatch.setattr(Sweep, "clear", wait)
     running = serve(remote_store(MemoryDriver(RemoteSpace(), FakeEntropy(1))))
     engine = engine_in(running)
     try:
+        assert begun.wait(10)
         asked = replace(
             create("t", {"k": KeyType.INTEGER}),
             defined_columns=(DefinedColumn("s", ColumnType.STRING),),

@@ -326,6 +326,8 @@ def test_a_table_or_an_index_that_is_away_holds_up_no_other(
     world.driver.away.add(world.range_of("one", name))
     steps(world.engine, most=5)
     assert [len(entries(world.engine, at)) for at in TABLES[1:]] == [20, 20]
+    others = [world.engine.describe_table(*at).id for at in TABLES[1:]]
+    assert [intents(world.store, intent_prefix(number)) for number in others] == [[], []]
     world.driver.away.clear()
     assert comes_back(world, TABLES[0])
     assert check_store(world.store) == []
