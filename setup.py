@@ -60,7 +60,7 @@ HOT_MODULES = (
     "engine/tablestore/indexes/keeper",
     "engine/tablestore/indexes/local",
     "engine/tablestore/newest",
-    "engine/catalog/sight",
+    "engine/catalog/read_lease",
     "engine/tablestore/observed",
     "engine/observer",
     "engine/partitions/histogram",

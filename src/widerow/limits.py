@@ -120,8 +120,8 @@ TRANSACTION_SECONDS_MAX: Final = 60  # on a shared store; distributed engines en
 ATTEMPT_SECONDS_MAX: Final = 20  # from a first read to a commit; later ends still fall below that
 # For how long a node uses a catalogue that it has read: longer than another server takes to replace
 # a dead one. A dead node delays one change of the catalogue by as much.
-SIGHT_SECONDS: Final = 20
-SIGHT_MARGIN_SECONDS: Final = 2.0  # clocks of machines run up to a tenth faster than others
+READ_LEASE_SECONDS: Final = 20
+READ_LEASE_MARGIN_SECONDS: Final = 2.0  # clocks of machines run up to a tenth faster than others
 NODE_LOOK_SECONDS: Final = 0.25  # between two looks at the others: about what CreateTable waits
 NODE_BEAT_SECONDS: Final = 1.0  # between two records of a node, each a commit
 # Without a beat; then another node keeps the store. A beat may wait for seconds behind writes to a

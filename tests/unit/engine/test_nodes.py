@@ -37,8 +37,8 @@ from widerow.limits import (
     NODE_BEAT_SECONDS,
     NODE_GONE_SECONDS,
     NODE_LOOK_SECONDS,
-    SIGHT_MARGIN_SECONDS,
-    SIGHT_SECONDS,
+    READ_LEASE_MARGIN_SECONDS,
+    READ_LEASE_SECONDS,
     SILENT_SECONDS,
     TRANSACTION_SECONDS_MAX,
 )
@@ -50,7 +50,9 @@ from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "catalog.md").read_text(encoding="utf-8")
-ENDED = SIGHT_SECONDS + SIGHT_MARGIN_SECONDS  # behind it nothing that was read before is gone by
+ENDED = (
+    READ_LEASE_SECONDS + READ_LEASE_MARGIN_SECONDS
+)  # behind it nothing that was read before is gone by
 
 
 class _Shared(MemoryStore):
@@ -140,7 +142,7 @@ def test_while_the_sight_holds_nothing_is_read() -> None:
     one.beat()
     one.nodes.look()
     world.store.away = True
-    world.pass_time(SIGHT_SECONDS - 0.1)
+    world.pass_time(READ_LEASE_SECONDS - 0.1)
     assert one.catalog.seen() is one.catalog.state
     world.pass_time(0.1)
     with pytest.raises(StoreBusy):
@@ -153,9 +155,9 @@ def test_a_machine_that_was_suspended_has_no_sight() -> None:
     (one,) = world.all
     one.beat()
     one.nodes.look()
-    assert one.nodes.sight.holds()
-    _off(world, 0, SIGHT_SECONDS)
-    assert not one.nodes.sight.holds()
+    assert one.nodes.read_lease.holds()
+    _off(world, 0, READ_LEASE_SECONDS)
+    assert not one.nodes.read_lease.holds()
 
 
 def test_a_process_that_tells_nobody_of_itself_asks_each_time() -> None:
@@ -183,9 +185,9 @@ def test_a_node_that_dies_delays_one_change_and_no_other() -> None:
     world = _World()
     world.live(seconds=2)
     known = world.all[0].change()
-    world.live(0, seconds=SIGHT_SECONDS - 0.5)
+    world.live(0, seconds=READ_LEASE_SECONDS - 0.5)
     assert not known()
-    world.live(0, seconds=ENDED - SIGHT_SECONDS + 0.5)
+    world.live(0, seconds=ENDED - READ_LEASE_SECONDS + 0.5)
     assert known()
     assert world.all[0].change()()
 
@@ -219,7 +221,7 @@ def test_a_node_that_leaves_delays_nobody() -> None:
     world.live(seconds=2)
     one, other = world.all
     other.commit(other.nodes.leave())
-    assert not other.nodes.sight.holds()
+    assert not other.nodes.read_lease.holds()
     assert one.change()()
 
 
@@ -286,7 +288,10 @@ class _Sights(RuleBasedStateMachine):
     def commit_beat(self, who: int) -> None:
         self.world.all[who].commit(self.planned.pop(who, None))
 
-    @rule(who=who, seconds=st.sampled_from([0.0, 0.0, 0.1 * SIGHT_SECONDS, 0.8 * SIGHT_SECONDS]))
+    @rule(
+        who=who,
+        seconds=st.sampled_from([0.0, 0.0, 0.1 * READ_LEASE_SECONDS, 0.8 * READ_LEASE_SECONDS]),
+    )
     def look(self, who: int, seconds: float) -> None:
         """Between two reads, and behind them, anything may happen to the others."""
         process = self.world.all[who]
@@ -318,7 +323,9 @@ class _Sights(RuleBasedStateMachine):
         self.words.append((process.catalog.state.epoch, known))
 
     @rule(
-        seconds=st.sampled_from([part * SIGHT_SECONDS for part in (0.02, 0.1, 0.2, 0.3, 0.3, 0.5)])
+        seconds=st.sampled_from(
+            [part * READ_LEASE_SECONDS for part in (0.02, 0.1, 0.2, 0.3, 0.3, 0.5)]
+        )
     )
     def pass_time(self, seconds: float) -> None:
         self.world.pass_time(seconds)
@@ -351,7 +358,7 @@ class _Sights(RuleBasedStateMachine):
     @invariant()
     def nobody_goes_by_what_was_before(self) -> None:
         for process in self.world.all:
-            if process.nodes.sight.holds():
+            if process.nodes.read_lease.holds():
                 assert process.catalog.state.epoch >= self.known
 
 
@@ -522,7 +529,7 @@ def test_a_node_that_cannot_beat_writes_no_more() -> None:
     world = _apart(1)
     world.live(seconds=2)
     (one,) = world.all
-    for _ in range(SIGHT_SECONDS - 2):
+    for _ in range(READ_LEASE_SECONDS - 2):
         world.pass_time(1)
         one.nodes.look()
         one.catalog.planned()
@@ -659,7 +666,7 @@ def test_a_record_that_is_no_node_is_damage(record: bytes) -> None:
 
 
 def test_rows_are_read_and_written_while_the_catalogue_is_away() -> None:
-    """For as long as a sight lasts; its part of a divided database is one as the others."""
+    """For as long as a read lease lasts; its part of a divided database is one as the others."""
     clock = FakeClock()
     driver = MemoryDriver(RemoteSpace(), FakeEntropy(1), placed=True)
     with remote_store(driver) as store:
@@ -670,7 +677,7 @@ def test_rows_are_read_and_written_while_the_catalogue_is_away() -> None:
         engine.core.run(beat)
         engine.core.nodes.look()
         driver.away = {driver.home(CATALOG_EPOCH_KEY)}
-        clock.advance(SIGHT_SECONDS - 1)
+        clock.advance(READ_LEASE_SECONDS - 1)
         engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": 1})))
         found = engine.rows.get_row("i", get("t", {"k": 1}))
         assert found.row
@@ -678,7 +685,7 @@ def test_rows_are_read_and_written_while_the_catalogue_is_away() -> None:
         clock.advance(2)
         with pytest.raises(StoreBusy):
             engine.rows.get_row("i", get("t", {"k": 1}))
-        with pytest.raises(StoreBusy):  # its body runs when the sight is over
+        with pytest.raises(StoreBusy):  # its body runs when the read lease is over
             engine.core.run(planned)
 
 

@@ -229,8 +229,8 @@ def test_keys_are_read_on_a_thread_where_the_loop_cannot() -> None:
 def desk() -> Iterator[Desk]:
     with remote_store(MemoryDriver(RemoteSpace(), FakeEntropy(1))) as store:
         found = Desk(store)
-        sight = found.engine.core.nodes.sight
-        sight.extend(2**62, 2**62)  # what a server has by its membership
+        lease = found.engine.core.nodes.read_lease
+        lease.extend(2**62, 2**62)  # what a server has by its membership
         (made,) = found.run(BLOCKING, [table()])
         assert made.status == 200
         yield found

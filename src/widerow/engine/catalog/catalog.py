@@ -26,7 +26,7 @@ from mypy_extensions import mypyc_attr
 
 from widerow.engine.catalog.draft import Draft, load_state, read_epoch
 from widerow.engine.catalog.model import CatalogModel, CatalogModels, Numbered
-from widerow.engine.catalog.sight import Sight
+from widerow.engine.catalog.read_lease import ReadLease
 from widerow.engine.catalog.state import CatalogState, Leftover
 from widerow.errors import OutcomeUnknown, Replan, StoreDamaged
 from widerow.keys.layout import (
@@ -57,7 +57,7 @@ class Catalog:
         self.shared = store.capabilities.shared
         self.reads: tuple[bytes, ...] = (CATALOG_EPOCH_KEY,) if self.shared else ()
         self.unsure = self.shared  # whether bodies must not rely on the published state
-        self._sight: Sight | None = None
+        self._read_lease: ReadLease | None = None
         self._word_of: Callable[[int], Callable[[], bool]] | None = None
         self._check: Callable[[], None] | None = None
         self.models: dict[type[Any], CatalogModel[Any]] = {}
@@ -73,14 +73,14 @@ class Catalog:
         `StoreDamaged`.
         """
         if self.shared:
-            sight = self._sight
-            if sight is None or not sight.holds():
+            lease = self._read_lease
+            if lease is None or not lease.holds():
                 self.renew()
         return self.state
 
     def go_by(
         self,
-        sight: Sight,
+        lease: ReadLease,
         word_of: Callable[[int], Callable[[], bool]],
         check: Callable[[], None],
     ) -> None:
@@ -89,7 +89,7 @@ class Catalog:
         `word_of` gives, for an epoch, a function that tells whether every server has acknowledged
         it. `check` raises `StoreBusy` where this process must not write.
         """
-        self._sight = sight
+        self._read_lease = lease
         self._word_of = word_of
         self._check = check
 
@@ -104,18 +104,18 @@ class Catalog:
             self._check()
         return self.seen().epoch
 
-    def sees(self) -> bool:
+    def lease_holds(self) -> bool:
         """Whether a read lease holds: the published state has every change that was answered."""
-        return self._sight is not None and self._sight.holds()
+        return self._read_lease is not None and self._read_lease.holds()
 
-    def in_sight(self, planned: int) -> CatalogState:
+    def under_lease(self, planned: int) -> CatalogState:
         """The state for a body that was planned under a read lease, and reads no epoch.
 
         Raises `Replan` where the lease has ended, or the catalogue is not at the epoch `planned`
         any more.
         """
         state = self.state
-        if state.epoch != planned or not self.sees():
+        if state.epoch != planned or not self.lease_holds():
             raise Replan
         return state
 
@@ -137,8 +137,8 @@ class Catalog:
             return self.seen()
         epoch, state = read_epoch(txn), self.state
         if state.epoch != epoch or (planned >= 0 and planned != epoch):
-            if self._sight is not None:
-                self._sight.end()
+            if self._read_lease is not None:
+                self._read_lease.end()
             raise Replan
         return state
 
@@ -207,8 +207,8 @@ class Catalog:
     def doubt(self) -> None:
         """The outcome of a change is unknown: the next body reads the epoch."""
         self.unsure = True
-        if self._sight is not None:
-            self._sight.end()
+        if self._read_lease is not None:
+            self._read_lease.end()
 
     def word_of(self, epoch: int) -> Callable[[], bool] | None:
         """What tells whether every server acknowledged an epoch; None: the store is not shared."""
@@ -283,12 +283,12 @@ class Tables(Generic[T]):
             raise self.model.missing(owner, name)
         return found
 
-    def in_sight(self, table: T, planned: int) -> T:
+    def under_lease(self, table: T, planned: int) -> T:
         """The table for a body that was planned under a read lease, and reads no epoch.
 
         Raises: the model's `NotFound`, `Replan`.
         """
-        found: T | None = self.catalog.in_sight(planned).by_id.get(table.id)
+        found: T | None = self.catalog.under_lease(planned).by_id.get(table.id)
         if found is None:
             raise self.model.gone(table)
         return found

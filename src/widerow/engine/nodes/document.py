@@ -23,7 +23,7 @@ def nodes_document(nodes: Nodes, clock: Clock) -> Json:
     return {
         "shared": True,
         "asked": own.id.hex(),
-        "sight": nodes.sight.holds(),
+        "sight": nodes.read_lease.holds(),
         "clock": nodes.clock_fault,
         "nodes": [
             _shown(own, own.now_us, nodes.rate)

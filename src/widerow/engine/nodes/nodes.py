@@ -1,36 +1,38 @@
 """How the servers of one shared store know of each other, and of changes of the catalogue.
 
 Each node writes a record of itself, a beat, about once a second, and looks at the catalogue's epoch
-and at the records of the others a few times a second. From that follows:
+and at the records of the other nodes a few times a second. Three rules rest on that:
 
-**Sight.** A node goes by the catalogue that it has read, without asking for the epoch, for
-`SIGHT_SECONDS` after the look, or after the beat where that is longer ago. Both count from before
-they began. A beat comes before the first look, so its record is there when the look reads.
+**Read lease.** A node uses the catalogue that it has read, without reading the epoch, for
+`READ_LEASE_SECONDS` after the look, or after the last beat if that is earlier. Both times are taken
+before the look or the beat begins. The first beat comes before the first look, so the node's record
+is there when it looks.
 
-**Word.** Who changes the catalogue answers when every other node has told by a beat that it goes by
-the new epoch, or by a later one; or when its sight has ended: `SIGHT_SECONDS` after its last beat
-was first seen here, or after the change was made. Whoever begins to beat afterwards reads the new
-epoch. No clock of another machine is asked for that, only how much time has passed here
-(`SIGHT_MARGIN_SECONDS` for clocks that run unevenly).
+**Acknowledgement.** A change of the catalogue is answered when every other node has acknowledged
+its epoch, or a later one, by a beat; or when the node's read lease has ended: `READ_LEASE_SECONDS`
+after its last beat was first seen here, or after the change was made. A node that begins to beat
+later reads the new epoch. No clock of another machine counts for that, only the time that has
+passed here (`READ_LEASE_MARGIN_SECONDS` allows for clocks that run unevenly).
 
-So a change is answered when no node goes by what was before. A node that dies delays one that is
-made in the same moments, and no later one. A request that was begun before a change was answered
-may still see what was before; so it was begun before it (`TRANSACTION_SECONDS_MAX` says how long
-rows of a dropped table stay, which is longer than a sight and a write together). Bodies of row
-writes ask for the sight again when they run, and for the epoch where it is over.
+So a change is answered when no node uses an earlier catalogue. A dead node delays one change, made
+in the moments of its death, and no later one. A request that began before a change was answered may
+still see the earlier catalogue, because it is concurrent with the change (`TRANSACTION_SECONDS_MAX`
+says how long rows of a dropped table stay: longer than a read lease and a write together). Bodies
+of row writes check the read lease again when they run, and read the epoch if it has ended.
 
-**Settled.** A build of an index must not miss a row whose write went by the catalogue from before
-the index. A process runs one group after another, and a beat is a write of a group. So when a beat
-that tells of an epoch is durable, every group has ended whose bodies went by an earlier one; what a
-node tells stays behind as long as a commit of such a group may still be made. Once all records tell
-of the epoch, no such write is left, and the build begins. For that, whoever writes rows has a
-record: a server takes no request before its first beats, and refuses writes when it could not beat
-for `SIGHT_SECONDS`, long before its record is removed. Where a record tells nothing new, the build
-waits for `TRANSACTION_SECONDS_MAX`, after which no write from before the index is left anyway.
+**Settled.** A build of an index must not miss a row whose write was planned on the catalogue from
+before the index. A process runs one group after another, and a beat is a write of a group. So when
+a beat with an epoch is durable, every group has ended whose bodies were planned on an earlier one;
+the epoch in a node's record stays behind as long as a commit of such a group may still be made.
+Once all records have the epoch, no such write is left, and the build begins. For that, every server
+that writes rows has a record: it takes no request before its first beats, and refuses writes when
+it could not beat for `READ_LEASE_SECONDS`, long before its record is removed. Where a record does
+not change, the build waits for `TRANSACTION_SECONDS_MAX`, after which no write from before the
+index is left anyway.
 
-**Clocks.** Looks tell how far clocks are apart (`clocks.py`). A node whose clock is more than
-`CLOCK_SKEW_SECONDS_MAX` off those of most others refuses to write: it would make leases, times to
-live and versions wrong for all. Of two nodes the one that came later refuses.
+**Clocks.** Looks tell how far clocks are apart (`clocks.py`). A node whose clock differs by more
+than `CLOCK_SKEW_SECONDS_MAX` from those of most others refuses to write: it would make leases,
+times to live and versions wrong for all. Of two nodes, the later one refuses.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +42,7 @@ from typing import Final, NamedTuple
 from widerow import __version__
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Catalog
-from widerow.engine.catalog.sight import Sight
+from widerow.engine.catalog.read_lease import ReadLease
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.clocks import Skew, largest
 from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
@@ -61,8 +63,8 @@ from widerow.limits import (
     NODE_CLOCKS,
     NODE_GONE_SECONDS,
     NODE_NOTES_KEPT,
-    SIGHT_MARGIN_SECONDS,
-    SIGHT_SECONDS,
+    READ_LEASE_MARGIN_SECONDS,
+    READ_LEASE_SECONDS,
     SILENT_SECONDS,
     TRANSACTION_SECONDS_MAX,
 )
@@ -71,8 +73,8 @@ from widerow.storage.interface import Reader, Store, Transaction, Write
 __all__ = ["LoadOfAll", "Nodes", "SeenNode", "read_nodes"]
 
 _SECOND_NS: Final = 1_000_000_000
-_SIGHT_NS: Final = SIGHT_SECONDS * _SECOND_NS
-_ENDED_NS: Final = round((SIGHT_SECONDS + SIGHT_MARGIN_SECONDS) * _SECOND_NS)
+_READ_LEASE_NS: Final = READ_LEASE_SECONDS * _SECOND_NS
+_ENDED_NS: Final = round((READ_LEASE_SECONDS + READ_LEASE_MARGIN_SECONDS) * _SECOND_NS)
 _BEAT_NS: Final = round(NODE_BEAT_SECONDS * _SECOND_NS)
 _SILENT_NS: Final = SILENT_SECONDS * _SECOND_NS
 _GONE_NS: Final = NODE_GONE_SECONDS * _SECOND_NS
@@ -100,7 +102,7 @@ class SeenNode(NamedTuple):
         """Whether the node has beaten within `SILENT_SECONDS`."""
         return now_ns - self.since_ns < _SILENT_NS
 
-    def may_see(self, now_ns: int) -> bool:
+    def may_hold_lease(self, now_ns: int) -> bool:
         """Whether the node's read lease may still hold."""
         return now_ns - self.since_ns < _ENDED_NS
 
@@ -142,7 +144,7 @@ class Nodes:
         self.requests = 0
         self.load: LoadOfAll | None = None
         self.clock_fault: str | None = None  # what is wrong with this clock, as far as known
-        self.sight = Sight(clock)
+        self.read_lease = ReadLease(clock)
         self.is_shared = store.capabilities.shared
         self._store = store
         self._catalog = catalog
@@ -161,7 +163,7 @@ class Nodes:
         self._heard: dict[bytes, int] = {}  # by node, the number of the last notes read
         self._elders: frozenset[bytes] = frozenset()  # the nodes that were there at the first look
         if self.is_shared:
-            catalog.go_by(self.sight, self.word, self.check_writing)
+            catalog.go_by(self.read_lease, self.word, self.check_writing)
             lease.is_silent = self.is_silent
 
     # --- telling -----------------------------------------------------------------------------
@@ -200,7 +202,7 @@ class Nodes:
 
         The record stays, as after a kill, while a commit of this process may still be made.
         """
-        self.sight.end()
+        self.read_lease.end()
         if not self._number:
             return None
         self._beat_ns = None
@@ -231,8 +233,8 @@ class Nodes:
         began_ns, began_us = self._clock.monotonic_ns(), self._clock.now_us()
         self._catalog.renew()
         if self._beat_ns is not None:
-            left_ns = min(began_ns, self._beat_ns) + _SIGHT_NS - began_ns
-            self.sight.extend(began_ns + left_ns, began_us + left_ns // 1000)
+            left_ns = min(began_ns, self._beat_ns) + _READ_LEASE_NS - began_ns
+            self.read_lease.extend(began_ns + left_ns, began_us + left_ns // 1000)
         found = [each for each in read_nodes(self._store.snapshot()) if each.id != self._id]
         seen_ns, seen_us = self._clock.monotonic_ns(), self._clock.now_us()
         before = self._others
@@ -311,8 +313,8 @@ class Nodes:
     def word(self, epoch: int) -> Callable[[], bool]:
         """What tells whether every node has acknowledged the durable `epoch`, or a later one.
 
-        To be asked again until it is true: `SIGHT_SECONDS` at most, because then every read lease
-        on an earlier epoch has ended. Cost: one page each time.
+        To be asked again until it is true: `READ_LEASE_SECONDS` at most, because then every
+        read lease on an earlier epoch has ended. Cost: one page each time.
         """
         return partial(self._is_known, epoch, self._clock.monotonic_ns())
 
@@ -348,7 +350,7 @@ class Nodes:
             if record.id == self._id or record.epoch >= epoch:
                 continue
             known = self._others.get(record.id)
-            if known is None or known.record.beat != record.beat or known.may_see(now_ns):
+            if known is None or known.record.beat != record.beat or known.may_hold_lease(now_ns):
                 return False
         return True
 
@@ -367,9 +369,9 @@ class Nodes:
         if self.clock_fault is not None:
             raise StoreBusy(self.clock_fault)
         beat_ns = self._beat_ns
-        if beat_ns is not None and self._clock.monotonic_ns() - beat_ns >= _SIGHT_NS:
+        if beat_ns is not None and self._clock.monotonic_ns() - beat_ns >= _READ_LEASE_NS:
             raise StoreBusy(
-                f"this server could not tell the others of itself for {SIGHT_SECONDS} s: "
+                f"this server could not tell the others of itself for {READ_LEASE_SECONDS} s: "
                 "it writes again as soon as it can"
             )
 

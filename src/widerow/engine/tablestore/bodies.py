@@ -53,16 +53,16 @@ def write_observed(
 class Planned:
     """The moment that the rows of one request are planned at.
 
-    `epoch`: of the catalogue, -1 in a store of one process. `by_sight`: bodies rely on the read
+    `epoch`: of the catalogue, -1 in a store of one process. `under_lease`: bodies rely on the read
     lease and read no epoch. `asked_us`: microseconds since 1970; 0 without observers of rows.
     """
 
-    __slots__ = ("asked_us", "by_sight", "epoch")
+    __slots__ = ("asked_us", "epoch", "under_lease")
 
-    def __init__(self, epoch: int, asked_us: int, *, by_sight: bool) -> None:
+    def __init__(self, epoch: int, asked_us: int, *, under_lease: bool) -> None:
         self.epoch = epoch
         self.asked_us = asked_us
-        self.by_sight = by_sight
+        self.under_lease = under_lease
 
 
 @final
@@ -84,7 +84,7 @@ class BodyContext:
         asked_us = 0 if self.observers is None else self.clock.now_us()
         catalog = self.tables.catalog
         epoch = catalog.planned()
-        return Planned(epoch, asked_us, by_sight=epoch >= 0 and catalog.sees())
+        return Planned(epoch, asked_us, under_lease=epoch >= 0 and catalog.lease_holds())
 
 
 @final
@@ -93,12 +93,12 @@ class RowBody(Write[RowWritten]):
 
     __slots__ = (
         "asked_us",
-        "by_sight",
         "change",
         "context",
         "planned",
         "shard",
         "table",
+        "under_lease",
         "values",
     )
 
@@ -119,9 +119,9 @@ class RowBody(Write[RowWritten]):
         self.values = values
         self.shard = shard
         self.planned = planned.epoch
-        self.by_sight = planned.by_sight
+        self.under_lease = planned.under_lease
         self.asked_us = planned.asked_us
-        if planned.epoch >= 0 and not planned.by_sight:
+        if planned.epoch >= 0 and not planned.under_lease:
             self.reads = context.tables.catalog.reads
         if table.auto_increment is not None:
             self.shards = (shard, sequence_key(table.id, concrete(values)[0]))
@@ -151,8 +151,8 @@ class RowBody(Write[RowWritten]):
     def _current(self, txn: Transaction) -> Table:
         """The newest definition of the table. Raises `NotFound`, `Replan`."""
         tables = self.context.tables
-        if self.by_sight:
-            return tables.in_sight(self.table, self.planned)
+        if self.under_lease:
+            return tables.under_lease(self.table, self.planned)
         return tables.current(self.table, txn, self.planned)
 
     def _numbered(self, index: int, txn: Transaction) -> tuple[KeyValue, ...]:

@@ -7,11 +7,11 @@ from typing import final
 
 from widerow.clock import Clock
 
-__all__ = ["Sight"]
+__all__ = ["ReadLease"]
 
 
 @final
-class Sight:
+class ReadLease:
     """A lease on the catalogue that was read: while it holds, no request has to read the epoch.
 
     Any thread may ask; one extends it. The monotonic clock stands still while a machine is
