@@ -133,7 +133,7 @@ NODE_NOTES_MAX: Final = 500  # keys whose load a node tells of at a beat: some 3
 NODE_NOTES_KEPT: Final = 10  # messages of a node that stay, for those who look late
 NODE_TAKEN_MAX: Final = 256  # partitions whose throughput a node tells of: some 10 KB
 CLOCK_SKEW_SECONDS_MAX: Final = 5  # leases of 30 s and transactions of 60 s rely on it
-WORD_SECONDS: Final = 0.02  # between two questions whether all nodes know of a change
+ACKNOWLEDGEMENT_SECONDS: Final = 0.02  # between two questions whether all nodes know of a change
 CONFLICT_SECONDS_MAX: Final = 10  # a write is tried so long; SDKs ask again after that
 OUTCOME_SECONDS_MAX: Final = 10  # it is asked for so long what became of a commit without an answer
 # For how long a group waits for a part of a database that is away; most splits and moves of regions

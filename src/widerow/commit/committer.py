@@ -5,7 +5,7 @@ A plan is in one of these states:
     GATHERED    the loop brought it in this turn, which is not over
     IN LINE     behind those that came before it; any number of threads add to the line
     COMMITTING  in the one group that is under way
-    UNHEARD     durable; not every server of a shared store has acknowledged it (`word.py`)
+    DURABLE     not acknowledged by every server of a shared store (`acknowledgement.py`)
     ENDED       durable or refused, and its caller is told, once
 
 and moves only so:
@@ -17,8 +17,8 @@ and moves only so:
     flush (the turn is over)     -> all that is GATHERED, as one group: COMMITTING or IN LINE,
                                     decided in the same way; ENDED (refused) after `stop`
     the turn is taken by a leader-> the first group of the line: COMMITTING
-    the store has answered       -> ENDED, told where the group ran, or by way of `post`; or UNHEARD
-    all know of it               -> ENDED, told by way of `post`, or to the thread that waits
+    the store has answered       -> ENDED, told where the group ran, or by way of `post`; or DURABLE
+    all have acknowledged it     -> ENDED, told by way of `post`, or to the thread that waits
 
 The turn is a lock: whoever holds it commits one group, and nobody takes from the line without it.
 Leaders are the writer's thread, once it has been started, blocked callers, and `step`. Plans that
@@ -37,6 +37,7 @@ from enum import Enum
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from widerow.commit.acknowledgement import Unacknowledged, wait_for_acknowledgement
 from widerow.commit.places import Caller, DiskWait, Place, place_of
 from widerow.commit.waiting import (
     Done,
@@ -49,7 +50,6 @@ from widerow.commit.waiting import (
     tell_group,
     writes_of,
 )
-from widerow.commit.word import Unheard, wait_for_word
 from widerow.engine.ends import outcomes_of
 from widerow.errors import Exhausted, OutcomeUnknown, Rule, StorageFailure
 from widerow.limits import ALONE_PATIENCE_SECONDS
@@ -129,7 +129,7 @@ class Committer:
         self._stopped = False
         self._turn = threading.Lock()  # held by the thread that commits a group
         self._disk = DiskWait()
-        self._unheard = Unheard()
+        self._unacknowledged = Unacknowledged()
         self._thread: threading.Thread | None = None
         self._calls: SimpleQueue[_Call] = SimpleQueue()  # for the writer's thread
 
@@ -160,12 +160,12 @@ class Committer:
         if caller is Caller.BLOCKED:
             self._join([waiting])
             self._lead_until_ended(waiting)
-            wait_for_word(waiting)
+            wait_for_acknowledgement(waiting)
             return waiting.end()
         if self._place([waiting], caller) is Place.CALLER:
             waiting.done = None  # the caller reads the end from the result
             if self._commit_here([waiting], ALONE_PATIENCE_SECONDS):
-                wait_for_word(waiting)
+                wait_for_acknowledgement(waiting)
                 return waiting.end()
             waiting.done = done
         self._join([waiting])
@@ -224,7 +224,7 @@ class Committer:
             self._thread = None
         while self.step():  # waits for the group of another thread, too
             pass
-        self._unheard.stop()
+        self._unacknowledged.stop()
 
     @property
     def waiting(self) -> int:
@@ -267,9 +267,9 @@ class Committer:
 
     def _lead_until_ended(self, waiting: Waiting) -> None:
         """Commit group after group until this plan has ended, in turn with other threads."""
-        while not (waiting.ended or waiting.unheard):
+        while not (waiting.ended or waiting.unacknowledged):
             with self._turn:
-                if not (waiting.ended or waiting.unheard):
+                if not (waiting.ended or waiting.unacknowledged):
                     self._lead()
 
     def _write(self) -> None:
@@ -338,5 +338,5 @@ class Committer:
         if told:
             post(told)
         first = group[0]  # a plan that waits for acknowledgement is alone in its group
-        if first.unheard and first.done is not None:
-            self._unheard.add(first, post)
+        if first.unacknowledged and first.done is not None:
+            self._unacknowledged.add(first, post)

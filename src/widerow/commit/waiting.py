@@ -41,10 +41,10 @@ class Waiting:
 
     `done` is None if the caller reads the end itself; `error` is None if the plan has an answer.
     When the plan has ended, its reference is dropped, because a plan holds a whole row. Until then,
-    `unheard` are its durable writes that not every server has acknowledged.
+    `unacknowledged` are its durable writes that not every server has acknowledged.
     """
 
-    __slots__ = ("answer", "done", "ended", "error", "plan", "unheard")
+    __slots__ = ("answer", "done", "ended", "error", "plan", "unacknowledged")
 
     def __init__(self, plan: Plan[Any], done: Done | None) -> None:
         """`done` is called when `plan` has ended."""
@@ -53,16 +53,18 @@ class Waiting:
         self.ended = False
         self.answer: Any = None
         self.error: Exception | None = None
-        self.unheard: list[Write[Any]] = []
+        self.unacknowledged: list[Write[Any]] = []
 
-    def hear(self) -> bool:
+    def poll(self) -> bool:
         """Ask which writes were acknowledged since; whether the plan has ended.
 
         May read the store.
         """
-        if self.unheard:
-            self.unheard = [write for write in self.unheard if not write.is_known()]
-            self.ended = not self.unheard
+        if self.unacknowledged:
+            self.unacknowledged = [
+                write for write in self.unacknowledged if not write.is_acknowledged()
+            ]
+            self.ended = not self.unacknowledged
         return self.ended
 
     def end(self) -> "End":
@@ -132,7 +134,7 @@ def writes_of(group: Sequence[Waiting]) -> list[Write[Any]]:
 def end_group(group: Sequence[Waiting], outcomes: Sequence[Outcome[Any]]) -> list[Waiting]:
     """Give each plan its outcomes; return those that must be committed again with a new plan.
 
-    Plans with `unheard` writes have not ended yet.
+    Plans with `unacknowledged` writes have not ended yet.
     """
     offset = 0
     again: list[Waiting] = []
@@ -147,8 +149,8 @@ def end_group(group: Sequence[Waiting], outcomes: Sequence[Outcome[Any]]) -> lis
             continue
         waiting.answer = answer
         if plan.alone and waiting.error is None:
-            waiting.unheard = [write for write in plan.writes if not write.is_known()]
-        waiting.ended = not waiting.unheard
+            waiting.unacknowledged = [write for write in plan.writes if not write.is_acknowledged()]
+        waiting.ended = not waiting.unacknowledged
         waiting.plan = _NO_PLAN
     return again
 

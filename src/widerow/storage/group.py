@@ -69,7 +69,7 @@ class Write(Generic[T]):
         if self._settled is not None:
             self._settled(result)
 
-    def is_known(self) -> bool:
+    def is_acknowledged(self) -> bool:
         """Whether whoever asked for the change may hear of it; asked again until it is so.
 
         Not before `settle`. May ask the store, and wait for it.

@@ -104,7 +104,7 @@ class _Process:
         write = self.catalog.change(lambda _: None)
         outcome = self.store.transact_group([write])[0]
         assert outcome.error is None
-        return write.is_known
+        return write.is_acknowledged
 
 
 class _World:
@@ -132,7 +132,7 @@ def test_a_store_of_one_process_has_no_nodes() -> None:
     assert nodes.beat() is None
     write = catalog.change(lambda _: None)
     store.transact_group([write])
-    assert write.is_known()
+    assert write.is_acknowledged()
     assert nodes_document(nodes, clock) == {"shared": False, "nodes": []}
 
 

@@ -58,7 +58,7 @@ class Catalog:
         self.reads: tuple[bytes, ...] = (CATALOG_EPOCH_KEY,) if self.shared else ()
         self.unsure = self.shared  # whether bodies must not rely on the published state
         self._read_lease: ReadLease | None = None
-        self._word_of: Callable[[int], Callable[[], bool]] | None = None
+        self._acknowledgement_of: Callable[[int], Callable[[], bool]] | None = None
         self._check: Callable[[], None] | None = None
         self.models: dict[type[Any], CatalogModel[Any]] = {}
         _claim(store)
@@ -81,16 +81,16 @@ class Catalog:
     def go_by(
         self,
         lease: ReadLease,
-        word_of: Callable[[int], Callable[[], bool]],
+        acknowledgement_of: Callable[[int], Callable[[], bool]],
         check: Callable[[], None],
     ) -> None:
         """Rely on the published state while the read lease holds.
 
-        `word_of` gives, for an epoch, a function that tells whether every server has acknowledged
-        it. `check` raises `StoreBusy` where this process must not write.
+        `acknowledgement_of` gives, for an epoch, a function that tells whether every server has
+        acknowledged it. `check` raises `StoreBusy` where this process must not write.
         """
         self._read_lease = lease
-        self._word_of = word_of
+        self._acknowledgement_of = acknowledgement_of
         self._check = check
 
     def planned(self) -> int:
@@ -210,16 +210,16 @@ class Catalog:
         if self._read_lease is not None:
             self._read_lease.end()
 
-    def word_of(self, epoch: int) -> Callable[[], bool] | None:
+    def acknowledgement_of(self, epoch: int) -> Callable[[], bool] | None:
         """What tells whether every server acknowledged an epoch; None: the store is not shared."""
-        return None if self._word_of is None else self._word_of(epoch)
+        return None if self._acknowledgement_of is None else self._acknowledgement_of(epoch)
 
 
 @final
 class CatalogWrite(Write[R]):
     """A change of the catalogue: check-and-set, and published once it is durable."""
 
-    __slots__ = ("_after", "_catalog", "_due_us", "_make", "_word")
+    __slots__ = ("_acknowledged", "_after", "_catalog", "_due_us", "_make")
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class CatalogWrite(Write[R]):
         self._make = make
         self._due_us = due_us
         self._after: CatalogState | None = None
-        self._word: Callable[[], bool] | None = None
+        self._acknowledged: Callable[[], bool] | None = None
 
     def run(self, txn: Transaction) -> R:
         """Make the change to the catalogue as it is now. Raises what refuses it."""
@@ -248,11 +248,11 @@ class CatalogWrite(Write[R]):
         after = self._after
         assert after is not None, "a write settles after it ran"
         self._catalog.publish(after)
-        self._word = self._catalog.word_of(after.epoch)
+        self._acknowledged = self._catalog.acknowledgement_of(after.epoch)
 
-    def is_known(self) -> bool:
+    def is_acknowledged(self) -> bool:
         """Whether every server of the store has acknowledged the change."""
-        return self._word is None or self._word()
+        return self._acknowledged is None or self._acknowledged()
 
     def doubt(self) -> None:
         """The outcome of the change is unknown: the next body reads the epoch."""

@@ -163,7 +163,7 @@ class Nodes:
         self._heard: dict[bytes, int] = {}  # by node, the number of the last notes read
         self._elders: frozenset[bytes] = frozenset()  # the nodes that were there at the first look
         if self.is_shared:
-            catalog.go_by(self.read_lease, self.word, self.check_writing)
+            catalog.go_by(self.read_lease, self.acknowledgement, self.check_writing)
             lease.is_silent = self.is_silent
 
     # --- telling -----------------------------------------------------------------------------
@@ -310,13 +310,13 @@ class Nodes:
 
     # --- changes of the catalogue ------------------------------------------------------------
 
-    def word(self, epoch: int) -> Callable[[], bool]:
+    def acknowledgement(self, epoch: int) -> Callable[[], bool]:
         """What tells whether every node has acknowledged the durable `epoch`, or a later one.
 
         To be asked again until it is true: `READ_LEASE_SECONDS` at most, because then every
         read lease on an earlier epoch has ended. Cost: one page each time.
         """
-        return partial(self._is_known, epoch, self._clock.monotonic_ns())
+        return partial(self._is_acknowledged, epoch, self._clock.monotonic_ns())
 
     def settled(self, changed_us: int) -> bool:
         """Whether no row write planned before a change of the catalogue can commit any more.
@@ -338,7 +338,7 @@ class Nodes:
         is_node = any(record.id == self._id for record in found)
         return is_node and all(record.epoch >= epoch for record in found)
 
-    def _is_known(self, epoch: int, since_ns: int) -> bool:
+    def _is_acknowledged(self, epoch: int, since_ns: int) -> bool:
         now_ns = self._clock.monotonic_ns()
         if now_ns - since_ns >= _ENDED_NS:
             return True

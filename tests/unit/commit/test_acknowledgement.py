@@ -1,4 +1,4 @@
-"""A durable change is told when everybody knows of it, and holds up nobody (commit/word.py)."""
+"""A change is answered when every server has acknowledged it; other plans do not wait."""
 
 import threading
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class _Announced(Write[str]):
         txn.put(SHARD, b"value")
         return "done"
 
-    def is_known(self) -> bool:
+    def is_acknowledged(self) -> bool:
         self.asked.release()
         return self.heard.is_set()
 

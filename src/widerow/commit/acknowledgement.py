@@ -1,8 +1,8 @@
 """Plans that wait for acknowledgement: durable, but not every server has acknowledged them.
 
-A change of the catalogue is such a plan (`Write.is_known`). It must not delay other groups, so it
-waits outside the line: its caller's thread asks again and again if it has nothing else to do; for a
-caller that is called back, a thread of this module asks.
+A change of the catalogue is such a plan (`Write.is_acknowledged`). It must not delay other groups,
+so it waits outside the line: its caller's thread asks again and again if it has nothing else to do;
+for a caller that is called back, a thread of this module asks.
 """
 
 import threading
@@ -11,20 +11,20 @@ from time import sleep
 from typing import Final
 
 from widerow.commit.waiting import Post, Waiting
-from widerow.limits import WORD_SECONDS
+from widerow.limits import ACKNOWLEDGEMENT_SECONDS
 
-__all__ = ["Unheard", "wait_for_word"]
+__all__ = ["Unacknowledged", "wait_for_acknowledgement"]
 
 _END: Final = None
 
 
-def wait_for_word(waiting: Waiting) -> None:
+def wait_for_acknowledgement(waiting: Waiting) -> None:
     """Return when the plan has ended. For a thread that does nothing else meanwhile."""
-    while not waiting.hear():
-        sleep(WORD_SECONDS)
+    while not waiting.poll():
+        sleep(ACKNOWLEDGEMENT_SECONDS)
 
 
-class Unheard:
+class Unacknowledged:
     """The plans that wait, and the thread that asks for them. Any thread may add a plan."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Unheard:
         self._added.put((waiting, post))
         with self._starting:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._ask, name="widerow-word", daemon=True)
+                self._thread = threading.Thread(target=self._ask, name="widerow-acks", daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
@@ -54,7 +54,7 @@ class Unheard:
         ending = False
         while held or not ending:
             try:
-                added = self._added.get(timeout=WORD_SECONDS if held else None)
+                added = self._added.get(timeout=ACKNOWLEDGEMENT_SECONDS if held else None)
             except Empty:
                 pass
             else:
@@ -64,7 +64,7 @@ class Unheard:
                     held.append(added)
             left = []
             for waiting, post in held:
-                if waiting.hear():
+                if waiting.poll():
                     post((waiting,))
                 else:
                     left.append((waiting, post))
