@@ -10,12 +10,12 @@ from typing import Any, TypeVar, final
 from widerow.errors import WiderowError
 from widerow.storage.interface import Transaction, Write
 
-__all__ = ["Behind", "in_order"]
+__all__ = ["EarlierFailed", "in_order"]
 
 T = TypeVar("T")
 
 
-class Behind(WiderowError):
+class EarlierFailed(WiderowError):
     """An earlier write of the caller failed. Caught by the caller of `in_order`, never shown."""
 
     def __init__(self) -> None:
@@ -24,46 +24,46 @@ class Behind(WiderowError):
 
 
 @final
-class _Fate:
+class _FirstFailure:
     """The place of the first write that failed in the latest run, if one did."""
 
-    __slots__ = ("failed",)
+    __slots__ = ("place",)
 
     def __init__(self) -> None:
-        self.failed: int | None = None
+        self.place: int | None = None
 
 
 @final
 class _Placed(Write[T]):
     """A write with its place among others."""
 
-    __slots__ = ("_fate", "_inner", "_place")
+    __slots__ = ("_first_failure", "_inner", "_place")
 
-    def __init__(self, inner: Write[T], place: int, fate: _Fate) -> None:
+    def __init__(self, inner: Write[T], place: int, first_failure: _FirstFailure) -> None:
         super().__init__(inner.shards, alone=inner.alone, reads=inner.reads)
         self._inner = inner
         self._place = place
-        self._fate = fate
+        self._first_failure = first_failure
 
     @property
     def chain(self) -> object:
         """The object that all writes of one caller share."""
-        return self._fate
+        return self._first_failure
 
     def run(self, txn: Transaction) -> T:
-        """Run the write; raise `Behind` instead if an earlier one failed.
+        """Run the write; raise `EarlierFailed` instead if an earlier one failed.
 
         The write may run again, always before the later ones: the last run counts.
         """
-        fate = self._fate
-        if fate.failed is not None and fate.failed < self._place:
-            raise Behind
+        first_failure = self._first_failure
+        if first_failure.place is not None and first_failure.place < self._place:
+            raise EarlierFailed
         try:
             result = self._inner.run(txn)
         except BaseException:
-            fate.failed = self._place
+            first_failure.place = self._place
             raise
-        fate.failed = None
+        first_failure.place = None
         return result
 
     def settle(self, result: T) -> None:
@@ -77,5 +77,5 @@ class _Placed(Write[T]):
 
 def in_order(writes: Sequence[Write[Any]]) -> list[Write[Any]]:
     """Wrap writes, for one group or several, so that none is made after the first that fails."""
-    fate = _Fate()
-    return [_Placed(write, place, fate) for place, write in enumerate(writes)]
+    first_failure = _FirstFailure()
+    return [_Placed(write, place, first_failure) for place, write in enumerate(writes)]

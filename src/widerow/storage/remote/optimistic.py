@@ -86,7 +86,7 @@ _OVERTAKEN: Final = "other processes change the same keys all the time"
 _GUESSES_MAX: Final = 64  # keys read alone whose last value is kept: the epoch of the catalogue
 
 
-class _Fate(Enum):
+class _CommitOutcome(Enum):
     """What became of a commit that had no answer."""
 
     MADE = "it was made"
@@ -449,13 +449,13 @@ class OptimisticStore(Store):
             return every
         except OutcomeUnknown as error:
             self._count("unknown", 1)
-            fate = self._fate_of(changes)
-            if fate is not _Fate.MADE:
+            outcome = self._outcome_of(changes)
+            if outcome is not _CommitOutcome.MADE:
                 self._memory.refused(every, relied_on=False)
-            if fate is _Fate.NOT_MADE:
+            if outcome is _CommitOutcome.NOT_MADE:
                 return every
-            if fate is not _Fate.MADE:
-                self._leave_open(units, changes, fate, error)
+            if outcome is not _CommitOutcome.MADE:
+                self._leave_open(units, changes, outcome, error)
                 return frozenset()
             refused = frozenset()
         except StorageFailure as error:
@@ -482,16 +482,20 @@ class OptimisticStore(Store):
         self._count("bytes", sum(map(_bytes_of, changes)))
 
     def _leave_open(
-        self, units: Sequence[Unit], changes: list[ShardChange], fate: _Fate, cause: Exception
+        self,
+        units: Sequence[Unit],
+        changes: list[ShardChange],
+        outcome: _CommitOutcome,
+        cause: Exception,
     ) -> None:
         """End units without knowing whether they were committed."""
         error = OutcomeUnknown(
-            f"no answer to a commit ({cause}), and {fate.value}: read what it wrote before "
+            f"no answer to a commit ({cause}), and {outcome.value}: read what it wrote before "
             "repeating it"
         )
         for unit in units:
             unit.doubt(error)
-        if fate is _Fate.OPEN:
+        if outcome is _CommitOutcome.OPEN:
             self._open_until = monotonic() + TRANSACTION_SECONDS_MAX
             self._open_commits.append(changes)
             if self.placement is not None:  # the home was waited for already
@@ -513,22 +517,24 @@ class OptimisticStore(Store):
                 raise StoreBusy("it is not known yet what became of an earlier commit")
             self._open_commits.remove(changes)
 
-    def _fate_of(self, changes: Sequence[ShardChange]) -> _Fate:
+    def _outcome_of(self, changes: Sequence[ShardChange]) -> _CommitOutcome:
         """What became of a commit that had no answer."""
         pause = _Pause(self._token, self._rest)
         fences: set[bytes] = set()
         while True:
             try:
-                fate = self._looked_up(changes, fences)
+                outcome = self._looked_up(changes, fences)
             except StorageFailure:  # no error of a look tells what became of the commit
-                fate = None
-            if fate is not None:
-                return fate
+                outcome = None
+            if outcome is not None:
+                return outcome
             if pause.passed(OUTCOME_SECONDS_MAX if self.placement is None else HOME_SECONDS_MAX):
-                return _Fate.OPEN
+                return _CommitOutcome.OPEN
             pause.wait()
 
-    def _looked_up(self, changes: Sequence[ShardChange], fences: set[bytes]) -> _Fate | None:
+    def _looked_up(
+        self, changes: Sequence[ShardChange], fences: set[bytes]
+    ) -> _CommitOutcome | None:
         """Read the revisions once, and commit a fence if nothing was made; None: try again.
 
         The changes were made together or not at all, so one made change proves all. `fences`: the
@@ -538,19 +544,19 @@ class OptimisticStore(Store):
         found = self._driver.read_many(revisions, patient=self._patient)
         pairs = list(zip(changes, found, strict=True))
         if any(revision == change.revision for change, revision in pairs):
-            return _Fate.MADE
+            return _CommitOutcome.MADE
         if any(revision in fences for revision in found):
-            return _Fate.NOT_MADE
+            return _CommitOutcome.NOT_MADE
         still = [change for change, revision in pairs if revision == change.expected]
         if not still:
-            return _Fate.OVERTAKEN
+            return _CommitOutcome.OVERTAKEN
         fence = ShardChange(still[0].revision_key, still[0].expected, self._new_revision(), {})
         fences.add(fence.revision)
         try:
             refused = self._driver.commit([fence])
         except OutcomeUnknown:
             return None
-        return None if refused else _Fate.NOT_MADE
+        return None if refused else _CommitOutcome.NOT_MADE
 
     def _new_revision(self) -> bytes:
         return self._token(REVISION_BYTES)

@@ -13,7 +13,7 @@ from tests.support.engines import open_tablestore
 from tests.support.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
 from tests.support.volume import examples
 
-from widerow.engine.in_order import Behind, in_order
+from widerow.engine.in_order import EarlierFailed, in_order
 from widerow.errors import OutcomeUnknown, StoreBusy, StoreHangs
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_INTENTS, revision_key
@@ -153,7 +153,7 @@ def test_nothing_is_made_behind_a_failure_in_another_home() -> None:
         raise LookupError("refused")
 
     outcomes = process.store.transact_group(in_order([add(A), Write((B,), refuse), add(A)]))
-    assert [type(outcome.error) for outcome in outcomes] == [type(None), LookupError, Behind]
+    assert [type(outcome.error) for outcome in outcomes] == [type(None), LookupError, EarlierFailed]
     assert process.store.snapshot().get(A) == b"1"
 
 
@@ -366,7 +366,7 @@ def test_nothing_behind_the_first_failure_is_made_however_often_bodies_run() -> 
     group = in_order([Write((A,), insert), add(B)])
     overtake(one, lambda: other.store.transact_group([add(A)]))
     outcomes = one.store.transact_group([*group, add(C)])
-    assert [type(outcome.error) for outcome in outcomes] == [LookupError, Behind, type(None)]
+    assert [type(outcome.error) for outcome in outcomes] == [LookupError, EarlierFailed, type(None)]
     assert one.store.snapshot().get_many([A, B, C]) == [b"1", None, b"1"]
 
 
