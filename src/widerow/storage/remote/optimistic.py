@@ -6,7 +6,7 @@ through these steps:
 1. The revisions of its shards are read with what its bodies read, all from one view of the driver:
    so a body sees one state of its shard and knows the revision of that state. To read much at once,
    bodies run first to find out what they ask for; what they did then is forgotten.
-   What this process committed last is remembered and not read (`memory.py`).
+   What this process committed last is cached and not read (`shard_cache.py`).
 2. Bodies run over overlays. Writes of one shard run one after another on each other's results, and
    become one change of that shard with one new revision (`units.py`).
 3. All changes of shards with the same home (`driver.py`) are committed by one call, the calls
@@ -65,7 +65,6 @@ from widerow.storage.interface import Outcome, Snapshot, Store, Write
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.away import AwayHomes
 from widerow.storage.remote.driver import Driver, ShardChange
-from widerow.storage.remote.memory import ShardMemory
 from widerow.storage.remote.reading import (
     LostKeys,
     ReadFailed,
@@ -74,6 +73,7 @@ from widerow.storage.remote.reading import (
     WantedReads,
     without_revisions,
 )
+from widerow.storage.remote.shard_cache import ShardCache
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
 from widerow.storage.sockets import LoopReads, Sockets
 
@@ -137,7 +137,7 @@ class OptimisticStore(Store):
         self._closed = False
         self._poison: str | None = None
         self._guesses: dict[bytes, bytes | None] = {}
-        self._memory = ShardMemory()
+        self._cache = ShardCache()
         self._lost_keys = LostKeys()
         self._away = AwayHomes(driver.try_home)
         self._open_commits: list[list[ShardChange]] = []  # commits with unknown outcome
@@ -339,11 +339,11 @@ class OptimisticStore(Store):
 
     def _run_first(self, unit: Unit) -> bool:
         """Run a unit's bodies without reading; False: they need the reads in `unit.wanted`."""
-        unit.remembered = False
+        unit.is_cached = False
         alone = unit.alone()
-        remembered = None if alone else self._memory.of(unit.revisions)
-        if remembered is not None:
-            return unit.run_remembered(remembered)
+        cached = None if alone else self._cache.of(unit.revisions)
+        if cached is not None:
+            return unit.run_cached(cached)
         if not unit.wanted:  # else an earlier run has filled it
             unit.run(UnitReader(self._guessed(alone), {}, unit.wanted))
         return False
@@ -378,7 +378,7 @@ class OptimisticStore(Store):
             unit.run(UnitReader(values, pages, unit.wanted, view))
         for unit in units:
             unit.saw(values)
-            self._memory.read(unit.revisions)
+            self._cache.read(unit.revisions)
             self._keep_guesses(unit, values)
 
     def _guessed(self, alone: set[bytes]) -> dict[bytes, bytes | None]:
@@ -443,7 +443,7 @@ class OptimisticStore(Store):
         try:
             refused = self._driver.commit(changes)
         except StoreBusy as error:
-            self._memory.refused(every, relied_on=False)
+            self._cache.refused(every, relied_on=False)
             for unit in units:
                 unit.busy = error
             return every
@@ -451,7 +451,7 @@ class OptimisticStore(Store):
             self._count("unknown", 1)
             outcome = self._outcome_of(changes)
             if outcome is not _CommitOutcome.MADE:
-                self._memory.refused(every, relied_on=False)
+                self._cache.refused(every, relied_on=False)
             if outcome is _CommitOutcome.NOT_MADE:
                 return every
             if outcome is not _CommitOutcome.MADE:
@@ -459,7 +459,7 @@ class OptimisticStore(Store):
                 return frozenset()
             refused = frozenset()
         except StorageFailure as error:
-            self._memory.refused(every, relied_on=False)
+            self._cache.refused(every, relied_on=False)
             if len(units) > 1:  # one of them may have caused it
                 return frozenset().union(*[self._commit_once([unit]) for unit in units])
             units[0].fail(error)
@@ -475,9 +475,9 @@ class OptimisticStore(Store):
         if refused:
             for unit in units:
                 theirs = refused.intersection(unit.changes)
-                self._memory.refused(theirs, relied_on=unit.remembered)
+                self._cache.refused(theirs, relied_on=unit.is_cached)
             return
-        self._memory.committed(changes)
+        self._cache.committed(changes)
         self._count("syncs", int(self.capabilities.persistent))
         self._count("bytes", sum(map(_bytes_of, changes)))
 

@@ -18,8 +18,8 @@ from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Write
 from widerow.storage.pending import PendingTransaction, WriteSet
 from widerow.storage.remote.driver import ShardChange
-from widerow.storage.remote.memory import MemoryReader
 from widerow.storage.remote.reading import Missing, WantedReads
+from widerow.storage.remote.shard_cache import CacheReader
 
 __all__ = ["Placed", "Unit", "placed_writes", "runs_of", "units_of"]
 
@@ -130,10 +130,10 @@ class Unit:
     `outcomes`: what their bodies gave when they ran last; `changes`: what these wrote, by shard.
     `wanted`: what they read, which the next attempt reads beforehand. `busy`: why the database did
     not take the last attempt's change, where it said so. `revisions`: those of the shards at the
-    moment of what was read. `remembered`: the bodies ran on cached values (`memory.py`).
+    moment of what was read. `is_cached`: the bodies ran on cached values (`shard_cache.py`).
     """
 
-    __slots__ = ("busy", "changes", "outcomes", "remembered", "revisions", "wanted", "writes")
+    __slots__ = ("busy", "changes", "is_cached", "outcomes", "revisions", "wanted", "writes")
 
     def __init__(self) -> None:
         """A unit without writes."""
@@ -143,7 +143,7 @@ class Unit:
         self.revisions: dict[bytes, bytes | None] = {}
         self.wanted = WantedReads()
         self.busy: StoreBusy | None = None
-        self.remembered = False
+        self.is_cached = False
 
     def add(self, placed: Placed) -> None:
         """One more write, behind the others."""
@@ -183,16 +183,16 @@ class Unit:
                 transaction.finish()
         return whole
 
-    def run_remembered(self, values: Mapping[bytes, bytes | None]) -> bool:
+    def run_cached(self, values: Mapping[bytes, bytes | None]) -> bool:
         """Run the bodies on cached values; False where they have to read.
 
         What they answer is known to be right only where a commit finds the revisions of all shards
         that they may have read.
         """
-        self.remembered = self.run(MemoryReader(values, self.wanted)) and all(self.changes.values())
-        if self.remembered:
+        self.is_cached = self.run(CacheReader(values, self.wanted)) and all(self.changes.values())
+        if self.is_cached:
             self.saw(values)
-        return self.remembered
+        return self.is_cached
 
     def saw(self, values: Mapping[bytes, bytes | None]) -> None:
         """Take from `values` the revisions of the unit's shards, as read with the bodies' keys."""

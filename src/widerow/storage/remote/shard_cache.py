@@ -1,16 +1,16 @@
 """A cache of the shards that this process wrote last, so that writing them again reads nothing.
 
-Whatever changes a shard changes its revision. So what was there when this process committed a
-revision is there as long as that revision stands, and a commit on condition of it finds out for
-nothing. Bodies run on what is remembered, then, and a group is one round trip instead of two. A
-commit that is refused forgets, and its bodies run again on what is read.
+Every change of a shard changes its revision. So the content that this process committed with a
+revision is valid while that revision stands, and a commit on condition of the revision checks that
+at no cost. Bodies run on cached values, and a group is one round trip instead of two. A commit that
+is refused drops the cached values, and its bodies run again on values that are read.
 
-**Other processes.** One shard that somebody else has changed makes the commit of a whole group
-fail, so what is remembered must nearly always be right. It is not used before reads have found it
-right `CONFIRMED_MIN` times in a row; each time it turns out wrong afterwards, it takes four times
-as many. And then nothing that is remembered is used until reads find `1 - WRONG_SHARE_MAX` of it
-right again. So one server, or several that have partition key values of their own, save the reads,
-and several that write the same ones lose little.
+**Other processes.** One shard that another process has changed makes the commit of a whole group
+fail, so cached values must nearly always be right. A shard's values are not used before reads have
+found them right `CONFIRMED_MIN` times in a row; each time they turn out wrong afterwards, four
+times as many such reads are needed. Then, too, no cached value of any shard is used until reads
+find `1 - WRONG_SHARE_MAX` of them right again. So one server, or several with partition key values
+of their own, save the reads, and several that write the same values lose little.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.reading import FIRST_PAGE_ROWS, Missing, Pairs, WantedReads, pages
 
-__all__ = ["CONFIRMED_MIN", "MemoryReader", "ShardMemory"]
+__all__ = ["CONFIRMED_MIN", "CacheReader", "ShardCache"]
 
 CONFIRMED_MIN: Final = 2
 _CONFIRMED_MAX: Final = 1024
@@ -67,7 +67,7 @@ class _Shard:
 
 
 @final
-class ShardMemory:
+class ShardCache:
     """The shards that were written last, by the keys of their revisions.
 
     For one group at a time, whose threads are about shards of their own.
@@ -155,7 +155,7 @@ class ShardMemory:
 
 
 @final
-class MemoryReader:
+class CacheReader:
     """A reader of cached values for the bodies of one unit. Notes every key and page asked for."""
 
     __slots__ = ("_asked", "_values")

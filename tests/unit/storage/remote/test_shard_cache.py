@@ -1,4 +1,4 @@
-"""Shards that were written last are not read again (storage/remote/memory.py)."""
+"""Shards that were written last are not read again (storage/remote/shard_cache.py)."""
 
 from collections.abc import Sequence
 from random import Random  # noqa: TID251  # seeded: a failure must repeat
@@ -20,7 +20,7 @@ from widerow.keys.encode import after_prefix
 from widerow.keys.layout import revision_key
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.remote.driver import ShardChange
-from widerow.storage.remote.memory import CONFIRMED_MIN, ShardMemory
+from widerow.storage.remote.shard_cache import CONFIRMED_MIN, ShardCache
 
 A_ROW = A + b"row"
 
@@ -159,48 +159,48 @@ def change(shard: bytes, expected: bytes | None, revision: bytes, value: bytes) 
     return ShardChange(revision_key(shard), expected, revision, {shard: value})
 
 
-def confirmed(memory: ShardMemory, revisions: Sequence[bytes]) -> None:
+def confirmed(cache: ShardCache, revisions: Sequence[bytes]) -> None:
     for _ in range(CONFIRMED_MIN):
-        memory.read(dict.fromkeys(revisions, b"r"))
+        cache.read(dict.fromkeys(revisions, b"r"))
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    memory = ShardMemory()
+    cache = ShardCache()
     large = bytes(500_000)
     shards = [A + b"%04d" % number for number in range(200)]
     for shard in shards:
-        memory.committed([change(shard, None, b"r", large)])
-        confirmed(memory, [revision_key(shard)])
-    kept = [shard for shard in shards if memory.of([revision_key(shard)]) is not None]
+        cache.committed([change(shard, None, b"r", large)])
+        confirmed(cache, [revision_key(shard)])
+    kept = [shard for shard in shards if cache.of([revision_key(shard)]) is not None]
     assert 10 < len(kept) < 80
     assert kept[-1] == shards[-1]
 
 
 def test_a_shard_that_grows_is_remembered_anew() -> None:
-    memory = ShardMemory()
+    cache = ShardCache()
     for number in range(10):
         put = {A + b"%d" % number: bytes(300_000)}
-        memory.committed([ShardChange(REVISIONS[0], b"r" if number else None, b"r", put)])
-    confirmed(memory, REVISIONS[:1])
-    known = memory.of(REVISIONS[:1])
+        cache.committed([ShardChange(REVISIONS[0], b"r" if number else None, b"r", put)])
+    confirmed(cache, REVISIONS[:1])
+    known = cache.of(REVISIONS[:1])
     assert known is not None
     assert 2 <= len(known) <= 6
 
 
 @pytest.mark.parametrize("found", [b"other", None])
 def test_a_revision_that_is_another_is_forgotten(found: bytes | None) -> None:
-    memory = ShardMemory()
-    memory.committed([change(A, None, b"r", b"v"), change(B, None, b"r", b"v")])
-    confirmed(memory, REVISIONS)
-    assert memory.of(REVISIONS) == {A: b"v", B: b"v", **dict.fromkeys(REVISIONS, b"r")}
-    memory.read({REVISIONS[0]: found})
-    assert memory.of(REVISIONS) is None
-    assert memory.of(REVISIONS[1:]) is not None
+    cache = ShardCache()
+    cache.committed([change(A, None, b"r", b"v"), change(B, None, b"r", b"v")])
+    confirmed(cache, REVISIONS)
+    assert cache.of(REVISIONS) == {A: b"v", B: b"v", **dict.fromkeys(REVISIONS, b"r")}
+    cache.read({REVISIONS[0]: found})
+    assert cache.of(REVISIONS) is None
+    assert cache.of(REVISIONS[1:]) is not None
 
 
 def test_a_change_of_what_was_not_known_says_what_it_put_only() -> None:
-    memory = ShardMemory()
-    memory.committed([ShardChange(REVISIONS[0], None, b"q", {A_ROW: b"old"})])
-    memory.committed([change(A, b"other", b"r", b"v")])
-    confirmed(memory, REVISIONS[:1])
-    assert memory.of(REVISIONS[:1]) == {A: b"v", REVISIONS[0]: b"r"}
+    cache = ShardCache()
+    cache.committed([ShardChange(REVISIONS[0], None, b"q", {A_ROW: b"old"})])
+    cache.committed([change(A, b"other", b"r", b"v")])
+    confirmed(cache, REVISIONS[:1])
+    assert cache.of(REVISIONS[:1]) == {A: b"v", REVISIONS[0]: b"r"}
