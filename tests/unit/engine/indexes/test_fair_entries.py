@@ -288,7 +288,7 @@ def test_entries_of_an_index_that_this_process_has_not_heard_of_are_not_forgotte
     world.other.core.run(world.other.rows.write_row(at[0], put(at[1], {"k": 1}, {"c": "x"})))
     assert len(world.engine.tables.find(*at).indexes) == 1
     assert steps(world.engine) < 10
-    world.engine.core.nodes.sight.end()
+    world.engine.core.nodes.read_lease.end()
     table = world.engine.tables.find(*at)
     later = next(each.id for each in table.indexes if each.name == "later")
     prefix = row_prefix(later)
