@@ -9,7 +9,8 @@ ENUM       two bytes, the ordinal; BOOLEAN one byte
 TIMESTAMP  seconds in eight bytes, sign flipped, then nanoseconds in four
 
 A child's row stands behind its parent's, under the parent's key, 02, the child table's number and
-its own key columns; so a shard is a prefix, and children lie between their parent and the next.
+its own key columns; so a shard is a prefix, and children lie between their parent and the next
+(docs/formats/keys.md, which has vectors).
 """
 
 import struct
