@@ -7,10 +7,10 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+from click.testing import CliRunner
 from tablestore import OTSClient, Row
 from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
-from typer.testing import CliRunner
 
 from widerow import nosql
 from widerow.cli.main import app

@@ -23,8 +23,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from click.testing import CliRunner
 from tools.markdown_pages import ROOT
-from typer.testing import CliRunner
 
 from widerow import nosql
 from widerow.auth.keyring import Keyring

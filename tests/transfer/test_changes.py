@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from click import BadParameter
 from hypothesis import given
 from hypothesis import strategies as st
 from tablestore import CapacityUnit, ReservedThroughput, Row, TableMeta, TableOptions
-from typer import BadParameter
 
-from widerow.cli.ending import CommandFailed
+from widerow.cli.command import CommandFailed
 from widerow.cli.tail import pause_seconds, start_time
 from widerow.client.connection import Client
 from widerow.client.failures import RequestFailed

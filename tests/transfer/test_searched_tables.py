@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import tablestore as sdk
+from click.testing import CliRunner
 from tests.support.buffers import cell, row_buffer
-from typer.testing import CliRunner
 
 from widerow.cli.main import app
 from widerow.client.connection import Client, Endpoint

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
+from click.testing import Result
 
 from widerow.client.failures import Refused, Unreachable
 from widerow.errors import WiderowError

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 from tablestore import PK_AUTO_INCR, CapacityUnit, ReservedThroughput, TableMeta, TableOptions
-from typer.testing import CliRunner, Result
 
 from widerow.cli.main import app
 from widerow.client.connection import Client, Endpoint

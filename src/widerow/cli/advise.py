@@ -3,11 +3,20 @@
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from widerow.cli.flags import listed
+from widerow.cli.command import Flag, Given, command
+from widerow.cli.flags import (
+    ENCODING,
+    FILE_OF_ROWS,
+    JSON_OUTPUT,
+    TABLE_OF_ROWS,
+    TEXT_COLUMNS,
+    TIME_COLUMN,
+    listed,
+)
 from widerow.cli.partitions import fetch
 from widerow.cli.places import no_table, require_store
 from widerow.cli.progress import progress_bar
@@ -26,7 +35,7 @@ from widerow.keydesign.table_source import WRITTEN, TableSource
 from widerow.row_files.source import UTF_8, FileInvalid, FileSource, Source
 from widerow.storage.opener import open_store
 
-__all__ = ["advise_keys"]
+__all__ = ["ADVISE_KEYS"]
 
 _SIZE: Final = re.compile(r"(?P<number>[0-9]+(?:[.][0-9]+)?) ?(?P<unit>[kMGT]?B?)")
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -39,7 +48,7 @@ _STYLES: Final = {
 }
 
 
-def advise_keys(given: Mapping[str, Any]) -> None:
+def _advise_keys(given: Given) -> None:
     """Rank the columns of a file or of a table's key, or judge the key of a table in use.
 
     Raises: `WiderowError` for a source or a question that does not do.
@@ -56,7 +65,7 @@ def advise_keys(given: Mapping[str, Any]) -> None:
         _show_live(judge_live(found, _size(given["largest"])), as_json=given["as_json"])
 
 
-def _advise_stored(given: Mapping[str, Any]) -> None:
+def _advise_stored(given: Given) -> None:
     """Judge the key of a table by the rows in a store that no server has open."""
     directory = Path(given["path"])
     require_store(directory)
@@ -94,7 +103,7 @@ def _show_live(found: LiveFinding, *, as_json: bool) -> None:
         console.print(Text(words))
 
 
-def _advise(source: Source, columns: Sequence[str], given: Mapping[str, Any]) -> None:
+def _advise(source: Source, columns: Sequence[str], given: Given) -> None:
     if not columns:
         raise FileInvalid("name the columns that may be the partition key with --columns")
     expected = given["expected_rows"]
@@ -166,3 +175,35 @@ def _about(figure: Estimate, words: str) -> str:
 
 def _why(finding: KeyAssessment) -> str:
     return finding.reason + (f"; {finding.remedy}" if finding.remedy else "")
+
+
+ADVISE_KEYS: Final = command(
+    _advise_keys,
+    FILE_OF_ROWS,
+    ENCODING,
+    *TABLE_OF_ROWS,
+    Flag(
+        "columns",
+        "Columns that may be the partition key; of a table, all of its key if not given.",
+        "A,B,C",
+    ),
+    TIME_COLUMN,
+    TEXT_COLUMNS,
+    Flag(
+        "expected_rows",
+        "Rows that the table will have, to say how large its largest key grows; else those read.",
+        "NUMBER",
+        int,
+    ),
+    Flag(
+        "largest", "Bytes advised for one partition key value: 10GB or 1GB.", "SIZE", default="10GB"
+    ),
+    Flag("seed", "Which sample of a long file to take for what happens in time.", "NUMBER", int, 0),
+    JSON_OUTPUT,
+    examples="""
+`widerow advise keys --input p.csv --columns DeviceID,SellerID,CardID,OrderNumber --time Time`
+`widerow advise keys --input p.csv --columns DeviceID,CardID --expected-rows 2000000000 --json`
+`widerow advise keys --table purchases --instance campus` — by the load of a running server
+`widerow advise keys --table purchases --path /srv/widerow` — by the rows of a store
+""",
+)

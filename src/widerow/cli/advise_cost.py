@@ -2,20 +2,21 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
-from typing import Any, Final
+from typing import Final
 
 from widerow.advice.cost import CostInvalid, UnitPrices, WorkloadCost
 from widerow.advice.counters import UnitCounters, read_counters
 from widerow.advice.unit_rules import Units
+from widerow.cli.command import Flag, Given, command
+from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.progress import progress_bar
 from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url
 from widerow.proxy.recording import read_exchanges, recording_bytes
 from widerow.system import SystemClock
 
-__all__ = ["advise_cost"]
+__all__ = ["ADVISE_COST"]
 
 _SECONDS: Final = (1, 86_400)
 _DEAREST: Final = (0, 1000)
@@ -23,10 +24,8 @@ _PAGE_BYTES_MAX: Final = 16 * 1024 * 1024  # of counters; a full page has 100 KB
 _TIMEOUT_SECONDS: Final = 10.0
 _EVERY_ACTION: Final = "every action"  # counters of tables do not tell
 
-_Given = Mapping[str, Any]
 
-
-def advise_cost(given: _Given) -> None:
+def _advise_cost(given: Given) -> None:
     """Add up a workload and show it. Raises: `CostInvalid`, `RecordingInvalid`."""
     if (given["recording"] is None) == (given["live"] is None):
         raise CostInvalid("give a recording with --recording or a server with --live, one of them")
@@ -121,3 +120,22 @@ def _print(cost: WorkloadCost, prices: UnitPrices, counters: UnitCounters | None
     )
     for name, price in cost.prices(prices).items():
         console.print(Text(f"{name.replace('_', ' ')}: {price:,.4f}"))
+
+
+_PRICE: Final = "Price of 10 000 {} units."
+ADVISE_COST: Final = command(
+    _advise_cost,
+    Flag("recording", "What `widerow proxy` recorded.", "DIR"),
+    Flag("live", "A running widerow, whose counters are read each second.", "URL"),
+    Flag("seconds", "How long to look at a running widerow.", "SECONDS", int, 10),
+    Flag("dearest", "How many of the most expensive requests to show.", "NUMBER", int, 10),
+    Flag("price_read", _PRICE.format("read"), "PRICE", float),
+    Flag("price_write", _PRICE.format("write"), "PRICE", float),
+    Flag("price_storage", "Price of a gigabyte for a month.", "PRICE", float),
+    JSON_OUTPUT,
+    examples="""
+`widerow advise cost --recording monday` — what `widerow proxy --mode record` wrote
+`widerow advise cost --recording monday --price-read 0.01 --price-write 0.02 --json`
+`widerow advise cost --live http://127.0.0.1:8087 --seconds 60` — a running widerow, by its counters
+""",
+)

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from widerow.advice.expiry import (
     ExpiryAdvice,
@@ -16,8 +16,9 @@ from widerow.advice.expiry import (
 )
 from widerow.advice.sampling import SampleBounds, sample_table
 from widerow.advice.version_reads import count_version_reads
+from widerow.cli.command import CommandFailed, Flag, Given, Positional, command
 from widerow.cli.connection import CONNECTION_FIELDS, endpoint_of
-from widerow.cli.ending import CommandFailed
+from widerow.cli.flags import JSON_OUTPUT, server_flags
 from widerow.cli.progress import progress_bar
 from widerow.client.connection import Client
 from widerow.client.failures import Refused, RequestFailed
@@ -27,18 +28,17 @@ from widerow.system import SystemClock
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.errors.codes import OBJECT_NOT_EXIST
 
-__all__ = ["advise_ttl"]
+__all__ = ["ADVISE_TTL"]
 
 _ROWS: Final = (1, 10_000_000)
 _SECONDS: Final = (0.1, 86_400.0)
 _DAYS: Final = (1, 36_500)
 _DEFAULTS: Final = {field.name: field.default for field in CONNECTION_FIELDS}
 
-_Given = Mapping[str, Any]
 _Judged = tuple[str, TableOptionsSeen, ExpiryAdvice]
 
 
-def advise_ttl(table: str | None, given: _Given) -> None:
+def _advise_ttl(place: str | None, table: str | None, given: Given) -> None:
     """Judge one table, or all of an instance.
 
     Raises: `CommandFailed`, `RecordingInvalid`, `RequestFailed`.
@@ -47,6 +47,7 @@ def advise_ttl(table: str | None, given: _Given) -> None:
         if not bounds[0] <= given[flag] <= bounds[1]:
             name = flag.replace("_", "-")
             raise CommandFailed(f"--{name} is {bounds[0]:g} to {bounds[1]:g}, not {given[flag]}")
+    given = given if place is None else {**given, "instance": place}
     reads = None
     if given["recording"] is not None:
         recorded = (each.exchange for each in read_exchanges(Path(given["recording"])))
@@ -62,7 +63,7 @@ def _tables(client: Client) -> list[str]:
     return [str(name) for name in found.table_names]
 
 
-def _judge(client: Client, table: str, reads: Mapping[str, int] | None, given: _Given) -> _Judged:
+def _judge(client: Client, table: str, reads: Mapping[str, int] | None, given: Given) -> _Judged:
     request = m.DescribeTableRequest(table_name=table)
     try:
         described = client.call("DescribeTable", request, m.DescribeTableResponse)
@@ -81,7 +82,7 @@ def _judge(client: Client, table: str, reads: Mapping[str, int] | None, given: _
     return table, options, advise_expiry(options, sample, now_ms, given["old_days"], version_reads)
 
 
-def _command(table: str, options: str, given: _Given) -> str:
+def _command(table: str, options: str, given: Given) -> str:
     """The command line that makes a change; of a connection what is not the default, no secret."""
     words = ["widerow", "table", "update", table, *options.split()]
     for name in ("endpoint", "instance"):
@@ -90,7 +91,7 @@ def _command(table: str, options: str, given: _Given) -> str:
     return shlex.join(words)
 
 
-def _show(judged: Sequence[_Judged], given: _Given) -> None:
+def _show(judged: Sequence[_Judged], given: Given) -> None:
     if given["as_json"]:
         documents = []
         for table, options, advice in judged:
@@ -131,3 +132,21 @@ def _gain(advice: ExpiryAdvice, finding: ExpiryFinding) -> str:
     whole = advice.reclaimable(finding)
     size = f", {decimal_size(whole)}" if whole is not None else ""
     return f"  It would give back {share} of the table{size}."
+
+
+ADVISE_TTL: Final = command(
+    _advise_ttl,
+    Positional("place", "INSTANCE", "The instance, as --instance.", "?"),
+    Positional("table", "TABLE", "The table; all if left out.", "?"),
+    Flag("rows", "Rows of a table to read.", "NUMBER", int, 10_000),
+    Flag("seconds", "Seconds that reading a table may take.", "SECONDS", float, 30.0),
+    Flag("old_days", "Days after which a row that nobody wrote is old.", "DAYS", int, 365),
+    Flag("recording", "What `widerow proxy` recorded of the tables' use.", "DIR"),
+    *server_flags("The server; any that speaks Tablestore."),
+    JSON_OUTPUT,
+    examples="""
+`widerow advise ttl shop orders` — one table of the instance shop
+`widerow advise ttl shop --old-days 90 --json` — all of its tables
+`widerow advise ttl shop orders --recording monday` — and which versions a workload reads
+""",
+)

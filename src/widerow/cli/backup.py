@@ -9,19 +9,22 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from widerow import __version__
-from widerow.cli.doctor import find
+from widerow.cli.command import Given, Positional, command, switch
+from widerow.cli.doctor import STORE_SETTINGS, find
+from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.places import require_parent, require_store
+from widerow.cli.setting_flags import asked_settings, setting_flags
 from widerow.server.control import ASK, connect, new_checkpoint, remove_checkpoints
-from widerow.server.settings import Settings, SettingsInvalid, resolve
+from widerow.server.settings import Settings, SettingsInvalid
 from widerow.storage.backup import Backup, BackupFailed, read_backup, restore_files, write_backup
 from widerow.storage.directory import free_bytes, sync_directory
 from widerow.storage.opener import open_store, store_directory
 from widerow.system import SystemClock, SystemEntropy
 
-__all__ = ["backup_store", "restore_store"]
+__all__ = ["BACKUP", "RESTORE", "backup_store", "restore_store"]
 
 _ANSWER_SECONDS_MAX: Final = 600.0  # a checkpoint first writes out what is in memory
 _ANSWER_BYTES_MAX: Final = 64 * 1024
@@ -29,12 +32,12 @@ _ROOM_SPARE_BYTES: Final = 64 * 1024 * 1024  # what a server needs free to take 
 _MIB: Final = 1024 * 1024
 
 
-def backup_store(flags: Mapping[str, Any], target: Path, *, as_json: bool) -> int:
+def backup_store(target: Path, given: Given) -> int:
     """Copy the store that the settings name into the new directory `target`; 0.
 
     Raises: `WiderowError` where there is no such store, or the copy cannot be made.
     """
-    settings = _settings(flags)
+    settings, as_json = asked_settings(given), given["as_json"]
     directory = _directory(settings)
     require_store(directory)
     if target.resolve().is_relative_to(directory.resolve()):
@@ -60,16 +63,17 @@ def backup_store(flags: Mapping[str, Any], target: Path, *, as_json: bool) -> in
     return 0
 
 
-def restore_store(flags: Mapping[str, Any], source: Path, *, check: bool, as_json: bool) -> int:
+def restore_store(source: Path, given: Given) -> int:
     """Make the store that the settings name, which must not exist, from the backup in `source`.
 
     Every byte is compared with the manifest and every record is verified before the store gets its
-    name. `check`: do all that, and throw the store away again. 0, or 1 on findings. No directory is
-    made but the store's own: where its parent is missing, its name is taken for mistyped.
+    name. With --check all that is done, and the store thrown away again. 0, or 1 on findings. No
+    directory is made but the store's own: where its parent is missing, its name is taken for
+    mistyped.
 
     Raises: `WiderowError`.
     """
-    directory = _directory(_settings(flags))
+    directory, check, as_json = _directory(asked_settings(given)), given["check"], given["as_json"]
     if not check and (directory.exists() or directory.is_symlink()):
         raise BackupFailed(f"{directory} exists; stop its server and move it away first")
     if not source.exists():
@@ -105,12 +109,6 @@ def restore_store(flags: Mapping[str, Any], source: Path, *, check: bool, as_jso
         done = "is whole" if check else f"is restored to {directory}"
         _say(f"{source}, {_sized(backup)} of {backup.created}, {done}; every record was verified")
     return 1 if findings else 0
-
-
-def _settings(flags: Mapping[str, Any]) -> Settings:
-    given = dict(flags)
-    file = given.pop("config", None)
-    return resolve(given, file=Path(file) if file else None)
 
 
 def _directory(settings: Settings) -> Path:
@@ -204,3 +202,26 @@ def _sized(backup: Backup) -> str:
 
 def _say(words: str) -> None:
     sys.stdout.write(words + os.linesep)
+
+
+BACKUP: Final = command(
+    backup_store,
+    Positional("target", "DIR", "New directory for the backup.", kind=Path),
+    JSON_OUTPUT,
+    *setting_flags(STORE_SETTINGS),
+    examples="""
+`widerow backup /backups/monday --path /srv/widerow` — the server may go on
+`widerow backup /backups/monday --path /srv/widerow --json`
+""",
+)
+RESTORE: Final = command(
+    restore_store,
+    Positional("source", "DIR", "Directory of the backup.", kind=Path),
+    switch("check", "Verify the backup and keep nothing."),
+    JSON_OUTPUT,
+    *setting_flags(STORE_SETTINGS),
+    examples="""
+`widerow restore /backups/monday --path /srv/widerow` — into a directory that does not exist
+`widerow restore /backups/monday --check` — verify a backup, keep nothing
+""",
+)

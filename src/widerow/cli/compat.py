@@ -2,14 +2,17 @@
 
 import json
 import sys
+from typing import Final
 
+from widerow.cli.command import Given, command, switch
+from widerow.cli.flags import JSON_OUTPUT
 from widerow.wire.dialects import DIALECTS
 
-__all__ = ["show_compatibility"]
+__all__ = ["COMPAT", "show_compatibility"]
 
 
-def show_compatibility(*, as_json: bool, supported: bool) -> None:
-    """Print the matrix, as a table or as one JSON document; `supported`: served actions only."""
+def show_compatibility(given: Given) -> None:
+    """Print the matrix, as a table or as one JSON document."""
     rows = [
         {
             "action": name,
@@ -20,13 +23,13 @@ def show_compatibility(*, as_json: bool, supported: bool) -> None:
         for dialect in DIALECTS
         for name, entry in dialect.operations.items()
     ]
-    if not supported:
+    if not given["supported"]:
         rows += [
             {"action": name, "status": "refused", "permission": "", "feature": feature}
             for dialect in DIALECTS
             for name, feature in dialect.refused.items()
         ]
-    if as_json:
+    if given["as_json"]:
         sys.stdout.write(json.dumps(rows) + "\n")
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
@@ -41,3 +44,14 @@ def show_compatibility(*, as_json: bool, supported: bool) -> None:
     served = sum(len(dialect.operations) for dialect in DIALECTS)
     refused = sum(len(dialect.refused) for dialect in DIALECTS)
     console.print(f"{served} of {served + refused} actions are served.")
+
+
+COMPAT: Final = command(
+    show_compatibility,
+    JSON_OUTPUT,
+    switch("supported", "Only the actions that are served."),
+    examples="""
+`widerow compat --supported`
+`widerow compat --json`
+""",
+)

@@ -8,10 +8,14 @@ import os
 import re
 import sys
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from widerow.auth.credentials_file import (
     API_KEYS,
@@ -23,13 +27,14 @@ from widerow.auth.credentials_file import (
     remove_keys,
 )
 from widerow.auth.keyring import AccessKey, ApiKey, CredentialsInvalid, Keyring, secret_digest
-from widerow.cli.flags import listed
+from widerow.cli.command import Flag, Given, Positional, command, group, switch
+from widerow.cli.flags import JSON_OUTPUT, listed
 from widerow.errors import NotPermitted
 from widerow.limits import CREDENTIALS_BYTES_MAX
 from widerow.storage.directory import sync_directory
 from widerow.system import SystemClock, SystemEntropy
 
-__all__ = ["list_keys", "make_api_key", "make_temporary_key", "revoke_keys"]
+__all__ = ["CREDENTIALS"]
 
 Json = dict[str, Any]
 
@@ -42,7 +47,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KINDS: Final = {TEMPORARY_KEYS: "temporary key", API_KEYS: "API key"}
 
 
-def make_api_key(name: str, given: Mapping[str, Any]) -> None:
+def _make_api_key(name: str, given: Given) -> None:
     """Make an API key, show it once, and keep its digest in the file.
 
     Raises: `WiderowError` when the file, the name or a flag does not do.
@@ -66,7 +71,7 @@ def make_api_key(name: str, given: Mapping[str, Any]) -> None:
     sys.stdout.write(key + "\n")
 
 
-def make_temporary_key(parent: str, given: Mapping[str, Any]) -> None:
+def _make_temporary_key(parent: str, given: Given) -> None:
     """Make a temporary key for an access key of the file, and show its three parts.
 
     Raises: `WiderowError` when the file, the access key or a flag does not do.
@@ -106,7 +111,7 @@ def make_temporary_key(parent: str, given: Mapping[str, Any]) -> None:
     sys.stdout.write("".join(f"{name}: {value}\n" for name, value in shown.items()))
 
 
-def revoke_keys(names: list[str], given: Mapping[str, Any]) -> None:
+def _revoke(names: Sequence[str], given: Given) -> None:
     """Take temporary keys and API keys of these names out of the file, or those that have ended.
 
     Raises: `WiderowError` when the file does not do, or there is no such key.
@@ -139,7 +144,7 @@ def revoke_keys(names: list[str], given: Mapping[str, Any]) -> None:
         sys.stdout.write("".join(f"revoked {_KINDS[kind]} {name}\n" for kind, name in gone))
 
 
-def list_keys(given: Mapping[str, Any]) -> None:
+def _list(given: Given) -> None:
     """Show the keys of the file: what they may do and until when. No secret, no digest.
 
     Raises: `WiderowError` when the file does not do.
@@ -150,9 +155,6 @@ def list_keys(given: Mapping[str, Any]) -> None:
     if given["as_json"]:
         sys.stdout.write(json.dumps({"keys": rows}) + "\n")
         return
-    from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
 
     shown = Table()
     for heading in ("kind", "name", "stands for", "instances", "permissions", "ends", "state"):
@@ -218,7 +220,7 @@ def _ended(text: str, known: Names) -> Names:
     return frozenset(each for each in known if (_KINDS[each[0]], each[1]) in found)
 
 
-def _rights(given: Mapping[str, Any]) -> dict[str, KeyField]:
+def _rights(given: Given) -> dict[str, KeyField]:
     lists = {name: listed(given[name]) for name in ("instances", "permissions")}
     return {name: words for name, words in lists.items() if words}
 
@@ -308,3 +310,69 @@ def _take_after(place: Path, descriptor: int) -> None:
     new = os.fstat(descriptor)
     if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
         os.fchown(descriptor, old.st_uid, old.st_gid)
+
+
+# --- the commands --------------------------------------------------------------------------------
+
+_FILE: Final = Flag(
+    "file",
+    "The credentials file of the server.",
+    "FILE",
+    required=True,
+    variable="WIDEROW_CREDENTIALS",
+)
+_RIGHTS: Final = (
+    Flag("instances", "Instances that it opens; all if not given.", "A,B"),
+    Flag("permissions", "What it may do: read, write, manage; all if not given.", "A,B"),
+)
+_API_KEY: Final = command(
+    _make_api_key,
+    Positional("name", "NAME", "What to call it."),
+    _FILE,
+    *_RIGHTS,
+    Flag("expires_in", "When it ends, as in 12h or 90d; never if not given.", "TIME"),
+    JSON_OUTPUT,
+    help="Make an API key and show it, once.",
+    examples="""
+`widerow credentials api-key notebook --file keys.toml --instances shop --permissions read`
+`widerow credentials api-key nightly --file keys.toml --expires-in 90d --json`
+""",
+)
+_TEMPORARY_KEY: Final = command(
+    _make_temporary_key,
+    Positional("parent", "ID", "The access key for which it stands."),
+    _FILE,
+    *_RIGHTS,
+    Flag("expires_in", "When it ends, as in 15m or 12h.", "TIME", default="1h"),
+    JSON_OUTPUT,
+    help="Make a temporary key (id, secret and security token) for an access key, and show it.",
+    examples="""
+`widerow credentials temporary-key reporting --file keys.toml` — for an hour
+`widerow credentials temporary-key reporting --file keys.toml --expires-in 15m --permissions read`
+""",
+)
+_REVOKE: Final = command(
+    _revoke,
+    Positional("names", "[NAME]...", "Temporary keys and API keys.", "*"),
+    _FILE,
+    switch("expired", "Those that open nothing any more, instead of names."),
+    JSON_OUTPUT,
+    help="Take temporary keys and API keys out of the file.",
+    examples="""
+`widerow credentials revoke notebook --file keys.toml` — a server refuses it within a second
+`widerow credentials revoke --expired --file keys.toml`
+""",
+)
+_LIST: Final = command(
+    _list,
+    _FILE,
+    JSON_OUTPUT,
+    help="Show the keys of the file, what they may do and until when, without their secrets.",
+    examples="""
+`widerow credentials list --file keys.toml`
+""",
+)
+CREDENTIALS: Final = group(
+    "Example: `widerow credentials list --file keys.toml`",
+    {"api-key": _API_KEY, "temporary-key": _TEMPORARY_KEY, "revoke": _REVOKE, "list": _LIST},
+)

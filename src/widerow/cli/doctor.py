@@ -2,36 +2,39 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Final
 
+from widerow.cli.command import Given, command, switch
 from widerow.cli.doctor_search import SearchReport, print_search, search_document, search_report
+from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.places import require_store
+from widerow.cli.setting_flags import asked_settings, setting_flags
 from widerow.engine.check import Finding, check_store
 from widerow.engine.digest import store_digest
 from widerow.errors import StoreDamaged
-from widerow.server.settings import SettingsInvalid, resolve
+from widerow.server.settings import SettingsInvalid
 from widerow.storage.directory import Acceptance, clear_damage_mark, mark_damaged
 from widerow.storage.interface import Store
 from widerow.storage.opener import is_in_database, open_store, shown_url, store_directory
 
-__all__ = ["examine", "find"]
+__all__ = ["DOCTOR", "STORE_SETTINGS", "examine", "find"]
+
+STORE_SETTINGS: Final = ("path", "store", "cache_mb")
+"""The settings that say where a store is."""
 
 
-def examine(flags: Mapping[str, Any], *, as_json: bool, digest: bool = False) -> int:
+def examine(given: Given) -> int:
     """Check the store that the settings name and print what was found; 1 if anything was.
 
     The files of search indexes are compared with their tables besides. What differs there is said,
-    but is no damage of the store, which the next start serves. `digest`: print as well what
-    everything in it sums up to.
+    but is no damage of the store, which the next start serves.
 
     Raises: `WiderowError` when there is no such store or it cannot be opened.
     """
-    given = dict(flags)
-    file = given.pop("config", None)
-    settings = resolve(given, file=Path(file) if file else None)
+    settings, as_json = asked_settings(given), given["as_json"]
     try:
         directory = _existing(settings.store)
         store = open_store(
@@ -42,7 +45,7 @@ def examine(flags: Mapping[str, Any], *, as_json: bool, digest: bool = False) ->
     with store, _progress(as_json=as_json) as progress:
         findings = find(store, progress)
         searched = SearchReport() if findings else search_report(store, directory, progress)
-        summed = store_digest(store.snapshot(), progress=progress) if digest else None
+        summed = store_digest(store.snapshot(), progress=progress) if given["digest"] else None
     if directory is not None:
         _note(directory, findings)
     if as_json:
@@ -126,3 +129,15 @@ def _print_table(url: str, findings: list[Finding]) -> None:
     for each in findings:
         table.add_row(Text(each.table), Text(each.key), Text(each.problem))
     console.print(table)
+
+
+DOCTOR: Final = command(
+    examine,
+    JSON_OUTPUT,
+    switch("digest", "Sum up everything: equal for equal stores."),
+    *setting_flags(STORE_SETTINGS),
+    examples="""
+`widerow doctor --path /srv/widerow` — stop the server first
+`widerow doctor --path /srv/widerow --json`
+""",
+)

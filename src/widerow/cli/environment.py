@@ -1,17 +1,23 @@
 """The environment variables that widerow and the clients of the service use, and what each does.
 
-Pure: `widerow env` hands the environment in. Names and users of the clients' variables are those of
-ts-cli.
+Names and users of the clients' variables are those of ts-cli.
 """
 
+import os
+import sys
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from widerow.cli.command import Flag, Given, command, switch
 from widerow.cli.connection import CONNECTION_FIELDS, PROFILE_VARIABLE
+from widerow.cli.flags import JSON_OUTPUT
+from widerow.cli.profiles import asked_connection
+from widerow.cli.tablestore.grid import Grid
+from widerow.cli.tablestore.output import print_grid, print_json
 from widerow.server.settings import DESCRIPTIONS, PREFIX
 from widerow.storage.opener import shown_url
 
-__all__ = ["VARIABLES", "Variable", "masked", "variable_documents"]
+__all__ = ["ENV", "VARIABLES", "Variable", "masked", "variable_documents"]
 
 Json = dict[str, Any]
 
@@ -131,3 +137,46 @@ def variable_documents(environment: Mapping[str, str]) -> list[Json]:
         }
         for each in VARIABLES
     ]
+
+
+def _env(given: Given) -> None:
+    found = asked_connection({}, given["profile"])
+    connection = {
+        name: {"value": masked(name, value), "source": found.sources[name]}
+        for name, value in found.values.items()
+    }
+    variables = variable_documents(os.environ)
+    if given["set"]:
+        variables = [each for each in variables if each["value"] is not None]
+    if given["as_json"]:
+        print_json({"connection": connection, "variables": variables})
+    else:
+        _print_environment(connection, variables)
+
+
+def _print_environment(connection: dict[str, Any], variables: list[dict[str, Any]]) -> None:
+    lines = [[name, each["value"], each["source"]] for name, each in connection.items()]
+    print_grid(Grid(("connection", "value", "from"), lines))
+    groups = dict.fromkeys(each["group"] for each in variables)
+    for group in groups:
+        sys.stdout.write("\n")
+        rows = [
+            [each["name"], "" if each["value"] is None else each["value"], each["help"]]
+            for each in variables
+            if each["group"] == group
+        ]
+        title = f"{group} (widerow does not read these)" if group == "other clients" else group
+        print_grid(Grid((title, "value", "what it does"), rows))
+
+
+ENV: Final = command(
+    _env,
+    switch("set", "Only variables that are set."),
+    JSON_OUTPUT,
+    Flag("profile", "The connection with this profile.", "NAME"),
+    examples="""
+`widerow env` — every variable, what it does, its value; secrets are masked
+`widerow env --set` — only those that are set
+`widerow env --json`
+""",
+)

@@ -8,48 +8,35 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from widerow.cli.asking import ask_server, engine_of
-from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
-from widerow.cli.names import TableName
+from widerow.cli.command import Flag, Given, command
+from widerow.cli.flags import JSON_OUTPUT, server_flags
+from widerow.cli.names import TABLE_NAME
+from widerow.cli.places import no_table
 from widerow.errors import NotFound
 
-__all__ = ["INDEXES_EXAMPLES", "indexes"]
+__all__ = ["INDEXES"]
 
 Json = dict[str, Any]
 
-INDEXES_EXAMPLES: Final = """Examples:
 
-`widerow indexes orders` — of the server at 127.0.0.1:8087, instance widerow
-
-`widerow indexes orders --endpoint http://db:8087 --instance shop --json`
-
-`widerow indexes orders --path /srv/widerow` — of a store that no server has open
-"""
-
-
-@with_flags(
-    *server_flags("The server to ask."),
-    Flag("path", str, "Read the store in this directory instead of asking a server.", "DIR", None),
-    JSON_OUTPUT,
-)
-def indexes(
-    table: TableName,
-    **flags: Any,  # noqa: ANN401  # by name, as the table has them
-) -> None:
-    """Show the secondary indexes of a table: type, columns, and whether they are built."""
-    if flags["path"] is None:
-        found = ask_server("WiderowIndexes", {"table": table}, flags)
+def _indexes(table: str, given: Given) -> None:
+    if given["path"] is None:
+        found = ask_server("WiderowIndexes", {"table": table}, given)
     else:
-        found = _read(Path(flags["path"]), flags["instance"], table)
-    if flags["as_json"]:
+        found = _read(Path(given["path"]), given["instance"], table)
+    if given["as_json"]:
         sys.stdout.write(json.dumps(found) + "\n")
     else:
         _print(found)
 
 
 def _read(directory: Path, instance: str, table: str) -> Json:
-    from widerow.cli.places import no_table  # noqa: PLC0415  # only to read a store
-    from widerow.engine.tablestore.plug import TABLESTORE  # noqa: PLC0415  # same
+    from widerow.engine.tablestore.plug import TABLESTORE  # noqa: PLC0415  # only to read a store
 
     with engine_of(directory) as engine:
         try:
@@ -60,9 +47,6 @@ def _read(directory: Path, instance: str, table: str) -> Json:
 
 
 def _print(found: Json) -> None:
-    from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
 
     rows = found["indexes"]
     count = f"{len(rows)} index" + ("" if len(rows) == 1 else "es")
@@ -83,3 +67,17 @@ def _state(row: Json) -> str:
         return f"being built, {row['rows_built']:,} rows"
     behind = f", {row['lag_seconds']:.1f} s behind" if row["lag_seconds"] else ""
     return ("ready" if row["complete"] else "ready, rows from its creation on") + behind
+
+
+INDEXES: Final = command(
+    _indexes,
+    TABLE_NAME,
+    *server_flags("The server to ask."),
+    Flag("path", "Read the store in this directory instead of asking a server.", "DIR"),
+    JSON_OUTPUT,
+    examples="""
+`widerow indexes orders` — of the server at 127.0.0.1:8087, instance widerow
+`widerow indexes orders --endpoint http://db:8087 --instance shop --json`
+`widerow indexes orders --path /srv/widerow` — of a store that no server has open
+""",
+)

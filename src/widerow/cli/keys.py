@@ -7,7 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.cli.flags import listed
+from widerow.cli.command import Flag, Given, Positional, command, group, switch
+from widerow.cli.flags import ENCODING, JSON_OUTPUT, TEXT_COLUMNS, listed
 from widerow.cli.progress import progress_bar
 from widerow.keydesign.alphabet import Alphabet
 from widerow.keydesign.dry_run import DryRun, Rehearsal, rehearse
@@ -24,16 +25,17 @@ from widerow.keydesign.rewrite import disarmed, parse_column, splice_columns, wr
 from widerow.keydesign.sample import accesses, key_values, kinds
 from widerow.row_files.source import FileInvalid, FileSource, Source
 
-__all__ = ["build_keys", "parse_keys"]
+__all__ = ["KEYS_COMMANDS"]
 
 _OTHERS_SHOWN: Final = 2  # columns beside the key in the tables of a dry run
 
 
-def build_keys(given: Mapping[str, Any], *, hashed: str | None) -> None:
-    """Splice columns of a file, or show what that would do; `hashed` names a hash to put in front.
+def _build(given: Given) -> None:
+    """Splice columns of a file, with a hash in front if one is named, or show what that would do.
 
     Raises: `WiderowError` for a design, a file or a row that does not do.
     """
+    hashed: str | None = given.get("hash")
     source = FileSource(Path(given["input"]), given["encoding"])
     columns = listed(given["columns"])
     types = kinds(source, columns, listed(given["text"]))
@@ -54,7 +56,7 @@ def build_keys(given: Mapping[str, Any], *, hashed: str | None) -> None:
         )
 
 
-def parse_keys(keys: Sequence[str], given: Mapping[str, Any]) -> None:
+def _parse(keys: Sequence[str], given: Given) -> None:
     """Take keys apart: those of the command line, or those of a column of a file.
 
     Raises: `WiderowError` for a key that the design did not make.
@@ -121,9 +123,7 @@ def _widths(
     return {**pads, **longest}
 
 
-def _prefix(
-    algorithm: str | None, given: Mapping[str, Any], columns: Sequence[str]
-) -> HashPrefix | None:
+def _prefix(algorithm: str | None, given: Given, columns: Sequence[str]) -> HashPrefix | None:
     if algorithm is None:
         return None
     over = listed(given["of"])
@@ -135,7 +135,7 @@ def _prefix(
 # --- the dry run ----------------------------------------------------------------------------------
 
 
-def _rehearse(source: Source, design: KeyDesign, given: Mapping[str, Any]) -> DryRun:
+def _rehearse(source: Source, design: KeyDesign, given: Given) -> DryRun:
     types = {part.column: part.kind for part in design.parts}
     if given["rows"] < 1:
         raise KeyDesignInvalid(f"--rows is 1 or more, not {given['rows']}")
@@ -238,3 +238,95 @@ def _print_parsed(keys: Sequence[str], design: KeyDesign, *, as_json: bool) -> N
     from rich.console import Console  # noqa: PLC0415  # only to show something
 
     Console().print(_table("", design.columns, [[*map(str, row)] for row in rows]))
+
+
+# --- the commands --------------------------------------------------------------------------------
+
+_INPUT: Final = Flag("input", "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE", required=True)
+_COLUMNS: Final = Flag("columns", "Columns of the key, in their order.", "A,B,C", required=True)
+_CONNECTOR: Final = Flag(
+    "connector", "The character between two columns; '' for none.", "CHARACTER", default=","
+)
+_PAD: Final = Flag(
+    "pad",
+    "Integers to fill up with zeros, and to how many digits; without a number, as many as the "
+    "largest in the file has.",
+    "A=6,B",
+)
+_DIGITS: Final = Flag("digits", "Digits of the hash to take.", "NUMBER", int, 4)
+_OF: Final = Flag("of", "Hash these leading columns only, so that their rows stay together.", "A,B")
+_LINE_FEED: Final = switch(
+    "line_feed", "Hash a line feed behind the text, as `echo … | md5sum` does."
+)
+_ALPHABET: Final = Flag(
+    "alphabet",
+    "What the texts of a column are made of, as COLUMN=0-9A-Za-z; may be repeated. Else: digits, "
+    "letters and what is in the file.",
+    "COLUMN=CHARACTERS",
+    default=[],
+)
+_BUILD: Final = (
+    _INPUT,
+    ENCODING,
+    _COLUMNS,
+    _CONNECTOR,
+    _PAD,
+    TEXT_COLUMNS,
+    _ALPHABET,
+    Flag("name", "What to call the new column.", "COLUMN"),
+    Flag("output", "File to write, in the format of its name; else CSV on stdout.", "FILE"),
+    switch(
+        "spreadsheet",
+        "Put an apostrophe before texts that a spreadsheet would compute; else nothing is changed.",
+    ),
+    switch("dry_run", "Write nothing; show what would happen to order and ranges."),
+    Flag("rows", "Rows to look at in a dry run.", "NUMBER", int, 100_000),
+    JSON_OUTPUT,
+)
+_SPLICE: Final = command(
+    _build,
+    *_BUILD,
+    help="Splice columns into one key, with a connector and zeros in front of integers.",
+    examples="""
+`widerow keys splice --input p.csv --columns DeviceID,SellerID,CardID --connector : --dry-run`
+`widerow keys splice --input p.csv --columns DeviceID,CardID --pad DeviceID=6 --output s.csv`
+""",
+)
+_HASH: Final = command(
+    _build,
+    Flag("hash", "The hash, by its name in Python's hashlib.", "NAME", default="md5"),
+    _DIGITS,
+    _OF,
+    _LINE_FEED,
+    *_BUILD,
+    help="Put the first digits of a hash in front of a key, so that neighbours are scattered.",
+    examples="""
+`widerow keys hash --input p.csv --columns OrderNumber --hash md5 --digits 4 --dry-run`
+`widerow keys hash --input p.csv --columns DeviceID,CardID --of DeviceID --output h.jsonl`
+""",
+)
+_PARSE: Final = command(
+    _parse,
+    Positional("keys", "KEY...", "Keys.", "*"),
+    _COLUMNS,
+    Flag("integers", "Columns that are integers without zeros in front.", "A,B"),
+    _CONNECTOR,
+    Flag("pad", "Integers with zeros in front, and their digits.", "A=6,B=4"),
+    Flag("hash", "The hash in front of the keys; none if not given.", "NAME"),
+    _DIGITS,
+    _OF,
+    _LINE_FEED,
+    Flag("input", "Rows with a key to take apart, instead of keys as words.", "FILE"),
+    ENCODING,
+    Flag("name", "The column of that file that holds the key.", "COLUMN"),
+    Flag("output", "File to write; else CSV on stdout.", "FILE"),
+    JSON_OUTPUT,
+    help="Take keys apart into the columns that they were built of.",
+    examples="""
+`widerow keys parse --columns DeviceID,SellerID --pad DeviceID=6 000054,a100 000167,a101`
+`widerow keys parse --columns OrderNumber --hash md5 --input h.csv --name HashOrderNumber`
+""",
+)
+KEYS_COMMANDS: Final = group(
+    "Example: `widerow keys splice --help`", {"splice": _SPLICE, "hash": _HASH, "parse": _PARSE}
+)

@@ -5,29 +5,25 @@ import sys
 from datetime import timedelta
 from typing import Any, Final
 
-from widerow.cli.asking import ask_server
-from widerow.cli.flags import JSON_OUTPUT, server_flags, with_flags
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-__all__ = ["NODES_EXAMPLES", "nodes"]
+from widerow.cli.asking import ask_server
+from widerow.cli.command import Given, command
+from widerow.cli.flags import JSON_OUTPUT, server_flags
+
+__all__ = ["NODES"]
 
 Json = dict[str, Any]
-
-NODES_EXAMPLES: Final = """Examples:
-
-`widerow nodes` — as the server at 127.0.0.1:8087 sees them
-
-`widerow nodes --endpoint http://db1:8087 --instance shop --json`
-"""
 
 _COLUMNS: Final = ("node", "state", "up", "last beat", "clock", "req/s", "keeper")
 _RIGHT: Final = ("up", "last beat", "clock", "req/s")
 
 
-@with_flags(*server_flags("Any of the servers.", "An instance that the key may use."), JSON_OUTPUT)
-def nodes(**flags: Any) -> None:  # noqa: ANN401  # by name, as the table has them
-    """Show the servers that share a store: who serves, whose clock is off, who looks after it."""
-    found = ask_server("WiderowNodes", {}, flags)
-    if flags["as_json"]:
+def _nodes(given: Given) -> None:
+    found = ask_server("WiderowNodes", {}, given)
+    if given["as_json"]:
         sys.stdout.write(json.dumps(found) + "\n")
     elif not found["shared"]:
         sys.stdout.write("The store is this server's own; no other server can have it open.\n")
@@ -36,9 +32,6 @@ def nodes(**flags: Any) -> None:  # noqa: ANN401  # by name, as the table has th
 
 
 def _print(found: Json) -> None:
-    from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
 
     rows = found["nodes"]
     shown = Table(title=Text(f"{len(rows)} node" + ("" if len(rows) == 1 else "s")))
@@ -76,3 +69,14 @@ def _skew(bounds: list[float] | None) -> str:
         return "not known yet"
     low, high = bounds
     return f"{(low + high) / 2:+.1f}±{(high - low) / 2:.1f} s"
+
+
+NODES: Final = command(
+    _nodes,
+    *server_flags("Any of the servers.", "An instance that the key may use."),
+    JSON_OUTPUT,
+    examples="""
+`widerow nodes` — as the server at 127.0.0.1:8087 sees them
+`widerow nodes --endpoint http://db1:8087 --instance shop --json`
+""",
+)

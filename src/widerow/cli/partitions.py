@@ -5,67 +5,44 @@ Of a running server by a signed request, of a store that nobody has open by read
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from widerow.cli.asking import NoAnswer, NotThere, ask_server, engine_of
-from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
-from widerow.cli.names import TableName
+from widerow.cli.command import Flag, Given, command, switch
+from widerow.cli.flags import JSON_OUTPUT, server_flags
+from widerow.cli.names import TABLE_NAME
+from widerow.cli.places import no_table
 from widerow.errors import NotFound
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from widerow.engine.engine import Engine
 
-__all__ = [
-    "PARTITIONS_EXAMPLES",
-    "fetch",
-    "partitions",
-    "print_partitions",
-]
+__all__ = ["PARTITIONS", "fetch", "print_partitions"]
 
 Json = dict[str, Any]
 
-PARTITIONS_EXAMPLES: Final = """Examples:
-
-`widerow partitions purchases` — of the server at 127.0.0.1:8087, instance widerow
-
-`widerow partitions purchases --endpoint http://db:8087 --instance shop --json`
-
-`widerow partitions purchases --path /srv/widerow` — of a store that no server has open
-
-`widerow partitions shop:users` — of a typed table, with its namespace
-"""
 _NAMESPACE: Final = "sysdefault"  # of typed tables whose name does not say one
 _BAR: Final = 20  # characters for all of the load
 _KEY_SHOWN: Final = 20  # characters of a key that a table with bars has room for at least
 _MEASURED: Final = 10_000  # characters: wider than any terminal
 
 
-@with_flags(
-    *server_flags(
-        "The server to ask.", "The instance of the table; a typed table's is its namespace."
-    ),
-    Flag("path", str, "Read the store in this directory instead of asking a server.", "DIR", None),
-    Flag("history", bool, "With the load of the last hours, in JSON.", default=False),
-    JSON_OUTPUT,
-)
-def partitions(
-    table: TableName,
-    **flags: Any,  # noqa: ANN401  # by name, as the table has them
-) -> None:
-    """Show the partitions of a table: ranges, sizes, load, and keys that no split can help."""
-    found = fetch(table, flags)
-    if flags["as_json"] or flags["history"]:
+def _partitions(table: str, given: Given) -> None:
+    found = fetch(table, given)
+    if given["as_json"] or given["history"]:
         sys.stdout.write(json.dumps(found) + "\n")
     else:
         print_partitions(found)
 
 
-def fetch(table: str, flags: Mapping[str, Any]) -> Json:
+def fetch(table: str, flags: Given) -> Json:
     """What is known of a table's partitions (docs/operating/partitions.md names the fields).
 
     `flags`: those of `widerow partitions`. Raises: `NoAnswer`, and `WiderowError` where a
@@ -99,7 +76,7 @@ def _places(table: str, instance: str) -> tuple[tuple[str, str], ...]:
 # --- a running server --------------------------------------------------------------------------
 
 
-def _ask(table: str, flags: Mapping[str, Any]) -> Json:
+def _ask(table: str, flags: Given) -> Json:
     return ask_server("WiderowPartitions", {"table": table, "history": flags["history"]}, flags)
 
 
@@ -107,8 +84,6 @@ def _ask(table: str, flags: Mapping[str, Any]) -> Json:
 
 
 def _read(directory: Path, places: Sequence[tuple[str, str]], *, history: bool) -> Json:
-    from widerow.cli.places import no_table  # noqa: PLC0415  # only to read a store
-
     with engine_of(directory) as engine:
         try:
             place = _found(engine, places)
@@ -142,9 +117,6 @@ def print_partitions(found: Json) -> None:
     Where the terminal has no room for them, the bars are left out and the hottest keys stand below
     the table: 80 columns are enough, and nothing is cut.
     """
-    from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.text import Text  # noqa: PLC0415  # same
-
     console = Console()
     room = console.options.update(max_width=_MEASURED)
     keys = [_bound(row["start"]) for row in found["partitions"]]
@@ -167,11 +139,8 @@ def print_partitions(found: Json) -> None:
         console.print(Text(words, style="yellow"))
 
 
-def _table(found: Json, keys: Sequence[str], *, wide: bool) -> "Table":
+def _table(found: Json, keys: Sequence[str], *, wide: bool) -> Table:
     """The partitions, whose first keys are shown as `keys`; `wide` with bars and hottest keys."""
-    from rich.table import Table  # noqa: PLC0415  # only to show something
-    from rich.text import Text  # noqa: PLC0415  # same
-
     rows = found["partitions"]
     shown = Table(
         title=Text(f"{found['name']}: {len(rows)} partition{'s' if len(rows) > 1 else ''}")
@@ -238,3 +207,21 @@ def _size(size: float) -> str:
 def _bar(share: float) -> str:
     full, part = divmod(round(share * _BAR * 8), 8)
     return f"{share:4.0%} " + "█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")
+
+
+PARTITIONS: Final = command(
+    _partitions,
+    TABLE_NAME,
+    *server_flags(
+        "The server to ask.", "The instance of the table; a typed table's is its namespace."
+    ),
+    Flag("path", "Read the store in this directory instead of asking a server.", "DIR"),
+    switch("history", "With the load of the last hours, in JSON."),
+    JSON_OUTPUT,
+    examples="""
+`widerow partitions purchases` — of the server at 127.0.0.1:8087, instance widerow
+`widerow partitions purchases --endpoint http://db:8087 --instance shop --json`
+`widerow partitions purchases --path /srv/widerow` — of a store that no server has open
+`widerow partitions shop:users` — of a typed table, with its namespace
+""",
+)

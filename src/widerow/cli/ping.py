@@ -5,23 +5,18 @@ It needs no key. Health checks run it every few seconds, so it loads little.
 
 import sys
 import time
-from collections.abc import Mapping
 from threading import Event
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from widerow.cli.command import Flag, Given, command, switch
+from widerow.cli.names import profile_names
 from widerow.cli.profiles import asked_connection
 from widerow.errors import WiderowError
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = ["PING_SWITCHES", "PING_TEXTS", "PingInvalid", "ping_server"]
-
-PING_TEXTS: Final = frozenset(("endpoint", "profile", "timeout", "wait"))
-"""The flags that have a value, by name."""
-
-PING_SWITCHES: Final = frozenset(("live",))
-"""The flags that have none."""
+__all__ = ["PING", "PingInvalid", "ping_server"]
 
 _TIMEOUT_SECONDS: Final = 2.0
 _PAUSE_SECONDS: Final = 0.1
@@ -41,10 +36,10 @@ class _Asked(NamedTuple):
     certificate: str | None = None
 
 
-def ping_server(given: Mapping[str, Any]) -> int:
+def ping_server(given: Given) -> int:
     """Ask until it is ready or the time is over; one line says which. 0 if it is ready, else 1.
 
-    `given`: flags by name, as texts; left out or None is not given. Raises: `PingInvalid`, and
+    `given`: a flag that is left out or None is not given. Raises: `PingInvalid`, and
     `WiderowError` for a profile or a setting that cannot be used.
     """
     timeout = _seconds("timeout", given.get("timeout"), _TIMEOUT_SECONDS)
@@ -116,3 +111,24 @@ def _trusted(certificate: str) -> "SSLContext":
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.check_hostname = False  # it is asked by its address; the file itself is what is trusted
     return context
+
+
+PING: Final = command(
+    ping_server,
+    Flag(
+        "endpoint",
+        "The server, http://HOST:PORT (WIDEROW_ENDPOINT); else that of the profile, else the one "
+        "that is served here.",
+        "URL",
+    ),
+    Flag("profile", "Which of `widerow profile list`.", "NAME", offered=profile_names),
+    Flag("timeout", "How long to wait for an answer; 2 if not given.", "SECONDS"),
+    Flag("wait", "How long to go on asking until it is ready.", "SECONDS"),
+    switch("live", "Ask whether the process serves, ready or not."),
+    examples="""
+`widerow ping` — the server that `widerow serve` starts here, by the same variables and file
+`widerow ping --endpoint http://db:8087 --timeout 1`
+`widerow ping --wait 30 && make load` — as soon as it is ready
+Exit codes: 0 it is ready, 1 it is not, or does not answer, 2 it cannot be asked.
+""",
+)

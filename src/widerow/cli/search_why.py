@@ -160,11 +160,7 @@ def _matches(view: IndexView, query: q.Query) -> bool:
 
 
 def _of_query(
-    view: IndexView,
-    schema: SearchSchema,
-    query: q.Query,
-    values: Mapping[str, Value],
-    depth: int,
+    view: IndexView, schema: SearchSchema, query: q.Query, values: Mapping[str, Value], depth: int
 ) -> Iterator[SearchFinding]:
     """The query and the conditions within it that are about rows."""
     name = type(query).__name__

@@ -7,20 +7,21 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
+from widerow.cli.command import Given, command
 from widerow.cli.console_pages import open_console
+from widerow.cli.setting_flags import asked_settings, setting_flags
 from widerow.cli.systemd import READY, STOPPING, tell_systemd
 from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
 from widerow.logging import configure_logging
 from widerow.server.admission import Admission
 from widerow.server.lifecycle import Server
-from widerow.server.settings import Settings, passed_over, resolve
+from widerow.server.settings import DESCRIPTIONS, Settings, passed_over
 from widerow.storage.opener import shown_url
 
-__all__ = ["loop_factory", "ready_line", "run_server"]
+__all__ = ["SERVE", "loop_factory", "ready_line", "run_server"]
 
 _log = logging.getLogger("widerow.server")
 
@@ -30,14 +31,12 @@ _SWITCH_SECONDS: Final = 0.0001
 _COLLECTOR_ALLOCATIONS: Final = 50_000  # a batch of 200 rows of 10 columns makes about 10 000
 
 
-def run_server(flags: Mapping[str, Any]) -> int:
+def run_server(given: Given) -> int:
     """Serve until a signal; 0 after a clean stop.
 
     Raises: `WiderowError` when the server cannot start.
     """
-    given = dict(flags)
-    file = given.pop("config", None)
-    settings = resolve(given, file=Path(file) if file else None)
+    settings = asked_settings(given)
     configure_logging(settings.log_format, settings.log_level)
     for each in passed_over():
         _log.warning("a variable of the environment is not read", extra={"facts": each._asdict()})
@@ -152,3 +151,15 @@ def _forbid_core_files() -> None:
 
         _, hard = resource.getrlimit(resource.RLIMIT_CORE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+
+
+SERVE: Final = command(
+    run_server,
+    *setting_flags(DESCRIPTIONS),
+    examples="""
+`widerow serve` — data in ./widerow-data, on 127.0.0.1:8087
+`widerow serve --memory --port 0` — for a test run; the ready line names the port
+`widerow serve --memory --port 0 --dev` — for tests that move the clock and inject faults
+`widerow serve --path /srv/widerow --credentials keys.toml --instances shop,audit`
+""",
+)

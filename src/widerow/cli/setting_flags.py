@@ -3,16 +3,16 @@
 So a setting is a flag, a variable and a key of the file by being in that table.
 """
 
-import inspect
-from collections.abc import Callable, Iterable
-from typing import Annotated, Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
 
-from widerow.server.settings import DESCRIPTIONS, PREFIX
+from widerow.cli.command import Flag, Given
+from widerow.server.settings import DESCRIPTIONS, PREFIX, Settings, resolve
 
-__all__ = ["METAVARS", "ON_IF_NOT_SET", "with_settings"]
+__all__ = ["asked_settings", "setting_flags"]
 
-_CONFIG_HELP: Final = "TOML file with these settings; widerow.toml is read if it is there."
-METAVARS: Final = {
+_METAVARS: Final = {
     "host": "ADDRESS",
     "port": "NUMBER",
     "path": "DIR",
@@ -40,46 +40,33 @@ METAVARS: Final = {
     "node_name": "NAME",
 }
 """What a value is called in the help of a flag; a setting that is not here is a switch."""
-ON_IF_NOT_SET: Final = ("console",)
+_ON_IF_NOT_SET: Final = ("console",)
 """Switches that are on by default: their flags come with one that says no."""
 
-_Command = Callable[..., None]
 
-
-def with_settings(names: Iterable[str]) -> Callable[[_Command], _Command]:
-    """Give a command the flags of these settings, and `--config`."""
-
-    def give(command: _Command) -> _Command:
-        own = [
-            each
-            for each in inspect.signature(command).parameters.values()
-            if each.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        flags = [
-            _parameter(name, f"{DESCRIPTIONS[name]} ({PREFIX}{name.upper()})") for name in names
-        ]
-        config = _parameter("config", f"{_CONFIG_HELP} ({PREFIX}CONFIG)", "FILE")
-        parameters = sorted([*flags, config, *own], key=lambda each: each.kind)
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
-        command.__annotations__ = {each.name: each.annotation for each in parameters}
-        return command
-
-    return give
-
-
-def _parameter(name: str, text: str, metavar: str | None = None) -> inspect.Parameter:
-    flag = "--" + name.replace("_", "-")
-    if name in ON_IF_NOT_SET:
-        flag += f"/--no-{name}"
-    if name in METAVARS:
-        metavar = METAVARS[name]
-    import typer  # noqa: PLC0415  # `METAVARS` is read without it, too
-
-    option = typer.Option(flag, help=text, metavar=metavar, show_default=False)
-    kind = str if metavar else bool
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[kind | None, option],
+def setting_flags(names: Iterable[str]) -> tuple[Flag, ...]:
+    """The flags of these settings, and `--config`."""
+    config = Flag(
+        "config",
+        f"TOML file with these settings; widerow.toml is read if it is there. ({PREFIX}CONFIG)",
+        "FILE",
     )
+    return (*map(_flag, names), config)
+
+
+def _flag(name: str) -> Flag:
+    plain = name.replace("_", "-")
+    return Flag(
+        name,
+        f"{DESCRIPTIONS[name]} ({PREFIX}{name.upper()})",
+        _METAVARS.get(name),
+        str if name in _METAVARS else bool,
+        spelled=(f"--{plain}/--no-{plain}",) if name in _ON_IF_NOT_SET else (),
+    )
+
+
+def asked_settings(given: Given) -> Settings:
+    """The settings that flags, environment and file make together. Raises: `SettingsInvalid`."""
+    file = given.get("config")
+    flags = {name: value for name, value in given.items() if name in DESCRIPTIONS}
+    return resolve(flags, file=Path(file) if file else None)

@@ -5,8 +5,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from widerow.cli.command import Flag, Given, command, switch
+from widerow.cli.flags import ENCODING, FILE_OF_ROWS, JSON_OUTPUT, TABLE_OF_ROWS, TIME_COLUMN
 from widerow.cli.partitions import fetch
 from widerow.cli.progress import progress_bar
 from widerow.engine.partitions.rules import Thresholds
@@ -21,7 +23,7 @@ from widerow.pictures.shapes import Picture
 from widerow.pictures.svg import svg
 from widerow.row_files.source import FileSource
 
-__all__ = ["simulate_load"]
+__all__ = ["SIMULATE"]
 
 _ROWS_SHOWN: Final = 12
 _MINUTE: Final = 60
@@ -45,7 +47,7 @@ class _Subject:
         return f"{second:.0f} s"
 
 
-def simulate_load(given: Mapping[str, Any]) -> None:
+def _simulate_load(given: Given) -> None:
     """Replay the rows of a file as load on a column, or the load that a server recorded.
 
     Raises: `WiderowError` for a source or a setting that does not do.
@@ -57,7 +59,7 @@ def simulate_load(given: Mapping[str, Any]) -> None:
     _simulate(_sampled(given) if given["table"] is None else _recorded(given), given)
 
 
-def _sampled(given: Mapping[str, Any]) -> _Subject:
+def _sampled(given: Given) -> _Subject:
     if given["column"] is None:
         raise ScriptInvalid("name the column that is the partition key with --column")
     source = FileSource(Path(given["input"]), given["encoding"])
@@ -78,7 +80,7 @@ def _sampled(given: Mapping[str, Any]) -> _Subject:
     return _Subject(made.script, title, subtitle, made.names, Thresholds())
 
 
-def _recorded(given: Mapping[str, Any]) -> _Subject:
+def _recorded(given: Given) -> _Subject:
     found = fetch(given["table"], {**given, "history": True})
     script = recorded_script(found["history"])
     kind = KeyType(found["key"]["type"])
@@ -97,7 +99,7 @@ def _name(key: bytes, kind: KeyType) -> str:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def _simulate(subject: _Subject, given: Mapping[str, Any]) -> None:
+def _simulate(subject: _Subject, given: Given) -> None:
     names = subject.names
     thresholds = subject.thresholds
     if given["split_units"] is not None:
@@ -221,3 +223,36 @@ def _span(seconds: float) -> str:
     if seconds < 2 * _MINUTE:
         return f"{seconds:.0f} seconds"
     return f"{seconds / _MINUTE:,.0f} minutes"
+
+
+SIMULATE: Final = command(
+    _simulate_load,
+    Flag("nodes", "Nodes that serve the partitions.", "NUMBER", int, required=True),
+    FILE_OF_ROWS,
+    ENCODING,
+    Flag("column", "The column of the file that is the partition key.", "A"),
+    *TABLE_OF_ROWS,
+    TIME_COLUMN,
+    Flag("units_per_second", "Write units per second, over all keys.", "NUMBER", float, 4000.0),
+    Flag("minutes", "How long the replay takes, in its own time.", "NUMBER", float, 60.0),
+    switch(
+        "rhythm",
+        "Keep the rhythm of the times; else the rows come at a steady rate in their order.",
+    ),
+    Flag("expected_rows", "Rows that the file stands for, for sizes.", "NUMBER", int),
+    Flag(
+        "split_units",
+        "Units per second that split a partition; as the server has it, or 1000.",
+        "NUMBER",
+        float,
+    ),
+    Flag("seed", "Where partitions begin, and which sample of a long file.", "NUMBER", int, 0),
+    Flag("svg", "Draw the heat map as SVG.", "FILE"),
+    Flag("png", "Draw the heat map as PNG.", "FILE"),
+    JSON_OUTPUT,
+    examples="""
+`widerow simulate --nodes 4 --input p.csv --column OrderNumber --time Time --svg order.svg`
+`widerow simulate --nodes 8 --input p.csv --column CardID --units-per-second 20000 --json`
+`widerow simulate --nodes 4 --table purchases --instance campus --png load.png` — what was recorded
+""",
+)

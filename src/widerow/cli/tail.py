@@ -11,35 +11,35 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from threading import Event
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-import typer
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from widerow.cli.command import CommandFailed, Flag, Given, command, switch
 from widerow.cli.connection import endpoint_of
-from widerow.cli.flags import Flag, server_flags, with_flags
-from widerow.cli.names import TableName
+from widerow.cli.flags import server_flags
+from widerow.cli.names import TABLE_NAME
+from widerow.client.connection import Client
+from widerow.model.values import Value
+from widerow.rows.reading import CellDeletion, VersionedValue
+from widerow.system import SystemClock
+from widerow.transfer.changes import (
+    START,
+    TAIL,
+    FollowedChange,
+    Follower,
+    StreamFacts,
+    enable_stream,
+    find_stream,
+)
 
-if TYPE_CHECKING:
-    from widerow.client.connection import Client
-    from widerow.model.values import Value
-    from widerow.rows.reading import CellDeletion, VersionedValue
-    from widerow.transfer.changes import FollowedChange, Follower, StreamFacts
-
-__all__ = ["TAIL_EXAMPLES", "change_document", "pause_seconds", "start_time", "tail"]
+__all__ = ["TAIL_COMMAND", "change_document", "pause_seconds", "start_time"]
 
 Json = dict[str, Any]
-_Print = Callable[[Sequence["FollowedChange"]], None]
-
-TAIL_EXAMPLES: Final = """Examples:
-
-`widerow tail orders` — what is changed from now on, until Ctrl-C
-
-`widerow tail orders --from 10m --json` — JSON lines, from ten minutes ago on
-
-`widerow tail orders --from start --once` — all that is kept, then end
-
-`widerow tail orders --enable 24` — switch the stream on, to keep changes for 24 hours, and follow
-"""
+_Print = Callable[[Sequence[FollowedChange]], None]
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _AGO: Final = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
@@ -51,39 +51,7 @@ _TIME_CHARS: Final = 27
 _ACTION_CHARS: Final = 6
 
 
-@with_flags(
-    Flag("from_", str, "start, now, a time in UTC or how long ago: 10m, 2h.", "TIME", "now"),
-    Flag("limit", int, "End after so many changes.", "NUMBER", None),
-    Flag("once", bool, "End when there is nothing more to read.", default=False),
-    Flag(
-        "interval",
-        float,
-        "Seconds between two looks; up to eight times as long while nothing changes.",
-        "SECONDS",
-        0.5,
-    ),
-    Flag(
-        "enable",
-        int,
-        "Switch the table's stream on where it is off, to keep changes for 1 to 168 hours.",
-        "HOURS",
-        None,
-    ),
-    *server_flags("The server; any that speaks Tablestore."),
-    Flag("as_json", bool, "One JSON document for each change, each on a line.", default=False),
-)
-def tail(
-    table: TableName,
-    **given: Any,  # noqa: ANN401  # by name, as the table has them
-) -> None:
-    """Follow the changes of a table: puts, updates and deletes of all its shards.
-
-    The table's stream must be on; --enable switches it on.
-    """
-    from widerow.client.connection import Client  # noqa: PLC0415  # same
-    from widerow.system import SystemClock  # noqa: PLC0415  # only this command
-    from widerow.transfer.changes import Follower  # noqa: PLC0415  # same
-
+def _tail(table: str, given: Given) -> None:
     _check(given)
     now_us = SystemClock().now_us()
     begin = start_time(given["from_"], now_us)
@@ -101,11 +69,11 @@ def tail(
     sys.stderr.write(f"{count:,} change{'' if count == 1 else 's'} of {table}\n")
 
 
-def _check(given: Json) -> None:
+def _check(given: Given) -> None:
     if given["limit"] is not None and given["limit"] < 1:
-        raise typer.BadParameter(f"--limit is 1 or more, not {given['limit']}")
+        raise click.BadParameter(f"--limit is 1 or more, not {given['limit']}")
     if not _INTERVAL_MIN <= given["interval"] <= _INTERVAL_MAX:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"--interval is {_INTERVAL_MIN} to {_INTERVAL_MAX:g} seconds, not {given['interval']}"
         )
 
@@ -113,11 +81,9 @@ def _check(given: Json) -> None:
 def start_time(text: str, now_us: int) -> int:
     """Where `--from` says to begin, as `Follower` takes it.
 
-    `now_us`: the time, in microseconds since 1970. Raises `typer.BadParameter` for what is no time,
+    `now_us`: the time, in microseconds since 1970. Raises `click.BadParameter` for what is no time,
     and for one that is still to come.
     """
-    from widerow.transfer.changes import START, TAIL  # noqa: PLC0415  # only this command
-
     if text in ("start", "now"):
         return START if text == "start" else TAIL
     if ago := _AGO.fullmatch(text):
@@ -125,14 +91,14 @@ def start_time(text: str, now_us: int) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"--from {text}: write start, now, 10m (s, m, h or d ago) or 2025-01-01T12:00"
         ) from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     found = (moment - _EPOCH) // timedelta(microseconds=1)
     if found > now_us:
-        raise typer.BadParameter(f"--from {text}: that is still to come; write now")
+        raise click.BadParameter(f"--from {text}: that is still to come; write now")
     return max(1, found)
 
 
@@ -141,10 +107,7 @@ def pause_seconds(interval: float, quiet: int) -> float:
     return interval * min(_PAUSE_GROWTH_MAX, (1 << min(quiet, _PAUSE_GROWTH_MAX)))
 
 
-def _stream(client: "Client", table: str, hours: int | None) -> "StreamFacts":
-    from widerow.cli.ending import CommandFailed  # noqa: PLC0415  # same
-    from widerow.transfer.changes import enable_stream, find_stream  # noqa: PLC0415  # same
-
+def _stream(client: Client, table: str, hours: int | None) -> StreamFacts:
     found = find_stream(client, table)
     if found is None and hours is not None:
         enable_stream(client, table, hours)
@@ -157,7 +120,7 @@ def _stream(client: "Client", table: str, hours: int | None) -> "StreamFacts":
     return found
 
 
-def _pages(follower: "Follower", given: Json) -> Any:  # noqa: ANN401  # an iterator of pages
+def _pages(follower: Follower, given: Given) -> Any:  # noqa: ANN401  # an iterator of pages
     """Pages of changes, with pauses between looks, until the flags say to end."""
     left: int | None = given["limit"]
     quiet, never = 0, Event()
@@ -179,7 +142,7 @@ def _pages(follower: "Follower", given: Json) -> Any:  # noqa: ANN401  # an iter
 # --- JSON ----------------------------------------------------------------------------------------
 
 
-def change_document(change: "FollowedChange") -> Json:
+def change_document(change: FollowedChange) -> Json:
     """A change as a line of `--json` has it (docs/guide/streams.md names the fields)."""
     return {
         "time": _time(change.time_us),
@@ -193,9 +156,7 @@ def change_document(change: "FollowedChange") -> Json:
     }
 
 
-def _column(cell: "VersionedValue | CellDeletion") -> Json:
-    from widerow.rows.reading import CellDeletion  # noqa: PLC0415  # only this command
-
+def _column(cell: VersionedValue | CellDeletion) -> Json:
     if isinstance(cell, CellDeletion):
         deleted = "all" if cell.version is None else "one"
         version = {} if cell.version is None else {"version": cell.version}
@@ -203,13 +164,13 @@ def _column(cell: "VersionedValue | CellDeletion") -> Json:
     return {"name": cell.column, **_value(cell.value), "version": cell.version}
 
 
-def _value(value: "Value") -> Json:
+def _value(value: Value) -> Json:
     if isinstance(value, bytes):
         return {"type": "binary", "value": b64encode(value).decode()}
     return {"type": _type(value), "value": value}
 
 
-def _type(value: "Value") -> str:
+def _type(value: Value) -> str:
     names = {bool: "boolean", int: "integer", float: "double", str: "string", bytes: "binary"}
     return names[type(value)]
 
@@ -218,7 +179,7 @@ def _time(time_us: int) -> str:
     return f"{_EPOCH + timedelta(microseconds=time_us):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
-def _json_lines(page: Sequence["FollowedChange"]) -> None:
+def _json_lines(page: Sequence[FollowedChange]) -> None:
     lines = [json.dumps(change_document(each), ensure_ascii=False) + "\n" for each in page]
     sys.stdout.write("".join(lines))
     sys.stdout.flush()
@@ -227,16 +188,12 @@ def _json_lines(page: Sequence["FollowedChange"]) -> None:
 # --- a table -------------------------------------------------------------------------------------
 
 
-def _rows(stream: "StreamFacts") -> _Print:
+def _rows(stream: StreamFacts) -> _Print:
     """What shows pages as parts of one table; `before` is a column where former values are kept."""
-    from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
-
     console = Console()
     begun = False
 
-    def show(page: Sequence["FollowedChange"]) -> None:
+    def show(page: Sequence[FollowedChange]) -> None:
         nonlocal begun
         part = Table(box=None, expand=True, show_header=not begun, pad_edge=False)
         begun = True
@@ -257,9 +214,7 @@ def _rows(stream: "StreamFacts") -> _Print:
     return show
 
 
-def _words(cell: "VersionedValue | CellDeletion") -> str:
-    from widerow.rows.reading import CellDeletion  # noqa: PLC0415  # only this command
-
+def _words(cell: VersionedValue | CellDeletion) -> str:
     if not isinstance(cell, CellDeletion):
         return f"{cell.column}={_shown(cell.value)} ({_type(cell.value)}) @{cell.version}"
     if cell.version is None:
@@ -267,10 +222,41 @@ def _words(cell: "VersionedValue | CellDeletion") -> str:
     return f"{cell.column}: version {cell.version} deleted"
 
 
-def _shown(value: "Value") -> str:
+def _shown(value: Value) -> str:
     """A value on a terminal: no control character of a client reaches it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, bytes):
         return "0x" + value.hex()
     return value if isinstance(value, str) and value.isprintable() else repr(value)
+
+
+TAIL_COMMAND: Final = command(
+    _tail,
+    TABLE_NAME,
+    Flag("from_", "start, now, a time in UTC or how long ago: 10m, 2h.", "TIME", default="now"),
+    Flag("limit", "End after so many changes.", "NUMBER", int),
+    switch("once", "End when there is nothing more to read."),
+    Flag(
+        "interval",
+        "Seconds between two looks; up to eight times as long while nothing changes.",
+        "SECONDS",
+        float,
+        0.5,
+    ),
+    Flag(
+        "enable",
+        "Switch the table's stream on where it is off, to keep changes for 1 to 168 hours.",
+        "HOURS",
+        int,
+    ),
+    *server_flags("The server; any that speaks Tablestore."),
+    switch("as_json", "One JSON document for each change, each on a line."),
+    more="The table's stream must be on; --enable switches it on.",
+    examples="""
+`widerow tail orders` — what is changed from now on, until Ctrl-C
+`widerow tail orders --from 10m --json` — JSON lines, from ten minutes ago on
+`widerow tail orders --from start --once` — all that is kept, then end
+`widerow tail orders --enable 24` — switch the stream on, to keep changes for 24 hours, and follow
+""",
+)

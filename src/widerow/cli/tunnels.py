@@ -6,34 +6,27 @@ Over the protocol, so of any endpoint that speaks Tablestore.
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Any, Final
 
-import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from widerow.cli.command import Given, command, switch
 from widerow.cli.connection import endpoint_of
-from widerow.cli.flags import JSON_OUTPUT, server_flags, with_flags
-from widerow.cli.names import OneTable
+from widerow.cli.flags import JSON_OUTPUT, server_flags
+from widerow.cli.names import OPTIONAL_TABLE
+from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client
 from widerow.system import SystemClock
+from widerow.wire.tablestore import tunnel_messages as t
+from widerow.wire.tablestore.operations.bodies import text
+from widerow.wire.tablestore.tunnel_messages import ChannelInfo, TunnelInfo
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from widerow.client.connection import Client
-    from widerow.wire.tablestore.tunnel_messages import ChannelInfo, TunnelInfo
-
-__all__ = ["TUNNELS_EXAMPLES", "tunnel_documents", "tunnels"]
+__all__ = ["TUNNELS", "tunnel_documents"]
 
 Json = dict[str, Any]
-
-TUNNELS_EXAMPLES: Final = """Examples:
-
-`widerow tunnels` — all of the instance widerow at 127.0.0.1:8087
-
-`widerow tunnels orders --channels` — those of a table, each channel in a row of its own
-
-`widerow tunnels orders --endpoint http://db:8087 --instance shop --json`
-"""
 
 _NS: Final = 10**9
 _COLUMNS: Final = ("table", "tunnel", "type", "stage", "channels", "clients", "records", "behind")
@@ -41,31 +34,17 @@ _CHANNEL_COLUMNS: Final = ("tunnel", "channel", "type", "status", "client", "rec
 _ENDED: Final = "TERMINATED"
 
 
-@with_flags(*server_flags("The server; any that speaks Tablestore."), JSON_OUTPUT)
-def tunnels(
-    table: OneTable = None,
-    *,
-    channels: Annotated[
-        bool, typer.Option("--channels", help="Each channel in a row of its own.")
-    ] = False,
-    **given: Any,  # noqa: ANN401  # by name, as the table has them
-) -> None:
-    """Show tunnels: how far they are, who consumes them, how far behind the changes they are."""
-    from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client  # noqa: PLC0415  # only to ask
-
+def _tunnels(table: str | None, given: Given) -> None:
     with Client(endpoint_of(given), patience=FIRST_PATIENCE_SECONDS) as client:
         found = tunnel_documents(client, table)
     if given["as_json"]:
         sys.stdout.write(json.dumps({"tunnels": found}) + "\n")
     else:
-        _print(found, table, channels=channels)
+        _print(found, table, channels=given["channels"])
 
 
-def tunnel_documents(client: "Client", table: str | None) -> list[Json]:
+def tunnel_documents(client: Client, table: str | None) -> list[Json]:
     """The tunnels of a table, or of all, as JSON shows them. Raises: `CommandFailed`."""
-    from widerow.wire.tablestore import tunnel_messages as t  # noqa: PLC0415  # only this command
-    from widerow.wire.tablestore.operations.bodies import text  # noqa: PLC0415  # same
-
     asked = t.ListTunnelRequest() if table is None else t.ListTunnelRequest(table_name=table)
     found = client.call("tunnel/list", asked, t.ListTunnelResponse).tunnels
     documents = []
@@ -81,11 +60,9 @@ def tunnel_documents(client: "Client", table: str | None) -> list[Json]:
 
 
 def _document(
-    tunnel: "TunnelInfo", channels: "Iterable[ChannelInfo]", consumed_ns: int, now_ns: int
+    tunnel: TunnelInfo, channels: Iterable[ChannelInfo], consumed_ns: int, now_ns: int
 ) -> Json:
     """A tunnel as JSON shows it. Times are in nanoseconds since 1970, `behind` in seconds."""
-    from widerow.wire.tablestore.operations.bodies import text  # noqa: PLC0415  # only this command
-
     shown = [
         {
             "id": text(each.channel_id),
@@ -118,9 +95,6 @@ def _behind(consumed_ns: int, now_ns: int) -> float | None:
 
 
 def _print(found: list[Json], table: str | None, *, channels: bool) -> None:
-    from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
 
     count = f"{len(found)} tunnel" + ("" if len(found) == 1 else "s")
     shown = Table(title=Text(count if table is None else f"{table}: {count}"))
@@ -158,3 +132,17 @@ def _channel_rows(tunnel: Json) -> list[tuple[str, ...]]:
 
 def _ago(seconds: float | None) -> str:
     return "nothing read" if seconds is None else str(timedelta(seconds=round(seconds)))
+
+
+TUNNELS: Final = command(
+    _tunnels,
+    OPTIONAL_TABLE,
+    switch("channels", "Each channel in a row of its own."),
+    *server_flags("The server; any that speaks Tablestore."),
+    JSON_OUTPUT,
+    examples="""
+`widerow tunnels` — all of the instance widerow at 127.0.0.1:8087
+`widerow tunnels orders --channels` — those of a table, each channel in a row of its own
+`widerow tunnels orders --endpoint http://db:8087 --instance shop --json`
+""",
+)

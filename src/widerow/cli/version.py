@@ -9,9 +9,11 @@ from typing import Final
 
 import widerow
 from widerow import __version__
+from widerow.cli.command import Given, command
+from widerow.cli.flags import JSON_OUTPUT
 from widerow.rows import cells
 
-__all__ = ["show_version"]
+__all__ = ["VERSION"]
 
 # What setup.py leaves in a package that it could not compile: the reason.
 _WHY_PLAIN: Final = Path(widerow.__file__).with_name("not_compiled.txt")
@@ -19,7 +21,7 @@ _WHY_PLAIN: Final = Path(widerow.__file__).with_name("not_compiled.txt")
 _LIBRARIES: Final = ("rocksdict", "protobuf", "httptools", "uvloop", "fastcrc")
 
 
-def show_version(*, as_json: bool) -> None:
+def _show(given: Given) -> None:
     """Print the versions, as a table or as one JSON document."""
     facts = {
         "widerow": __version__,
@@ -28,7 +30,7 @@ def show_version(*, as_json: bool) -> None:
         "platform": platform.platform(),
         **{name: _installed(name) for name in _LIBRARIES},
     }
-    if as_json:
+    if given["as_json"]:
         sys.stdout.write(json.dumps(facts) + "\n")
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
@@ -55,3 +57,13 @@ def _installed(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+VERSION: Final = command(
+    _show,
+    JSON_OUTPUT,
+    examples="""
+`widerow version` — also says whether it runs compiled, and why not
+`widerow version --json`
+""",
+)

@@ -13,13 +13,7 @@ from typing import Any, Final, Self, TypeVar
 
 from google.protobuf.message import DecodeError
 
-from widerow.client.failures import (
-    OutcomeUnclear,
-    Refused,
-    RequestFailed,
-    Stopped,
-    Unreachable,
-)
+from widerow.client.failures import OutcomeUnclear, Refused, RequestFailed, Stopped, Unreachable
 from widerow.client.http import (
     NO_ANSWER,
     OK,

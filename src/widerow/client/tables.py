@@ -103,11 +103,7 @@ def known_table(client: Client, name: str) -> TableFacts:
 
 
 def make_target_table(
-    client: Client,
-    name: str,
-    key: Sequence[KeyColumn],
-    max_versions: int,
-    offset_seconds: int,
+    client: Client, name: str, key: Sequence[KeyColumn], max_versions: int, offset_seconds: int
 ) -> None:
     """Make a table that keeps rows for ever. Raises: `Refused`."""
     columns = [m.PrimaryKeySchema(name=each.name, type=_KEY_NUMBERS[each.type]) for each in key]
@@ -115,9 +111,7 @@ def make_target_table(
         table_meta=m.TableMeta(table_name=name, primary_key=columns),
         reserved_throughput=m.ReservedThroughput(capacity_unit=m.CapacityUnit(read=0, write=0)),
         table_options=m.TableOptions(
-            time_to_live=-1,
-            max_versions=max_versions,
-            deviation_cell_version_in_sec=offset_seconds,
+            time_to_live=-1, max_versions=max_versions, deviation_cell_version_in_sec=offset_seconds
         ),
     )
     try:

@@ -15,7 +15,7 @@ import pytest
 from widerow import nosql
 from widerow.testing.process import WiderowProcess
 
-WIDEROW = (sys.executable, "-c", "from widerow.cli.main import main; main()", "kv")
+WIDEROW = (sys.executable, "-c", "from widerow.cli.main import run_program; run_program()", "kv")
 SCRIPTS = Path(__file__).resolve().parents[3] / "examples" / "kv"
 WAIT_SECONDS = 30.0  # for a prompt; it takes a third of one
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import tablestore as ts
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.proxy.conftest import RunningProxy
 from tests.unit.proxy.sessions import TABLE, Step, do, make_table, steps
-from typer.testing import CliRunner
 
 from widerow.advice.cost import UnitPrices, WorkloadCost, consumed_units
 from widerow.advice.counters import read_counters

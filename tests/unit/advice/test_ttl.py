@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import tablestore as ts
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.proxy.conftest import RunningProxy
-from typer.testing import CliRunner
 
 from widerow.advice.expiry import ExpiryAdvice, TableOptionsSeen, advise_expiry, time_unit
 from widerow.advice.sampling import SampleBounds, TableSample, sample_table

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.support.changes import Columns, create, put
 from tests.support.engines import open_tablestore
-from typer.testing import CliRunner
 
 from widerow.cli.main import app
 from widerow.errors import WiderowError

@@ -233,7 +233,7 @@ def test_a_disk_without_room_is_said_so(
     made = make_backup(folder)
     monkeypatch.setattr(backup, "free_bytes", lambda _: 1024)
     with pytest.raises(BackupFailed, match="make room"):
-        backup.restore_store({"path": str(folder / "new")}, made, check=False, as_json=False)
+        backup.restore_store(made, {"path": str(folder / "new"), "check": False, "as_json": False})
     assert capsys.readouterr().out == ""
     assert not (folder / "new").exists()
 

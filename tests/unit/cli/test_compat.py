@@ -10,7 +10,7 @@ from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
 
 def test_every_action_is_listed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    show_compatibility(as_json=True, supported=False)
+    show_compatibility({"as_json": True, "supported": False})
     rows = json.loads(capsys.readouterr().out)
     assert [row["action"] for row in rows] == [*OPERATIONS, *UNSUPPORTED]
     served = {row["action"]: row for row in rows if row["status"] == "served"}
@@ -23,13 +23,13 @@ def test_every_action_is_listed_once(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_actions_of_the_matrix_are_served(capsys: pytest.CaptureFixture[str]) -> None:
-    show_compatibility(as_json=True, supported=True)
+    show_compatibility({"as_json": True, "supported": True})
     served = {row["action"] for row in json.loads(capsys.readouterr().out)}
     assert MATRIX.keys() - served == set()
 
 
 def test_the_table_counts_what_is_served(capsys: pytest.CaptureFixture[str]) -> None:
-    show_compatibility(as_json=False, supported=True)
+    show_compatibility({"as_json": False, "supported": True})
     shown = capsys.readouterr().out
     assert all(name in shown for name in OPERATIONS)
     assert "SQLQuery" not in shown

@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.support.http import Sender, Wire
 from tests.support.requests import create_table_request
-from typer.testing import CliRunner
 
 from widerow.cli import main
 from widerow.testing import WiderowServer
@@ -28,7 +28,7 @@ BINARY = Path(sys.executable).with_name("widerow")
 def test_each_shell_has_its_script(shell: str) -> None:
     done = CliRunner().invoke(main.app, ["completion", shell])
     assert done.exit_code == 0
-    assert f"_WIDEROW_COMPLETE=complete_{shell}" in done.stdout
+    assert f"_WIDEROW_COMPLETE={shell}_complete" in done.stdout
 
 
 def test_another_shell_has_none() -> None:
@@ -176,15 +176,15 @@ def offered_by_bash(words: str, home: Path) -> set[str]:
     """What the program offers for the last of these words, asked as the script of bash asks."""
     given = environment(
         home,
-        _WIDEROW_COMPLETE="complete_bash",
-        COMP_WORDS="\n".join(words.split(" ")),
+        _WIDEROW_COMPLETE="bash_complete",
+        COMP_WORDS=words,
         COMP_CWORD=str(words.count(" ")),
     )
     done = subprocess.run(  # noqa: S603  # our own program
         [BINARY], env=given, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
-    return set(done.stdout.split())
+    return {line.partition(",")[2] for line in done.stdout.splitlines() if line}
 
 
 @needs_widerow
@@ -237,7 +237,7 @@ def test_an_error_of_a_server_is_one_line_with_the_request(
         ["widerow", "table", "create", "#", "a:int", "--endpoint", widerow_server.endpoint],
     )
     with pytest.raises(SystemExit) as ended:
-        main.main()
+        main.run_program()
     assert ended.value.code == 2
     told = capsys.readouterr().err
     assert told.startswith("widerow: OTSParameterInvalid: Invalid table name: '#'. (")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.support.http import Sender, Wire, encode_request
-from typer.testing import CliRunner
 
 from widerow.auth.keyring import CredentialsInvalid, Keyring, Permission, secret_digest
 from widerow.cli.main import app

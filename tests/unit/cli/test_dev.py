@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.support.http import Sender, Wire
 from tests.support.requests import BODIES
-from typer.testing import CliRunner
 
-from widerow.cli.ending import CommandFailed
+from widerow.cli.command import CommandFailed
 from widerow.cli.main import app
 from widerow.client.failures import RequestFailed
 from widerow.testing import WiderowServer

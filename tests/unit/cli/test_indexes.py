@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tablestore import CapacityUnit, OTSClient, ReservedThroughput, Row, TableMeta, TableOptions
 from tablestore.metadata import SecondaryIndexMeta, SecondaryIndexType
-from typer.testing import CliRunner
 
 from widerow.cli.asking import NoAnswer
 from widerow.cli.indexes import _state

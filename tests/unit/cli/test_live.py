@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.support.changes import create
 from tests.support.engines import open_tablestore
-from typer.testing import CliRunner
 
 from widerow.cli import advise, partitions, simulate
 from widerow.cli.main import app

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+from click.testing import CliRunner
 from rich.cells import cell_len
 from tablestore import (
     CapacityUnit,
@@ -17,7 +18,6 @@ from tablestore import (
     TableMeta,
     TableOptions,
 )
-from typer.testing import CliRunner
 
 from widerow.cli.main import app
 from widerow.cli.partitions import print_partitions

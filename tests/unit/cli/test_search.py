@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 import tablestore as sdk
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
+from widerow.cli import search
 from widerow.cli.main import app
 from widerow.cli.search_answer import RowFound
 from widerow.cli.search_json import QueryUnreadable, query_of_json
 from widerow.cli.search_text import placed_fields, query_of_text
 from widerow.cli.search_why import SearchFinding, explain
-from widerow.client import connection
 from widerow.client.connection import Endpoint
 from widerow.client.failures import Unreachable
 from widerow.model.search import query as q
@@ -389,7 +389,7 @@ def test_a_temporary_key_goes_with_its_token(monkeypatch: pytest.MonkeyPatch) ->
         asked.append(endpoint)
         raise Unreachable("enough")
 
-    monkeypatch.setattr(connection, "Client", connect)
+    monkeypatch.setattr(search, "Client", connect)
     CliRunner().invoke(app, ["search", "list", "items", "--security-token", "of an hour"])
     assert [each.security_token for each in asked] == ["of an hour"]
 

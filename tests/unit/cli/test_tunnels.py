@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tablestore import CapacityUnit, OTSClient, ReservedThroughput, Row, TableMeta, TableOptions
-from typer.testing import CliRunner
 
 from widerow.cli.main import app
 from widerow.client.connection import Client, Endpoint

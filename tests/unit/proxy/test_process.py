@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import pytest
 import tablestore as ts
+from click.testing import CliRunner
 from tablestore.retry import NoRetryPolicy
 from tests.unit.proxy.sessions import TABLE, make_table, put
-from typer.testing import CliRunner
 
 from widerow.cli.main import app
 from widerow.errors import WiderowError

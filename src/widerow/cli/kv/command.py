@@ -6,13 +6,7 @@ from typing import Final
 
 from widerow.cli.kv.faults import ArgumentFault, UsageFault
 from widerow.cli.kv.session import Session
-from widerow.cli.shell.command import (
-    Arguments,
-    Language,
-    ShellCommand,
-    ShellFlag,
-    parse_words,
-)
+from widerow.cli.shell.command import Arguments, Language, ShellCommand, ShellFlag, parse_words
 
 __all__ = [
     "Command",

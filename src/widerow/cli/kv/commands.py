@@ -22,16 +22,7 @@ from widerow.cli.kv.plans import (
 from widerow.cli.kv.put import PUT_TABLE
 from widerow.cli.kv.rows import DELETE_TABLE, GET_TABLE
 from widerow.cli.kv.script import LOAD
-from widerow.cli.kv.settings import (
-    CONNECT,
-    EXIT,
-    HISTORY,
-    NAMESPACE,
-    PAGE,
-    QUIT,
-    TIMER,
-    VERBOSE,
-)
+from widerow.cli.kv.settings import CONNECT, EXIT, HISTORY, NAMESPACE, PAGE, QUIT, TIMER, VERBOSE
 from widerow.cli.kv.show import SHOW_INDEXES, SHOW_PLANS, SHOW_TABLES
 from widerow.cli.kv.tables import EXECUTE, TABLE_CLEAR, TABLE_CREATE, TABLE_EVOLVE, TABLE_LIST
 

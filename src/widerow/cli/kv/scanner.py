@@ -10,15 +10,7 @@ from typing import Final
 
 __all__ = ["Lines", "Scanner", "split_words"]
 
-_ESCAPES: Final = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "b": "\b",
-    "f": "\f",
-    "a": "\a",
-    "v": "\v",
-}
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
 _OCTAL: Final = "01234567"
 
 

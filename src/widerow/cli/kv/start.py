@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from widerow.cli.command import Flag, Given, Positional, command, switch
 from widerow.cli.kv.commands import COMMANDS
 from widerow.cli.kv.faults import EXIT_FAILED
 from widerow.cli.kv.session import NO_SERVER, Mode, Session, open_target
@@ -14,23 +15,18 @@ from widerow.errors import WiderowError
 from widerow.nosql import TypedStore
 from widerow.system import SystemClock
 
-__all__ = ["new_session", "run_kv"]
+__all__ = ["KV", "new_session"]
 
 PROMPT: Final = "kv"
 
 
-def run_kv(
-    path: str | None, endpoint: str | None, words: Sequence[str], *, create: bool = False
-) -> int:
-    """Run `words` as one command, or what standard input has, and return the exit code.
-
-    `create`: make the store if it is not there; else a directory without one is refused.
-    """
-    if endpoint is not None:
+def _run_kv(words: Sequence[str], given: Given) -> int:
+    """Run `words` as one command, or what standard input has, and return the exit code."""
+    if given["endpoint"] is not None:
         sys.stderr.write(f"widerow kv: {NO_SERVER}\n")
         return EXIT_FAILED
     try:
-        store = _opened(path or "widerow-data", create=create)
+        store = _opened(given["path"] or "widerow-data", create=given["create"])
     except WiderowError as error:
         sys.stderr.write(f"widerow kv: {error}\n")
         return EXIT_FAILED
@@ -58,3 +54,24 @@ def _opened(path: str, *, create: bool) -> TypedStore:
     if new:
         sys.stderr.write(f"widerow kv: made a new store in {path}\n")
     return store
+
+
+KV: Final = command(
+    _run_kv,
+    Positional("words", "[COMMAND]...", "One command of the shell.", "*"),
+    Flag("path", "The store, which no server may have open; widerow-data if left out.", "DIR"),
+    switch("create", "Make the store if it is not there."),
+    Flag(
+        "endpoint",
+        "A server to work through. Not possible yet: no server speaks a NoSQL protocol.",
+        "URL",
+    ),
+    examples="""
+`widerow kv --path ./products --create` — a conversation, in a new store; `help` lists the commands
+`widerow kv --path ./products show tables` — one command
+`widerow kv --path ./products load -file create-tables.kv` — a script, until a command fails
+`widerow kv --path ./products < create-tables.kv` — a script, to its end
+Exit codes: 0 done, 1 the command failed, 64 wrong usage, 65 wrong argument or unreadable file.
+""",
+    own_words=True,
+)

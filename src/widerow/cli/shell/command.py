@@ -125,9 +125,7 @@ def parse_words(command: ShellCommand, words: Iterable[str], language: Language)
 
 
 def offered_words(
-    command: ShellCommand,
-    typed: Sequence[str],
-    values: Callable[[ShellFlag], Iterable[str]],
+    command: ShellCommand, typed: Sequence[str], values: Callable[[ShellFlag], Iterable[str]]
 ) -> Iterable[str]:
     """What Tab offers behind the words `typed` of a command.
 

@@ -1,10 +1,11 @@
 """What the flags of commands on rows ask for: a client, what is read, and conditions of writes."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from widerow.cli.command import Given
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import listed
 from widerow.cli.tablestore.conditions import encode_filter, parse_condition
@@ -21,7 +22,6 @@ from widerow.model.tablestore.filter import columns_of
 from widerow.rows.reading import Row
 
 __all__ = [
-    "Given",
     "only_columns",
     "open_client",
     "read_file",
@@ -30,7 +30,6 @@ __all__ = [
     "write_condition",
 ]
 
-Given = Mapping[str, Any]
 """Flags by their names."""
 
 _ALL_VERSIONS: Final = INT32_MAX

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
-from widerow.cli.ending import CommandFailed
+from widerow.cli.command import CommandFailed
 from widerow.cli.progress import row_bar
 from widerow.cli.tablestore.asking import open_client, write_condition
 from widerow.cli.tablestore.keys import KeyColumns, named_json_key
@@ -82,11 +82,7 @@ def put_lines(table_name: str, given: Mapping[str, Any]) -> int:
 
 
 def put_batches(
-    client: Client,
-    table: TableFacts,
-    lines: Iterator[str],
-    read: ReadLine,
-    condition: WriteIf,
+    client: Client, table: TableFacts, lines: Iterator[str], read: ReadLine, condition: WriteIf
 ) -> BatchesDone:
     """Put a row of each line that is not blank; the errors of the first ten are said.
 
@@ -123,10 +119,7 @@ def _opened(name: str) -> Iterator[Iterator[str]]:
 
 
 def _batches(
-    lines: Iterator[str],
-    table: TableFacts,
-    read: ReadLine,
-    refuse: Callable[[int, object], None],
+    lines: Iterator[str], table: TableFacts, read: ReadLine, refuse: Callable[[int, object], None]
 ) -> Iterator[list[_Line]]:
     """Batches of 200 rows or 3 MB at most, in which no key is twice."""
     batch: list[_Line] = []

@@ -16,13 +16,7 @@ from widerow.transfer.layout import CELLS, json_cells, json_value
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
-__all__ = [
-    "cell_grid",
-    "described_table",
-    "row_document",
-    "row_grid",
-    "table_lines",
-]
+__all__ = ["cell_grid", "described_table", "row_document", "row_grid", "table_lines"]
 
 Json = dict[str, Any]
 

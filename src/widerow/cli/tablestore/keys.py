@@ -41,11 +41,7 @@ __all__ = [
 KeyColumns = tuple[tuple[str, KeyInput], ...]
 """A key: names and values, in the order of the table's key."""
 
-_KINDS: Final = {
-    KeyType.INTEGER: "integer",
-    KeyType.STRING: "string",
-    KeyType.BINARY: "binary",
-}
+_KINDS: Final = {KeyType.INTEGER: "integer", KeyType.STRING: "string", KeyType.BINARY: "binary"}
 _SURROGATES: Final = range(0xD800, 0xE000)
 _CHARACTER_MAX: Final = 0x10FFFF
 _GREATEST: Final = {4: chr(_CHARACTER_MAX), 3: "\uffff", 2: "\u07ff", 1: "\x7f"}

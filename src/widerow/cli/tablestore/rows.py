@@ -1,4 +1,4 @@
-"""The work of `widerow row get|put|update|delete|scan|count`; each returns the exit code.
+"""`widerow row`: read and write rows. Each command returns its exit code.
 
 0: done. 1: the answer is no: there is no such row, the condition does not hold, some rows of many
 were refused. 2 is the error of everything else, which is raised.
@@ -10,11 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+import click
+
+from widerow.cli.command import Flag, Given, Positional, command, group, switch
 from widerow.cli.connection import endpoint_of
-from widerow.cli.flags import listed
+from widerow.cli.flags import JSON_OUTPUT, listed, server_flags
+from widerow.cli.names import TABLE_NAME
 from widerow.cli.progress import RowBar, row_bar
 from widerow.cli.tablestore.asking import (
-    Given,
     only_columns,
     open_client,
     read_file,
@@ -25,12 +28,7 @@ from widerow.cli.tablestore.asking import (
 from widerow.cli.tablestore.batches import json_row, put_lines
 from widerow.cli.tablestore.counting import Counting, split_ranges
 from widerow.cli.tablestore.documents import cell_grid
-from widerow.cli.tablestore.keys import (
-    KeyBounds,
-    KeyColumns,
-    key_range,
-    split_row_words,
-)
+from widerow.cli.tablestore.keys import KeyBounds, KeyColumns, key_range, split_row_words
 from widerow.cli.tablestore.output import (
     RowFormat,
     confirmed,
@@ -51,26 +49,14 @@ from widerow.client.failures import Refused
 from widerow.client.reading import RowPage, fetch_row, scan_pages
 from widerow.client.rows import CellEdit, decode_rows
 from widerow.client.tables import TableFacts, known_table
-from widerow.client.writing import (
-    delete_one_row,
-    put_one_row,
-    update_one_row,
-)
+from widerow.client.writing import delete_one_row, put_one_row, update_one_row
 from widerow.limits import INT32_MAX
 from widerow.model.tablestore.row import CellOperation
 from widerow.rows.reading import Row
 from widerow.transfer.layout import json_value
 from widerow.wire.tablestore.errors.codes import CONDITION_CHECK_FAIL
 
-__all__ = [
-    "edit_of",
-    "run_count",
-    "run_delete",
-    "run_get",
-    "run_put",
-    "run_scan",
-    "run_update",
-]
+__all__ = ["ROW", "edit_of"]
 
 _SHOWN_ROWS: Final = 100  # of a table on a terminal, where no limit is given
 _NO: Final = 1
@@ -79,8 +65,7 @@ _NO: Final = 1
 # --- reads ---------------------------------------------------------------------------------------
 
 
-def run_get(table_name: str, words: Sequence[str], given: Given) -> int:
-    """`widerow row get`."""
+def _get(table_name: str, words: Sequence[str], given: Given) -> int:
     shown = row_format(given["output"])
     with open_client(given) as client:
         table = known_table(client, table_name)
@@ -123,8 +108,7 @@ def _has_versions(given: Given) -> bool:
     return versions_asked(given["max_versions"]) > 1
 
 
-def run_scan(table_name: str, given: Given) -> int:
-    """`widerow row scan`."""
+def _scan(table_name: str, given: Given) -> int:
     shown = row_format(given["output"])
     limit = _limit(given["limit"], shown)
     wanted = listed(given["columns"])
@@ -188,7 +172,9 @@ def _bounds(given: Given) -> KeyBounds:
     )
 
 
-def run_count(table_name: str, given: Given) -> int:
+def _count(table_name: str, given: Given) -> int:
+    if not 1 <= given["workers"] <= 64:
+        raise click.BadParameter(f"--workers is 1 to 64, not {given['workers']}")
     """`widerow row count`. Interrupted, it says what was counted until then."""
     endpoint = endpoint_of(given)
     with open_client(given) as client:
@@ -218,8 +204,7 @@ def run_count(table_name: str, given: Given) -> int:
 # --- writes --------------------------------------------------------------------------------------
 
 
-def run_put(table_name: str, words: Sequence[str], given: Given) -> int:
-    """`widerow row put`."""
+def _put(table_name: str, words: Sequence[str], given: Given) -> int:
     if given["input"] is not None:
         if words or given["json"] is not None:
             raise WordInvalid("--input brings the rows; leave out the other words and --json")
@@ -266,8 +251,7 @@ def edit_of(word: Assignment, table: TableFacts) -> CellEdit:
     return CellEdit(word.name, parse_value(word.name, word.text, kind, read_file), word.version)
 
 
-def run_update(table_name: str, words: Sequence[str], given: Given) -> int:
-    """`widerow row update`."""
+def _update(table_name: str, words: Sequence[str], given: Given) -> int:
     with open_client(given) as client:
         table = known_table(client, table_name)
         key, edits = _row_given(words, given["json"], table)
@@ -302,8 +286,7 @@ def _deletion(word: str) -> CellEdit:
     return CellEdit(name, None, version, CellOperation.DELETE_ONE_VERSION)
 
 
-def run_delete(table_name: str, words: Sequence[str], given: Given) -> int:
-    """`widerow row delete`."""
+def _delete(table_name: str, words: Sequence[str], given: Given) -> int:
     with open_client(given) as client:
         table = known_table(client, table_name)
         key = _key_alone(words, table)
@@ -330,3 +313,157 @@ def _refused(error: Refused) -> int:
         raise error
     note(f"widerow: nothing was written: {error}")
     return _NO
+
+
+# --- the commands --------------------------------------------------------------------------------
+
+_SERVER: Final = server_flags("The server; any that speaks Tablestore.")
+_KEY_WORDS: Final = Positional(
+    "key", "KEY...", "Values in the order of the key, or NAME=VALUE.", "+"
+)
+_ROW_WORDS: Final = Positional(
+    "row",
+    "KEY... [NAME=VALUE]...",
+    "The key, then columns: NAME=VALUE, NAME:TYPE=VALUE, NAME@VERSION=VALUE.",
+    "*",
+)
+_OUTPUT: Final = Flag(
+    "output",
+    "table, json, jsonl or csv; table on a terminal, jsonl elsewhere if not given.",
+    "FORMAT",
+)
+_READ: Final = (
+    Flag("columns", "Only these columns.", "A,B"),
+    Flag("where", 'A filter, which the server evaluates: "age >= 18".', "CONDITION"),
+    Flag("max_versions", "Versions of each column; 1 if not given.", "NUMBER or all"),
+    Flag(
+        "time_range",
+        "Versions from A on and before B: 2025-01-01..2025-02-01, or milliseconds.",
+        "A..B",
+    ),
+)
+_RANGE: Final = (
+    Flag("prefix", "Keys that begin so: c-1, or a text and a star: c-*.", "KEY"),
+    Flag("from_", "Where to begin, itself included.", "KEY"),
+    Flag("to", "Where to end, itself not included.", "KEY"),
+)
+_IF: Final = (
+    Flag("if_", 'Only if the row is like this: "amount < 10".', "CONDITION"),
+    switch("if_exists", "Only if the row is there."),
+    switch("if_not_exists", "Only if there is no such row."),
+)
+_JSON_ROW: Final = Flag("json", "The row as a JSON object, in place of words.", "DOCUMENT")
+_CODES: Final = "Exit codes: 0 done, {no}, 2 it failed."
+_WRITE_CODES: Final = _CODES.format(no="1 the condition does not hold")
+_GET: Final = command(
+    _get,
+    TABLE_NAME,
+    _KEY_WORDS,
+    *_READ,
+    _OUTPUT,
+    *_SERVER,
+    help="Show one row: every column with its type and version, or as JSON.",
+    examples=f"""
+`widerow row get cards c-1 7` — by the values of the key, in order
+`widerow row get cards CardID=c-1 OrderNumber=7 --columns amount --output json`
+`widerow row get cards c-1 7 --max-versions all --time-range 2025-01-01..`
+
+{_CODES.format(no="1 there is no such row")}
+""",
+)
+_PUT: Final = command(
+    _put,
+    TABLE_NAME,
+    _ROW_WORDS,
+    _JSON_ROW,
+    Flag("input", "Rows as JSON lines, from a file or from - (stdin).", "FILE"),
+    *_IF,
+    *_SERVER,
+    help="Put a row, in place of any that has its key; or many, as JSON lines.",
+    examples=f"""
+`widerow row put cards c-1 7 amount=250 city=Hangzhou`
+`widerow row put cards c-1 7 score:double=1 note:string=42 photo:binary=@photo.png`
+`widerow row put cards --json '{{"CardID": "c-1", "OrderNumber": 7, "amount": 250}}'`
+`widerow row put cards --input - < rows.jsonl` — as `row scan` prints them
+
+{_CODES.format(no="1 the condition does not hold, or rows were refused")}
+""",
+)
+_UPDATE: Final = command(
+    _update,
+    TABLE_NAME,
+    _ROW_WORDS,
+    Flag("increment", "Add to a column of whole numbers; repeatable.", "NAME=NUMBER", default=[]),
+    Flag("delete", "Delete a column, or one version; repeatable.", "NAME[@VERSION]", default=[]),
+    _JSON_ROW,
+    *_IF,
+    *_SERVER,
+    help="Change some columns of a row and leave the others; makes the row if it is not there.",
+    examples=f"""
+`widerow row update cards c-1 7 city=Shanghai --delete note`
+`widerow row update cards c-1 7 --increment visits=1` — prints the new count
+`widerow row update cards c-1 7 paid=true --if "amount = 250"`
+
+{_WRITE_CODES}
+""",
+)
+_DELETE: Final = command(
+    _delete,
+    TABLE_NAME,
+    _KEY_WORDS,
+    switch("yes", "Do not ask."),
+    *_IF,
+    *_SERVER,
+    help="Delete one row. Asks first on a terminal.",
+    examples=f"""
+`widerow row delete cards c-1 7`
+`widerow row delete cards c-1 7 --if "paid = true" --yes`
+
+{_WRITE_CODES}
+""",
+)
+_SCAN: Final = command(
+    _scan,
+    TABLE_NAME,
+    *_RANGE,
+    switch("reverse", "From the greatest key to the smallest."),
+    Flag("limit", "Rows at most; 0 for all.", "NUMBER", int),
+    *_READ,
+    _OUTPUT,
+    *_SERVER,
+    help="Show rows in the order of their keys.",
+    examples="""
+`widerow row scan cards` — the first 100 rows on a terminal, all of them into a pipe
+`widerow row scan cards --prefix c-1 --reverse --limit 10` — the last ten of a card
+`widerow row scan cards --prefix 'c-*' --where "amount >= 100 and city = 'Hangzhou'"`
+`widerow row scan cards --from c-1,7 --to c-2 --columns amount --output csv`
+Exit codes: 0 done, 2 it failed.
+""",
+)
+_COUNT: Final = command(
+    _count,
+    TABLE_NAME,
+    *_RANGE,
+    Flag("where", 'Only rows that are like this: "age >= 18".', "CONDITION"),
+    Flag("workers", "Connections that read at one time, 1 to 64.", "NUMBER", int, 4),
+    JSON_OUTPUT,
+    *_SERVER,
+    help="Count rows, by reading them: there is no number that the server keeps.",
+    examples="""
+`widerow row count cards`
+`widerow row count cards --where "paid is null" --workers 8`
+`widerow row count cards --prefix c-1 --json`
+Exit codes: 0 done, 2 it failed.
+""",
+)
+ROW: Final = group(
+    "Example: `widerow row put cards c-1 7 amount=250`, then `widerow row scan cards`",
+    {
+        "get": _GET,
+        "put": _PUT,
+        "update": _UPDATE,
+        "delete": _DELETE,
+        "scan": _SCAN,
+        "count": _COUNT,
+    },
+)

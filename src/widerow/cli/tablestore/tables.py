@@ -1,4 +1,4 @@
-"""The work of `widerow table create|list|show|update|drop`; each returns the exit code."""
+"""`widerow table`: make, list, show, change and drop tables."""
 
 import json
 import re
@@ -6,9 +6,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from widerow.cli.ending import CommandFailed
-from widerow.cli.flags import listed
-from widerow.cli.tablestore.asking import Given, open_client
+from widerow.cli.command import CommandFailed, Flag, Given, Positional, command, group, switch
+from widerow.cli.flags import JSON_OUTPUT, listed, server_flags
+from widerow.cli.names import TABLE_NAME
+from widerow.cli.tablestore.asking import open_client
 from widerow.cli.tablestore.documents import described_table, table_lines
 from widerow.cli.tablestore.output import confirmed, note, print_json
 from widerow.cli.tablestore.search_indexes import drop_search_index, search_indexes_of
@@ -22,14 +23,10 @@ from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.errors.codes import OBJECT_ALREADY_EXIST, OBJECT_NOT_EXIST
 
 __all__ = [
+    "TABLE_COMMANDS",
     "change_table",
     "describe_table",
     "parse_seconds",
-    "run_create",
-    "run_drop",
-    "run_list",
-    "run_show",
-    "run_table_update",
     "send_drop",
     "table_request",
 ]
@@ -132,8 +129,7 @@ def _stream(word: str) -> m.StreamSpecification:
 # --- what the commands do ------------------------------------------------------------------------
 
 
-def run_create(name: str, key: Sequence[str], given: Given) -> int:
-    """`widerow table create`."""
+def _create(name: str, key: Sequence[str], given: Given) -> int:
     request = table_request(name, key, given)
     with open_client(given) as client:
         try:
@@ -147,8 +143,7 @@ def run_create(name: str, key: Sequence[str], given: Given) -> int:
     return 0
 
 
-def run_list(given: Given) -> int:
-    """`widerow table list`."""
+def _list(given: Given) -> int:
     with open_client(given) as client:
         names = list_tables(client)
     if given["as_json"]:
@@ -174,8 +169,7 @@ def describe_table(client: Client, name: str) -> dict[str, Any]:
     return described_table(found)
 
 
-def run_show(name: str, given: Given) -> int:
-    """`widerow table show`."""
+def _show(name: str, given: Given) -> int:
     with open_client(given) as client:
         document = describe_table(client, name)
     if given["as_json"]:
@@ -187,8 +181,7 @@ def run_show(name: str, given: Given) -> int:
     return 0
 
 
-def run_table_update(name: str, given: Given) -> int:
-    """`widerow table update`."""
+def _update(name: str, given: Given) -> int:
     with open_client(given) as client:
         if not change_table(client, name, given):
             raise WordInvalid("nothing to change: see `widerow table update --help`")
@@ -220,7 +213,7 @@ def change_table(client: Client, name: str, given: Given) -> bool:
     return bool(changed or added or removed)
 
 
-def run_drop(name: str, given: Given) -> int:
+def _drop(name: str, given: Given) -> int:
     """`widerow table drop`. Search indexes go first, which the question or a flag says."""
     with open_client(given) as client:
         indexes = search_indexes_of(client, name)
@@ -255,3 +248,94 @@ def run_drop(name: str, given: Given) -> int:
 def send_drop(client: Client, name: str) -> None:
     """Drop a table with all its rows. Raises: `Refused`."""
     client.call_once("DeleteTable", m.DeleteTableRequest(table_name=name), m.DeleteTableResponse)
+
+
+# --- the commands --------------------------------------------------------------------------------
+
+_SERVER: Final = server_flags("The server; any that speaks Tablestore.")
+_OPTIONS: Final = (
+    Flag("ttl", "How long values live: 90d, 12h, seconds, or never.", "TIME"),
+    Flag("max_versions", "Versions of each column that are kept.", "NUMBER", int),
+    Flag(
+        "max_version_offset",
+        "How far a version may be from the server's time: 1d, or seconds.",
+        "TIME",
+    ),
+    Flag("allow_update", "Whether rows may be updated in place: true or false.", "BOOL"),
+    Flag("reserved_read", "Reserved read units.", "NUMBER", int),
+    Flag("reserved_write", "Reserved write units.", "NUMBER", int),
+    Flag("stream", "Keep changes for so many hours, or off.", "HOURS"),
+    Flag("define", "Columns with a type, for indexes and defaults.", "A:TYPE,B:TYPE"),
+)
+_CREATE: Final = command(
+    _create,
+    TABLE_NAME,
+    Positional(
+        "key",
+        "NAME:TYPE...",
+        "Key columns in order: string, integer, binary; integer:auto counts up.",
+        "+",
+    ),
+    *_OPTIONS,
+    switch("if_not_exists", "Be content with a table that is there."),
+    *_SERVER,
+    help="Make a table. Without options its rows live for ever, in one version.",
+    examples="""
+`widerow table create cards CardID:string OrderNumber:integer`
+`widerow table create log host:string id:integer:auto --ttl 90d --max-versions 3`
+`widerow table create people id:integer --define name:string,age:integer --stream 24`
+Exit codes: 0 done, 2 it failed.
+""",
+)
+_LIST: Final = command(
+    _list,
+    JSON_OUTPUT,
+    *_SERVER,
+    help="Show the names of the tables of an instance.",
+    examples="""
+`widerow table list` — one name on each line
+`widerow table list --endpoint http://db:8087 --instance shop --json`
+""",
+)
+_SHOW: Final = command(
+    _show,
+    TABLE_NAME,
+    JSON_OUTPUT,
+    *_SERVER,
+    help="Show a table's key, columns, options and indexes.",
+    examples="""
+`widerow table show cards`
+`widerow table show cards --json`
+""",
+)
+_UPDATE: Final = command(
+    _update,
+    TABLE_NAME,
+    *_OPTIONS,
+    Flag("undefine", "Columns that lose their type; their values stay.", "A,B"),
+    *_SERVER,
+    help="Change a table's options, stream, reserved units or defined columns.",
+    examples="""
+`widerow table update cards --ttl 365d --max-versions 5`
+`widerow table update cards --define city:string --stream off`
+""",
+)
+_DROP: Final = command(
+    _drop,
+    TABLE_NAME,
+    switch("yes", "Do not ask."),
+    switch("if_exists", "Be content where there is no such table."),
+    switch("with_indexes", "Drop its search indexes too, which have to go first."),
+    *_SERVER,
+    help="Drop a table with all its rows. Asks first on a terminal.",
+    examples="""
+`widerow table drop cards` — asks first
+`widerow table drop cards --yes --if-exists` — for a script
+`widerow table drop items --with-indexes --yes` — with its search indexes, which have to go first
+Exit codes: 0 done, 1 the answer was no, 2 it failed.
+""",
+)
+TABLE_COMMANDS: Final = group(
+    "Example: `widerow table create cards CardID:string OrderNumber:integer`",
+    {"create": _CREATE, "list": _LIST, "show": _SHOW, "update": _UPDATE, "drop": _DROP},
+)

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from widerow.cli.shell.command import (
-    Arguments,
-    Language,
-    ShellCommand,
-    parse_words,
-)
+from widerow.cli.shell.command import Arguments, Language, ShellCommand, parse_words
 from widerow.errors import WiderowError
 from widerow.limits import INT32_MAX
 

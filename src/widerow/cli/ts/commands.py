@@ -26,11 +26,7 @@ from widerow.cli.ts.definitions import (
     LIST_TUNNEL,
     USE,
 )
-from widerow.cli.ts.searched import (
-    DESCRIBE_SEARCH_INDEX,
-    DROP_SEARCH_INDEX,
-    LIST_SEARCH_INDEX,
-)
+from widerow.cli.ts.searched import DESCRIBE_SEARCH_INDEX, DROP_SEARCH_INDEX, LIST_SEARCH_INDEX
 from widerow.cli.ts.settings import CLEAR, CONFIG, ELSEWHERE, EXIT_TS, TS_HELP
 
 __all__ = ["TS_COMMANDS"]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
-from widerow.cli.ending import CommandFailed
+from widerow.cli.command import CommandFailed
 from widerow.cli.flags import listed
 from widerow.cli.progress import row_bar
 from widerow.cli.shell.command import Arguments, ShellFlag
@@ -16,22 +16,12 @@ from widerow.cli.tablestore.documents import row_grid
 from widerow.cli.tablestore.keys import KeyBounds, KeyColumns, json_key, key_range
 from widerow.cli.tablestore.words import WordInvalid
 from widerow.cli.ts.command import TsCommand, TsUsage, int32_of
-from widerow.cli.ts.json_rows import (
-    attribute_edits,
-    exported_edits,
-    exported_line,
-    increment_edits,
-)
+from widerow.cli.ts.json_rows import attribute_edits, exported_edits, exported_line, increment_edits
 from widerow.cli.ts.session import TsSession
 from widerow.client.reading import ReadOptions, fetch_row, scan_pages
 from widerow.client.rows import CellEdit
 from widerow.client.tables import TableFacts
-from widerow.client.writing import (
-    WriteIf,
-    delete_one_row,
-    put_one_row,
-    update_one_row,
-)
+from widerow.client.writing import WriteIf, delete_one_row, put_one_row, update_one_row
 from widerow.model.tablestore.condition import RowExpectation
 from widerow.model.tablestore.row import CellOperation
 from widerow.rows.reading import Row
@@ -282,11 +272,7 @@ EXPORT_ROWS: Final = TsCommand(
         "Writes every row to a file, a JSON document on each line, one version of each column."
     ),
     run=_export,
-    flags=(
-        ShellFlag("--output", "FILE", "the file", required=True, short="-o"),
-        _COLUMNS,
-        _TABLE,
-    ),
+    flags=(ShellFlag("--output", "FILE", "the file", required=True, short="-o"), _COLUMNS, _TABLE),
     example="export -o rows.jsonl -c name,age",
 )
 IMPORT_ROWS: Final = TsCommand(

@@ -4,18 +4,13 @@ import json
 from pathlib import Path
 from typing import Final
 
-from widerow.cli.ending import CommandFailed
+from widerow.cli.command import CommandFailed
 from widerow.cli.flags import listed
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.cli.tablestore.asking import read_file
 from widerow.cli.tablestore.grid import Grid
 from widerow.cli.tablestore.search_indexes import search_indexes_of
-from widerow.cli.tablestore.tables import (
-    change_table,
-    describe_table,
-    send_drop,
-    table_request,
-)
+from widerow.cli.tablestore.tables import change_table, describe_table, send_drop, table_request
 from widerow.cli.tablestore.words import WordInvalid, shown_value
 from widerow.cli.ts.command import TsCommand, TsUsage, int32_of
 from widerow.cli.ts.json_rows import definition_json, definition_words, key_words

@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from widerow.cli.command import CommandFailed
 from widerow.cli.connection import endpoint_of
-from widerow.cli.ending import CommandFailed
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.cli.ts.command import TsCommand, TsUsage, known_command
 from widerow.cli.ts.session import TsSession
