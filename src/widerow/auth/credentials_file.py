@@ -2,6 +2,8 @@
 
 Everything else in the text stays as it was written, comments included. The result is checked to be
 a credentials file (`Keyring.load`), so a server can always read it.
+Lines are edited without a library because the one that keeps comments, `tomlkit`, sorts tables of
+arrays that alternate (`[[key]]`, `[[api_key]]`, `[[key]]`) and leaves their comments behind.
 """
 
 import json

@@ -6,6 +6,7 @@ are common and allowed. A zone is a number or one of RFC 822's names.
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_tz
 from typing import Final
 
 from widerow.engine.tablestore.delivery.names import is_representable
@@ -14,33 +15,18 @@ from widerow.model.values import Value
 
 __all__ = ["event_time_us"]
 
-_MONTHS: Final = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
-_ZONES: Final = {
-    **dict.fromkeys(("UTC", "UT", "GMT", "Z"), 0),
-    "EST": -5,
-    "EDT": -4,
-    "CST": -6,
-    "CDT": -5,
-    "MST": -7,
-    "MDT": -6,
-    "PST": -8,
-    "PDT": -7,
-}
-_CLOCK: Final = r"(?P<hour>\d\d):(?P<minute>\d\d)"
-_SECOND: Final = r":(?P<second>\d\d)"
-_ZONE: Final = r" (?P<zone>[A-Z]{1,3}|[+-]\d{4})"
-_SPACED: Final = r"(?P<day>\d{1,2}) (?P<month>[A-Z][a-z]{2}) "
+_CLOCK: Final = r"\d\d:\d\d"
+_ZONE: Final = r" (?:UTC|UT|GMT|Z|[ECMP][SD]T|[+-]\d{4})"
 _FORMS: Final = {
     EventTimeFormat.RFC822: re.compile(
-        rf"(?:[A-Z][a-z]{{2}}, )?{_SPACED}(?P<year>\d\d) {_CLOCK}(?:{_SECOND})?{_ZONE}", re.ASCII
+        rf"(?:[A-Z][a-z]{{2}}, )?\d{{1,2}} [A-Z][a-z]{{2}} \d\d {_CLOCK}(?::\d\d)?{_ZONE}", re.ASCII
     ),
     EventTimeFormat.RFC850: re.compile(
-        rf"(?:[A-Z][a-z]+, )?(?P<day>\d\d)-(?P<month>[A-Z][a-z]{{2}})-(?P<year>\d\d)"
-        rf" {_CLOCK}{_SECOND}{_ZONE}",
-        re.ASCII,
+        rf"(?:[A-Z][a-z]+, )?\d\d-[A-Z][a-z]{{2}}-\d\d {_CLOCK}:\d\d{_ZONE}", re.ASCII
     ),
     EventTimeFormat.RFC1123: re.compile(
-        rf"(?:[A-Z][a-z]{{2}}, )?{_SPACED}(?P<year>\d{{4}}) {_CLOCK}{_SECOND}{_ZONE}", re.ASCII
+        rf"(?:[A-Z][a-z]{{2}}, )?\d{{1,2}} [A-Z][a-z]{{2}} (?!00)\d{{4}} {_CLOCK}:\d\d{_ZONE}",
+        re.ASCII,
     ),
 }
 _RFC3339: Final = re.compile(
@@ -51,7 +37,6 @@ _MICROSECOND_DIGITS: Final = 6
 _UNIX: Final = re.compile(r"-?\d{1,12}", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_CENTURY_TURN: Final = 69  # POSIX: years of two digits from 69 on are of 19xx
 
 
 def event_time_us(form: EventTimeFormat, value: Value) -> int | None:
@@ -86,34 +71,8 @@ def _rfc3339(text: str) -> datetime | None:
 
 
 def _named_month(form: EventTimeFormat, text: str) -> datetime | None:
-    found = _FORMS[form].fullmatch(text)
+    """The time of a text with the name of its month; years of two digits from 69 on are of 19xx."""
+    found = parsedate_tz(text) if _FORMS[form].fullmatch(text) else None
     if found is None:
         return None
-    part = found.groupdict()
-    months, zone = _MONTHS.split(), _zone(part["zone"])
-    if part["month"] not in months or zone is None:
-        return None
-    return datetime(
-        _year(part["year"]),
-        months.index(part["month"]) + 1,
-        int(part["day"]),
-        int(part["hour"]),
-        int(part["minute"]),
-        int(part["second"] or 0),
-        tzinfo=zone,
-    )
-
-
-def _year(digits: str) -> int:
-    year = int(digits)
-    if len(digits) > 2:
-        return year
-    return year + (1900 if year >= _CENTURY_TURN else 2000)
-
-
-def _zone(text: str) -> timezone | None:
-    if text[0] in "+-":
-        minutes = int(text[1:3]) * 60 + int(text[3:])
-        return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
-    hours = _ZONES.get(text)
-    return None if hours is None else timezone(timedelta(hours=hours))
+    return datetime(*found[:6], tzinfo=timezone(timedelta(seconds=found[9] or 0)))
