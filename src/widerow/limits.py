@@ -418,8 +418,8 @@ DEV_BODY_BYTES_MAX: Final = 64 * 1024  # of a request to /_widerow/: a fault is 
 DEV_NAME_CHARACTERS_MAX: Final = 255  # of a snapshot, a table or an instance: the longest name
 
 # --- pages for people ------------------------------------------------------------------------
-BESIDE_REQUESTS_MAX: Final = 64  # for pages that wait for their thread; a person opens a few
-BESIDE_SECONDS_MAX: Final = 5.0  # for which a page waits until the loop has answered it
+PAGE_REQUESTS_MAX: Final = 64  # for pages that wait for their thread; a person opens a few
+PAGE_LOOP_SECONDS_MAX: Final = 5.0  # for which a page waits until the loop has answered it
 REQUEST_SAMPLE_SECONDS: Final = 2.0  # between two looks at the counters of requests
 REQUEST_SAMPLES_MAX: Final = 300  # kept looks: ten minutes
 NOTICED_REQUESTS_MAX: Final = 100  # slow and refused requests that are kept, of either the last

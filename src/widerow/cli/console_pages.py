@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from widerow.server.beside import PagesHandler, ServerParts
+from widerow.server.page_thread import PagesHandler, ServerParts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -30,9 +30,9 @@ from widerow.console.rendering import Rendering
 from widerow.console.statics import find_static
 from widerow.errors import WiderowError
 from widerow.limits import CONSOLE_BODY_BYTES_MAX
-from widerow.server.beside import ServerParts
 from widerow.server.loopback import is_loopback
 from widerow.server.message import Request, Response
+from widerow.server.page_thread import ServerParts
 from widerow.server.unforeseen import log_unforeseen
 
 __all__ = ["Console"]

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from widerow.auth.keyring import AccessKey, Permission
 from widerow.auth.policy import authorize
 from widerow.errors import InvalidRequest, NotPermitted, Rule, WiderowError
-from widerow.server.beside import ServerParts
+from widerow.server.page_thread import ServerParts
 
 if TYPE_CHECKING:
     from widerow.model.search.requests import Search

@@ -26,10 +26,10 @@ from widerow.server.thread_runs import ThreadRuns
 from widerow.server.verifying import Verifier
 from widerow.wire.dialect import Dialect
 
-__all__ = ["Dispatcher", "PagesBeside"]
+__all__ = ["Dispatcher", "WebPages"]
 
 
-class PagesBeside(Protocol):
+class WebPages(Protocol):
     """Pages on the port, under `path`, whose requests belong to no dialect."""
 
     @property
@@ -61,7 +61,7 @@ class Dispatcher:
         self._clock = service.clock
         self._probes = probes
         self._schedule = schedule
-        self._beside: PagesBeside | None = None  # pages of no dialect
+        self._beside: WebPages | None = None  # pages of no dialect
         self._routes = Routes(service.engine, service.metrics, dialects)
         outcomes = self._outcomes = Outcomes(service, schedule)
         verifier = self._verifier = Verifier(identity, service.clock)
@@ -80,7 +80,7 @@ class Dispatcher:
         """Let in by `identity` from the next request on."""
         self._verifier.identity = identity
 
-    def serve_pages(self, pages: PagesBeside, recent: RecentRequests) -> None:
+    def serve_pages(self, pages: WebPages, recent: RecentRequests) -> None:
         """Serve `pages` on the port as well, and note slow and refused requests in `recent`."""
         self._beside = pages
         self._outcomes.recent = recent

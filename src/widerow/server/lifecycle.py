@@ -35,7 +35,6 @@ from widerow.limits import (
     REQUEST_SAMPLE_SECONDS,
 )
 from widerow.server.admission import Admission
-from widerow.server.beside import Beside, MakePages, ServerParts
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import Dispatcher
@@ -45,6 +44,7 @@ from widerow.server.http import Listener
 from widerow.server.lags import LagWatch
 from widerow.server.membership import Membership, node_name
 from widerow.server.metrics import Metrics
+from widerow.server.page_thread import MakePages, PageThread, ServerParts
 from widerow.server.probes import Probes
 from widerow.server.recent import RecentRequests
 from widerow.server.schedule import Schedule, rules_for
@@ -113,7 +113,7 @@ class Server:
         self.dev: DevMode | None = None
         self._dev_handler: DevHandler | None = None
         self._make_console = console if settings.console else None
-        self._console: Beside | None = None
+        self._console: PageThread | None = None
         self._committer: Committer | None = None
         self._dispatcher: Dispatcher | None = None
         self._listener: Listener | None = None
@@ -383,7 +383,7 @@ class Server:
             endpoint=lambda: self.endpoint,
             loop=loop,
         )
-        pages = Beside(_CONSOLE_PATH, partial(make, parts), parts)
+        pages = PageThread(_CONSOLE_PATH, partial(make, parts), parts)
         self._console = pages
         dispatcher.serve_pages(pages, recent)
         self._tasks.add(loop.create_task(_sample(recent)))

@@ -1,12 +1,12 @@
-"""Pages beside the protocols (server/beside)."""
+"""Web pages on the port of the protocols (server/page_thread.py)."""
 
 import threading
 from types import SimpleNamespace
 from typing import Any
 
-from widerow.server.beside import Beside
 from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
+from widerow.server.page_thread import PageThread
 from widerow.system import SystemClock
 
 
@@ -25,13 +25,13 @@ def test_a_page_for_a_client_that_is_gone_is_not_made() -> None:
 
     loop = SimpleNamespace(call_soon_threadsafe=lambda work, *arguments: work(*arguments))
     parts: Any = SimpleNamespace(metrics=Metrics(), loop=loop, clock=SystemClock())
-    beside = Beside("/pages", first, parts)
+    pages = PageThread("/pages", first, parts)
     requests = [Request(b"GET", target, {}, b"") for target in (b"/pages/a", b"/pages/b")]
     answers: list[Response] = []
     for request in requests:
-        beside.handle(request, answers.append)
+        pages.handle(request, answers.append)
     requests[1].gone = True
     begin.set()
-    beside.close()
+    pages.close()
     assert made == [b"/pages/a"]
     assert [answer.status for answer in answers] == [200, 503]

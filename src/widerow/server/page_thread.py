@@ -16,7 +16,7 @@ from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer
 from widerow.engine.engine import Engine
 from widerow.engine.tablestore.plug import TABLESTORE
-from widerow.limits import BESIDE_REQUESTS_MAX, BESIDE_SECONDS_MAX
+from widerow.limits import PAGE_LOOP_SECONDS_MAX, PAGE_REQUESTS_MAX
 from widerow.server.admission import Admission
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from widerow.engine.typed.engine import TypedEngine
     from widerow.server.settings import Settings
 
-__all__ = ["Beside", "MakePages", "PagesHandler", "ServerParts"]
+__all__ = ["MakePages", "PageThread", "PagesHandler", "ServerParts"]
 
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ class ServerParts:
                 found.set_exception(error)
 
         self.loop.call_soon_threadsafe(run)
-        return found.result(timeout=BESIDE_SECONDS_MAX)
+        return found.result(timeout=PAGE_LOOP_SECONDS_MAX)
 
     def long_work(self) -> AbstractContextManager[object]:
         """The lock to hold while much is read or computed, so that such work takes turns."""
@@ -113,7 +113,7 @@ MakePages = Callable[[ServerParts], PagesHandler]
 """Makes a handler of pages; called with the first request for one."""
 
 
-class Beside:
+class PageThread:
     """The pages under one path (`path`, such as `/console`). Lives on the loop's thread."""
 
     def __init__(self, path: str, make: Callable[[], PagesHandler], parts: ServerParts) -> None:
@@ -134,7 +134,7 @@ class Beside:
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
         """Queue a request for the pages' thread; the refusal, if too many wait."""
-        if self._waiting >= BESIDE_REQUESTS_MAX:
+        if self._waiting >= PAGE_REQUESTS_MAX:
             return Response(503, _TEXT + _BUSY, b"too many requests for pages wait; try again\n")
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, f"widerow-{self.path[1:]}")
