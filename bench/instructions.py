@@ -44,7 +44,7 @@ from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.schedule import Schedule, rules_for
 from widerow.server.service import Service
-from widerow.server.shared import Patience, Shared
+from widerow.server.shared import Shared, Timeouts
 from widerow.storage.opener import open_store
 from widerow.system import SystemClock, SystemEntropy
 from widerow.wire.dialects import DIALECTS
@@ -160,7 +160,7 @@ def _work(case: str) -> None:
         engine = open_tablestore(store, clock, SystemEntropy())
         handler = _handler(engine, committer, metrics, admission, turns)
         headers = KeptHeaders(each.headers for each in DIALECTS)
-        shared = Shared(handler, admission, clock, Patience(), headers)
+        shared = Shared(handler, admission, clock, Timeouts(), headers)
         shared.date_line = b"date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         sinks = [_Sink() for _ in range(width)]
         connections = [Connection(shared) for _ in sinks]

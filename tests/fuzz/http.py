@@ -15,7 +15,7 @@ from widerow.server.admission import Admission
 from widerow.server.connection import Connection
 from widerow.server.headers import KeptHeaders
 from widerow.server.message import Reply, Request, Response
-from widerow.server.shared import Patience, Shared
+from widerow.server.shared import Shared, Timeouts
 from widerow.testing.clock import FakeClock
 from widerow.wire.dialects import DIALECTS
 
@@ -103,7 +103,7 @@ def _pieces(data: bytes, size: int) -> Iterator[bytes]:
 def _outcome(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
     turns, transport = _Turns(), _Transport()
     headers = KeptHeaders(each.headers for each in DIALECTS)
-    shared = Shared(_Handler(), Admission(), FakeClock(), Patience(), headers)
+    shared = Shared(_Handler(), Admission(), FakeClock(), Timeouts(), headers)
     shared.loop = cast("asyncio.AbstractEventLoop", turns)
     connection = Connection(shared)
     connection.connection_made(transport)

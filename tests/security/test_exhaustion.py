@@ -18,7 +18,7 @@ from tests.support.requests import ANY, BODIES, KEY, get_range_request, get_row_
 
 from widerow.limits import BODY_BYTES_MAX, CONNECTIONS_MAX
 from widerow.server.admission import Admission
-from widerow.server.shared import Patience
+from widerow.server.shared import Timeouts
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 
@@ -46,7 +46,7 @@ def wire(server: WiderowServer, sender: Sender) -> Iterator[Wire]:
 def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[WiderowServer]:
     """A server that waits a fraction of a second where it would wait for tens."""
     monkeypatch.setattr("widerow.server.http._TICK_SECONDS", FAST / 4)
-    monkeypatch.setattr("widerow.server.http._PATIENCE", Patience(FAST, FAST, FAST, FAST))
+    monkeypatch.setattr("widerow.server.http._TIMEOUTS", Timeouts(FAST, FAST, FAST, FAST))
     with WiderowServer() as started:
         yield started
 

@@ -86,7 +86,7 @@ class Connection:
         shared = self._shared
         self._transport = transport  # type: ignore[assignment]  # uvloop's transport is no subclass
         shared.connections.add(self)
-        self.deadline = shared.now + shared.patience.idle
+        self.deadline = shared.now + shared.timeouts.idle
         try:
             if not self._admission.connect():
                 self.abort()
@@ -188,8 +188,8 @@ class Connection:
         """The deadline for the part of a request that is awaited."""
         shared = self._shared
         if awaited == HEAD:
-            return shared.now + shared.patience.headers
-        return shared.now + shared.patience.body if awaited == BODY else _NEVER
+            return shared.now + shared.timeouts.headers
+        return shared.now + shared.timeouts.body if awaited == BODY else _NEVER
 
     def _refuse(self, error: WiderowError) -> None:
         """Make `error` the connection's last answer, after the answers that are due."""
@@ -227,7 +227,7 @@ class Connection:
         self._reading = True
         self._transport.resume_reading()
         if self._http.awaited != NOTHING:
-            self.deadline = self._shared.now + self._shared.patience.body
+            self.deadline = self._shared.now + self._shared.timeouts.body
 
     # --- answering ---------------------------------------------------------------------------
 
@@ -298,7 +298,7 @@ class Connection:
         """Run no request until the pending output is written; the deadline is the client's."""
         if not self._write_paused:
             self._write_paused = True
-            self.deadline = self._shared.now + self._shared.patience.body
+            self.deadline = self._shared.now + self._shared.timeouts.body
             self._hold_input()
 
     def _send_soon(self) -> None:
@@ -347,18 +347,18 @@ class Connection:
     def _rest(self) -> None:
         """Set the deadline for the client's next request, if no part of one is awaited."""
         if self._http.awaited == NOTHING:
-            self.deadline = self._shared.now + self._shared.patience.idle
+            self.deadline = self._shared.now + self._shared.timeouts.idle
 
     def _close(self) -> None:
         """Close once all output is written; a client that never reads it is cut off."""
         self._http.close()
-        self.deadline = self._shared.now + self._shared.patience.body
+        self.deadline = self._shared.now + self._shared.timeouts.body
         if self._transport is not None:
             self._transport.close()
 
     def _linger(self) -> None:
         """Close the sending half, and wait a moment for the client to close its own."""
-        self.deadline = self._shared.now + self._shared.patience.linger
+        self.deadline = self._shared.now + self._shared.timeouts.linger
         transport = self._transport
         if transport is None:
             return

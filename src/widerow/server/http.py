@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, cast
 from widerow.limits import HANDSHAKES_MAX
 from widerow.server.connection import Connection
 from widerow.server.headers import KeptHeaders
-from widerow.server.shared import Handler, Patience, Shared
-from widerow.server.tls import Greeting, Greetings
+from widerow.server.shared import Handler, Shared, Timeouts
+from widerow.server.tls import Handshake, Handshakes
 
 if TYPE_CHECKING:
     import ssl
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Listener"]
 
 _TICK_SECONDS: Final = 1.0  # how late a timeout may be; one timer for all connections
-_PATIENCE: Final = Patience()
+_TIMEOUTS: Final = Timeouts()
 _BACKLOG: Final = 1024  # kept by the kernel while the loop is busy
 _BACKLOG_MIN: Final = 8
 
@@ -39,10 +39,10 @@ class Listener:
     ) -> None:
         """Does not listen yet. `connection`: the class of connections."""
         self._connection = connection
-        self._shared = Shared(handler, admission, clock, _PATIENCE, headers)
+        self._shared = Shared(handler, admission, clock, _TIMEOUTS, headers)
         self._server: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._greetings: Greetings | None = None
+        self._handshakes: Handshakes | None = None
 
     async def start(self, host: str, port: int, tls: "ssl.SSLContext | None" = None) -> str:
         """Take an address, and return the endpoint, `http://host:port`. Port 0 takes a free one.
@@ -75,9 +75,9 @@ class Listener:
         if tls is None:
             return lambda: cast("asyncio.Protocol", connection(shared))
         most = min(HANDSHAKES_MAX, shared.admission.connections_max)
-        greetings = Greetings(shared.loop, tls, lambda: connection(shared), most)
-        self._greetings = greetings
-        return lambda: Greeting(greetings)
+        handshakes = Handshakes(shared.loop, tls, lambda: connection(shared), most)
+        self._handshakes = handshakes
+        return lambda: Handshake(handshakes)
 
     def _backlog(self) -> int:
         """How many connections the kernel may keep.
@@ -101,8 +101,8 @@ class Listener:
     def close(self) -> None:
         """End every connection now. Idempotent."""
         self.stop_accepting()
-        if self._greetings is not None:
-            self._greetings.close()
+        if self._handshakes is not None:
+            self._handshakes.close()
         for connection in list(self._shared.connections):
             connection.abort()
         if self._timer is not None:

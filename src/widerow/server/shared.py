@@ -17,7 +17,7 @@ from widerow.server.message import Reply, Request, Response
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-__all__ = ["Handler", "Kept", "Patience", "Shared"]
+__all__ = ["Handler", "Kept", "Shared", "Timeouts"]
 
 
 class Handler(Protocol):
@@ -60,7 +60,7 @@ class Kept(Protocol):
 
 
 @final
-class Patience:
+class Timeouts:
     """How many seconds a connection waits.
 
     For all headers of a request, for its body or a reader of an answer, for the next request, and
@@ -100,7 +100,7 @@ class Shared:
         "headers",
         "loop",
         "now",
-        "patience",
+        "timeouts",
     )
 
     def __init__(
@@ -108,14 +108,14 @@ class Shared:
         handler: Handler,
         admission: Admission,
         clock: Clock,
-        patience: Patience,
+        timeouts: Timeouts,
         headers: KeptHeaders,
     ) -> None:
         self.headers = headers
         self.handler = handler
         self.admission = admission
         self.clock = clock
-        self.patience = patience
+        self.timeouts = timeouts
         self.loop: AbstractEventLoop
         self.connections: set[Kept] = set()
         self.now = 0.0

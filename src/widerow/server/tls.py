@@ -16,7 +16,7 @@ from widerow.limits import HANDSHAKE_SECONDS_MAX, HANDSHAKES_MAX
 from widerow.server.connection import Connection
 from widerow.server.settings import SettingsInvalid
 
-__all__ = ["Greeting", "Greetings", "TlsFiles"]
+__all__ = ["Handshake", "Handshakes", "TlsFiles"]
 
 
 class TlsFiles:
@@ -55,7 +55,7 @@ def _no_password() -> str:
     raise SettingsInvalid("the key of the certificate has a password; give one without")
 
 
-class Greetings:
+class Handshakes:
     """The handshakes under way of one listener."""
 
     def __init__(
@@ -70,30 +70,30 @@ class Greetings:
         self.context = context
         self.connect = connect
         self._handshakes_max = handshakes_max
-        self._under_way: set[Greeting] = set()
+        self._under_way: set[Handshake] = set()
 
-    def enter(self, greeting: "Greeting") -> bool:
+    def enter(self, handshake: "Handshake") -> bool:
         """Count a handshake; False if it is one too many."""
         if len(self._under_way) >= self._handshakes_max:
             return False
-        self._under_way.add(greeting)
+        self._under_way.add(handshake)
         return True
 
-    def leave(self, greeting: "Greeting") -> None:
+    def leave(self, handshake: "Handshake") -> None:
         """Count the end of a handshake."""
-        self._under_way.discard(greeting)
+        self._under_way.discard(handshake)
 
     def close(self) -> None:
         """Cut off all handshakes under way."""
-        for greeting in list(self._under_way):
-            greeting.abort()
+        for handshake in list(self._under_way):
+            handshake.abort()
 
 
-class Greeting(asyncio.Protocol):
+class Handshake(asyncio.Protocol):
     """An accepted connection whose handshake has not ended."""
 
-    def __init__(self, greetings: Greetings) -> None:
-        self._greetings = greetings
+    def __init__(self, handshakes: Handshakes) -> None:
+        self._handshakes = handshakes
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._early = b""
@@ -101,11 +101,11 @@ class Greeting(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin the handshake, unless too many are under way."""
         self._transport = cast("asyncio.Transport", transport)
-        if not self._greetings.enter(self):
+        if not self._handshakes.enter(self):
             self._transport.abort()
             return
         self._transport.pause_reading()  # uvloop reads on until the next turn, see below
-        self._task = self._greetings.loop.create_task(self._shake_hands())
+        self._task = self._handshakes.loop.create_task(self._shake_hands())
 
     def data_received(self, data: bytes) -> None:
         """Keep the bytes of the handshake that came before it began."""
@@ -116,7 +116,7 @@ class Greeting(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The client went away before the handshake began."""
         del exc  # the reason does not matter
-        self._greetings.leave(self)
+        self._handshakes.leave(self)
 
     def abort(self) -> None:
         """Cut the connection off."""
@@ -127,14 +127,14 @@ class Greeting(asyncio.Protocol):
 
     async def _shake_hands(self) -> None:
         assert self._transport is not None
-        greetings, between = self._greetings, _Between()
+        handshakes, early = self._handshakes, _EarlyData()
         if self._early:  # before the calls that `start_tls` schedules: the handshake, and reading
-            greetings.loop.call_soon(self._pass_on)
+            handshakes.loop.call_soon(self._pass_on)
         try:
-            secured = await greetings.loop.start_tls(
+            secured = await handshakes.loop.start_tls(
                 self._transport,
-                between,
-                greetings.context,
+                early,
+                handshakes.context,
                 server_side=True,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX,
             )
@@ -142,15 +142,15 @@ class Greeting(asyncio.Protocol):
             self._transport.abort()
             return
         finally:
-            greetings.leave(self)
+            handshakes.leave(self)
         if secured is not None:
-            between.hand_over(secured, greetings.connect())
+            early.hand_over(secured, handshakes.connect())
 
     def _pass_on(self) -> None:
         """Hand the early bytes to the handshake's protocol, as a transport would."""
         assert self._transport is not None
         protocol = self._transport.get_protocol()
-        if not isinstance(protocol, Greeting):
+        if not isinstance(protocol, Handshake):
             taking = cast("asyncio.BufferedProtocol", protocol)
             while self._early:
                 room = memoryview(taking.get_buffer(len(self._early)))
@@ -160,7 +160,7 @@ class Greeting(asyncio.Protocol):
                 self._early = self._early[size:]
 
 
-class _Between(asyncio.Protocol):
+class _EarlyData(asyncio.Protocol):
     """Keeps bytes that arrive between the end of a handshake and the callback that tells of it."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from widerow.server.headers import KeptHeaders
 from widerow.server.lifecycle import Server
 from widerow.server.message import Reply, Request, Response
 from widerow.server.settings import Settings
-from widerow.server.shared import Patience, Shared
+from widerow.server.shared import Shared, Timeouts
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock
 from widerow.wire.dialects import DIALECTS
@@ -113,7 +113,7 @@ class Side:
         self.clock = FakeClock()
         self.loop = loop
         headers = KeptHeaders(each.headers for each in DIALECTS)
-        self.shared = Shared(self.handler, self.admission, self.clock, Patience(), headers)
+        self.shared = Shared(self.handler, self.admission, self.clock, Timeouts(), headers)
         self.shared.loop = loop
         self.shared.date_line = b"date: today\r\n"
         self.wire, self.connection = self.connect()
