@@ -144,6 +144,7 @@ class OpenModel(ABC, Generic[T]):
         return None
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TableModel(ABC, Generic[T, O_co]):
     """A table model as a plug of the engine. `records`: how its tables stand in the catalogue."""
 
