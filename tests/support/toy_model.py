@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.catalog.draft import Draft
@@ -88,7 +88,7 @@ TOY_MODEL = ToyModel()
 
 
 class Toy(TableModel[ToyTable, "ToyEngine"]):
-    records: CatalogModel[ToyTable] = TOY_MODEL
+    records: ClassVar[CatalogModel[Any]] = TOY_MODEL
 
     def open(self, engine: Engine) -> "ToyEngine":
         return ToyEngine(engine)

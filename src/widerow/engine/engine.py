@@ -148,7 +148,7 @@ class OpenModel(ABC, Generic[T]):
 class TableModel(ABC, Generic[T, O_co]):
     """A table model as a plug of the engine. `records`: how its tables stand in the catalogue."""
 
-    records: CatalogModel[T]
+    records: ClassVar[CatalogModel[Any]]
 
     @abstractmethod
     def open(self, engine: "Engine") -> O_co:

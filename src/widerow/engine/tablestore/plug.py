@@ -1,6 +1,7 @@
 """Tablestore's tables as a plug of the engine."""
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.model import CatalogModel
@@ -17,7 +18,7 @@ __all__ = ["TABLESTORE", "Tablestore"]
 class Tablestore(TableModel[Table, TablestoreEngine]):
     """Tables of instances, whose rows have versioned cells."""
 
-    records: CatalogModel[Table] = TABLESTORE_MODEL
+    records: ClassVar[CatalogModel[Any]] = TABLESTORE_MODEL
 
     def open(self, engine: Engine) -> TablestoreEngine:
         """The operations of Tablestore's tables."""

@@ -1,6 +1,7 @@
 """Typed tables as a plug of the engine."""
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.model import CatalogModel
@@ -18,7 +19,7 @@ __all__ = ["TYPED", "Typed"]
 class Typed(TableModel[TableForm, TypedEngine]):
     """Tables of namespaces, whose rows have typed fields."""
 
-    records: CatalogModel[TableForm] = TYPED_MODEL
+    records: ClassVar[CatalogModel[Any]] = TYPED_MODEL
 
     def open(self, engine: Engine) -> TypedEngine:
         """The operations of typed tables."""
