@@ -214,7 +214,7 @@ def test_options_of_a_table_with_indexes(ots: OTSClient) -> None:
 @pytest.fixture
 def lagging(monkeypatch: pytest.MonkeyPatch) -> Iterator[WiderowServer]:
     """A server that keeps indexes back until a test moves its clock, and then soon looks."""
-    monkeypatch.setattr("widerow.server.housekeeping.HOUSEKEEPING_SECONDS", 0.01)
+    monkeypatch.setattr("widerow.housekeeping.routines.HOUSEKEEPING_SECONDS", 0.01)
     with WiderowServer(settings={"index_lag": LAG_S}) as server:
         yield server
 
