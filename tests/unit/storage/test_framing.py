@@ -66,6 +66,24 @@ def test_other_kinds_are_for_the_engine_to_judge(log: Path, kind: int) -> None:
     check_framing(log.parent)
 
 
+@pytest.mark.parametrize("at", [0, 107])
+def test_a_hole_in_a_log_that_has_a_successor_is_damage(log: Path, at: int) -> None:
+    """An older log was synced whole; the newest may have a hole in what no sync covered."""
+    data = bytearray(log.read_bytes())
+    data[at : at + 50] = bytes(50)
+    log.write_bytes(data)
+    check_framing(log.parent)
+    (log.parent / "000007.log").write_bytes(record(b"e"))
+    with pytest.raises(StoreDamaged, match=rf"000004.log is damaged at byte {at + 6}"):
+        check_framing(log.parent)
+
+
+def test_room_at_the_end_of_an_older_log_is_no_damage(log: Path) -> None:
+    log.write_bytes(log.read_bytes() + bytes(500))
+    (log.parent / "000007.log").write_bytes(record(b"e"))
+    check_framing(log.parent)
+
+
 def test_what_the_engine_does_not_come_to_does_not_matter(log: Path) -> None:
     data = bytearray(log.read_bytes())
     data[20] ^= 1  # the first record: the engine ends there, or goes on with the next block
