@@ -527,16 +527,25 @@ def test_who_sends_no_more_is_believed_to_wait_for_a_second(
 
 
 def test_work_that_waits_for_its_turn_does_not_begin_once_its_client_is_gone(desk: Desk) -> None:
-    requests = [signed("ListTable") for _ in range(5)]
+    """Five requests are admitted; the first is carried out, and meanwhile all clients leave."""
+    requests = [signed("ListTable", bytes((number,))) for number in range(5)]
+    admitted: set[bytes] = set()
+    everyone = threading.Event()
     asked: list[bool] = []
 
+    def lengthy(body: bytes) -> bool:
+        admitted.add(body)
+        if len(admitted) == len(requests):
+            everyone.set()
+        return True
+
     def call(*_: object) -> tuple[str, ...]:
-        asked.append(True)
-        for request in requests:  # the others wait for a thread, or for the turn of this one's
+        asked.append(everyone.wait(10))
+        for request in requests:  # one waits for the turn of this one's thread, others for a thread
             request.gone = True
         return ()
 
-    desk.serve("ListTable", call=call, lengthy=lambda _: True)
+    desk.serve("ListTable", decode=bytes, call=call, lengthy=lengthy)
     answers = desk.run(LOCAL, requests)
     assert sorted(answer.status for answer in answers) == [200, 503, 503, 503, 503]
     assert asked == [True]
