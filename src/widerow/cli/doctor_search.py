@@ -16,7 +16,7 @@ from widerow.model.values import KeyValue
 from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
-    from widerow.engine.tablestore.search.check import IndexComparison
+    from widerow.engine.tablestore.search.comparison import IndexComparison
 
 __all__ = ["SearchReport", "print_search", "search_document", "search_report"]
 
@@ -51,7 +51,7 @@ def search_report(
     tables = Tables(Catalog(store, catalog_models(TABLE_MODELS)), TABLESTORE_MODEL)
     if not any(table.search for table in tables.all()):
         return SearchReport()
-    from widerow.engine.tablestore.search.check import compare_indexes  # noqa: PLC0415  # few stores have any
+    from widerow.engine.tablestore.search.comparison import compare_indexes  # noqa: PLC0415  # few stores have any
     from widerow.engine.tablestore.search.live import IndexParts  # noqa: PLC0415  # same
     from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # same
     from widerow.server.search.host import ServerSearchHost  # noqa: PLC0415  # same

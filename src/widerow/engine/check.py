@@ -3,8 +3,8 @@
 Verified: every record belongs to a table or index of the catalogue, or to a noted drop; what each
 table model says of its records (`TableModel.check_parts`); statistics and passes of the sweep.
 Bounds of partitions are whole partition keys in order, so that each key lies in exactly one
-(`partitions/check.py`). Each record of the store is read once, rows of tables with indexes twice;
-entries of an index are looked up besides.
+(`partitions/check_bounds.py`). Each record of the store is read once, rows of tables with indexes
+twice; entries of an index are looked up besides.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check_part import CheckPart
 from widerow.engine.engine import TableModelEntry, catalog_models
 from widerow.engine.nodes.record import decode_node
-from widerow.engine.partitions.check import check_bounds
+from widerow.engine.partitions.check_bounds import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
 from widerow.engine.partitions.shared_notes import decode_notes

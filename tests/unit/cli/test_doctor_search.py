@@ -21,7 +21,7 @@ from tests.unit.engine.search.tables import (
 from widerow.cli.backup import backup_store, restore_store
 from widerow.cli.doctor import examine
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.search import check
+from widerow.engine.tablestore.search import comparison
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
 from widerow.search.index import DocumentChange, DocumentIndex
@@ -115,7 +115,7 @@ def test_planted_differences_are_found(
     rows_at_once: int,
 ) -> None:
     """Missing, too many, otherwise: each by its key, with what to do about it."""
-    monkeypatch.setattr(check, "SEARCH_COMPARED_ROWS", rows_at_once)
+    monkeypatch.setattr(comparison, "SEARCH_COMPARED_ROWS", rows_at_once)
 
     def change(fields: SearchFields) -> list[DocumentChange]:
         other = document_of(fields, (("k", 7),), {"n": 700, "s": "a"})

@@ -27,7 +27,7 @@ class Typed(TableModel[TableForm, TypedEngine]):
 
     def check_parts(self, catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
         """Plans of the admin shell, rows by hierarchies, entries of indexes, sequences."""
-        from widerow.engine.typed.check import typed_parts  # noqa: PLC0415  # few check
+        from widerow.engine.typed.check_tables import typed_parts  # noqa: PLC0415  # few check
 
         return typed_parts(catalog, snapshot)
 
