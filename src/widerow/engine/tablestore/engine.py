@@ -27,7 +27,10 @@ from widerow.engine.plan import Plan, failing, single
 from widerow.engine.scan import RowAccess, ScannedRow
 from widerow.engine.tablestore.bodies import BodyContext
 from widerow.engine.tablestore.expiry import live_from
-from widerow.engine.tablestore.indexes.definitions import check_columns_free, check_definitions
+from widerow.engine.tablestore.indexes.index_definitions import (
+    check_columns_free,
+    check_definitions,
+)
 from widerow.engine.tablestore.indexes.indexes import Indexes
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.engine.tablestore.observed import ObservedRow
@@ -346,7 +349,7 @@ class TablestoreEngine(OpenModel[Table]):
         def make(table: Table, draft: Draft) -> Table:
             after = updated_table(table, request, self.core.clock.now_us(), draft.number)
             if after.search:
-                from widerow.engine.tablestore.search.definitions import (  # noqa: PLC0415  # few servers need it
+                from widerow.engine.tablestore.search.search_definitions import (  # noqa: PLC0415  # few servers need it
                     check_options_of_searched,
                 )
 

@@ -12,14 +12,13 @@ from widerow.clock import Clock, Entropy
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.plan import Plan, single
-from widerow.engine.tablestore.delivery.definitions import (
+from widerow.engine.tablestore.delivery.task_definitions import (
     check_create_delivery,
     task_named,
     with_delivery,
     without_delivery,
 )
 from widerow.engine.tablestore.static import check_table_name
-from widerow.engine.tablestore.tunnels.definitions import new_tunnel_id
 from widerow.engine.tablestore.tunnels.records import (
     DeliveryTrouble,
     read_state,
@@ -28,6 +27,7 @@ from widerow.engine.tablestore.tunnels.records import (
 )
 from widerow.engine.tablestore.tunnels.service import Tunnels
 from widerow.engine.tablestore.tunnels.state import TunnelState, base_is_done
+from widerow.engine.tablestore.tunnels.tunnel_definitions import new_tunnel_id
 from widerow.errors import InvalidRequest, NotFound, Rule, Unsupported
 from widerow.keys.layout import tunnel_prefix
 from widerow.model.tablestore.delivery import CreateDelivery, DeliveryTask, DeliveryType

@@ -11,7 +11,7 @@ from widerow.engine.catalog.draft import Draft
 from widerow.engine.index_builds import STEP_RECORDS, BuildStep, Unready, next_rows
 from widerow.engine.intents import IntentKind, decode_intent
 from widerow.engine.plan import Plan, failing
-from widerow.engine.tablestore.indexes.definitions import remove_index
+from widerow.engine.tablestore.indexes.index_definitions import remove_index
 from widerow.engine.tablestore.indexes.intents import decode_entry_intent
 from widerow.engine.tablestore.indexes.keeper import SecondaryIndexKeeper
 from widerow.engine.tablestore.model import TABLESTORE_MODEL

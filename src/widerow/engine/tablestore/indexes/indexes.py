@@ -13,7 +13,7 @@ from widerow.engine.lease import Lease
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.tablestore.indexes.applier import IntentApplier
 from widerow.engine.tablestore.indexes.builds import TablestoreBuilds
-from widerow.engine.tablestore.indexes.definitions import (
+from widerow.engine.tablestore.indexes.index_definitions import (
     add_index,
     check_definition,
     check_room,

@@ -13,10 +13,15 @@ from widerow.clock import Clock, Entropy
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.plan import Plan, failing
-from widerow.engine.tablestore.indexes.definitions import table_named
+from widerow.engine.tablestore.indexes.index_definitions import table_named
 from widerow.engine.tablestore.search.answers import AnswerRows, Deadline, answered
 from widerow.engine.tablestore.search.backlog import JournalBacklog
-from widerow.engine.tablestore.search.definitions import (
+from widerow.engine.tablestore.search.host import SearchHost
+from widerow.engine.tablestore.search.journal import journal_ends
+from widerow.engine.tablestore.search.live import FrozenIndex, IndexParts, LiveIndex
+from widerow.engine.tablestore.search.scans import Scans
+from widerow.engine.tablestore.search.schema_rules import check_index_names
+from widerow.engine.tablestore.search.search_definitions import (
     FOR_EVER,
     PER_CENT,
     brother_of,
@@ -25,11 +30,6 @@ from widerow.engine.tablestore.search.definitions import (
     with_search_update,
     without_search_index,
 )
-from widerow.engine.tablestore.search.host import SearchHost
-from widerow.engine.tablestore.search.journal import journal_ends
-from widerow.engine.tablestore.search.live import FrozenIndex, IndexParts, LiveIndex
-from widerow.engine.tablestore.search.scans import Scans
-from widerow.engine.tablestore.search.schema_rules import check_index_names
 from widerow.engine.tablestore.static import check_table_name
 from widerow.engine.tablestore.streams.log import LOG_START, LogPosition
 from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, StorageFailure

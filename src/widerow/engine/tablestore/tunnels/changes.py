@@ -8,8 +8,8 @@ from typing import Final, Protocol
 
 from widerow.engine.tablestore.streams.reading import ChangePage, ShardInfo
 from widerow.engine.tablestore.tunnels.base import TunnelPage, TunnelRecord
-from widerow.engine.tablestore.tunnels.definitions import start_us
 from widerow.engine.tablestore.tunnels.state import Channel, ChannelPosition
+from widerow.engine.tablestore.tunnels.tunnel_definitions import start_us
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.limits import TUNNEL_END_PATIENCE_SECONDS, TUNNEL_PAGE_RECORDS_MAX
 from widerow.model.tablestore.schema import Table

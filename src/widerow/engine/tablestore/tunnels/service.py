@@ -18,15 +18,6 @@ from widerow.engine.plan import Plan, single
 from widerow.engine.tablestore.static import check_table_name
 from widerow.engine.tablestore.tunnels.base import TunnelPage, base_channels, check_base
 from widerow.engine.tablestore.tunnels.changes import ChangeLog, change_channels, consumed_until
-from widerow.engine.tablestore.tunnels.definitions import (
-    check_create_tunnel,
-    is_expired,
-    new_tunnel_id,
-    table_id_of,
-    tunnel_named,
-    with_tunnel,
-    without_tunnel,
-)
 from widerow.engine.tablestore.tunnels.reading import TunnelReads
 from widerow.engine.tablestore.tunnels.records import channel_in, client_in, read_state, write_state
 from widerow.engine.tablestore.tunnels.state import (
@@ -47,6 +38,15 @@ from widerow.engine.tablestore.tunnels.state import (
     with_channels,
     without_clients,
     without_ended,
+)
+from widerow.engine.tablestore.tunnels.tunnel_definitions import (
+    check_create_tunnel,
+    is_expired,
+    new_tunnel_id,
+    table_id_of,
+    tunnel_named,
+    with_tunnel,
+    without_tunnel,
 )
 from widerow.errors import Exhausted, InvalidRequest, NotFound, Replan, Rule
 from widerow.keys.layout import tunnel_prefix

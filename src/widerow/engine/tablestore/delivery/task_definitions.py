@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from widerow.engine.tablestore.delivery.names import check_bucket, check_prefix, check_task_name
-from widerow.engine.tablestore.tunnels.definitions import with_stream_for
+from widerow.engine.tablestore.tunnels.tunnel_definitions import with_stream_for
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
 from widerow.limits import (
     DELIVERY_COLUMNS_MAX,
