@@ -79,7 +79,7 @@ HOT_MODULES = (
     "engine/tablestore/stored",
     "engine/tablestore/streams/log",
     "engine/tablestore/streams/plain",
-    "engine/tablestore/streams/reading",
+    "engine/tablestore/streams/stream_reads",
     "engine/tablestore/streams/recorder",
     "engine/tablestore/wide",
     "engine/tablestore/writes",

@@ -20,7 +20,7 @@ from widerow.model.tablestore.requests import IndexDefinition, StreamChange
 from widerow.model.tablestore.row import CellOperation, RowChange
 from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, KeyValue, Value
-from widerow.rows.reading import CellDeletion, VersionedValue
+from widerow.rows.plain_values import CellDeletion, VersionedValue
 
 __all__ = [
     "INDEXES",

@@ -15,7 +15,7 @@ from widerow.client.writing import PUT, UPDATE, Change, send
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.row_files.source import FileSource
-from widerow.rows.reading import VersionedValue
+from widerow.rows.plain_values import VersionedValue
 from widerow.transfer.failures import TransferFailed
 
 pytest.importorskip("pyarrow", reason="archives are Parquet: pip install 'widerow[parquet]'")

@@ -15,7 +15,7 @@ from widerow.cli.tail import pause_seconds, start_time
 from widerow.client.connection import Client
 from widerow.client.failures import RequestFailed
 from widerow.client.rows import decode_change
-from widerow.rows.reading import CellDeletion, VersionedValue
+from widerow.rows.plain_values import CellDeletion, VersionedValue
 from widerow.system import SystemClock
 from widerow.testing import WiderowServer
 from widerow.transfer.changes import (

@@ -19,7 +19,7 @@ from widerow.client.writing import PUT, UPDATE, Change, send
 from widerow.errors import WiderowError
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
-from widerow.rows.reading import Row, VersionedValue
+from widerow.rows.plain_values import Row, VersionedValue
 from widerow.system import SystemClock
 from widerow.testing import WiderowServer
 from widerow.transfer.failures import TransferFailed

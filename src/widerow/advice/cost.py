@@ -28,7 +28,7 @@ from widerow.proxy.decoding import (
     told_error,
 )
 from widerow.proxy.exchange import Exchange
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 
 __all__ = [
     "CostInvalid",

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from widerow.advice.sampling import TableSample
 from widerow.model.values import value_bytes
-from widerow.rows.reading import Row, VersionedValue
+from widerow.rows.plain_values import Row, VersionedValue
 
 __all__ = [
     "ExpiryAdvice",

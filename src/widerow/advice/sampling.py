@@ -10,7 +10,7 @@ from widerow.client.reading import KeyRange, ReadOptions, scan_pages
 from widerow.client.rows import encode_plain_key
 from widerow.limits import ADVICE_PLACES_MAX
 from widerow.model.values import KeyMarker
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 

@@ -12,7 +12,7 @@ from widerow.engine.capacity import units
 from widerow.errors import WiderowError
 from widerow.model.tablestore.row import Modification, SentCells
 from widerow.model.values import KeyMarker, value_bytes
-from widerow.rows.reading import Row, decode_plain_rows
+from widerow.rows.plain_values import Row, decode_plain_rows
 from widerow.wire.tablestore.errors.codes import CONDITION_CHECK_FAIL
 from widerow.wire.tablestore.plainbuffer import decode_row_change
 

@@ -16,7 +16,7 @@ from widerow.model.search.requests import ColumnReturnType
 from widerow.model.search.schema import SearchFieldType, SearchSchema
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType, KeyValue, Value
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.bodies import text
 

@@ -24,7 +24,7 @@ from widerow.cli.flags import server_flags
 from widerow.cli.names import TABLE_NAME
 from widerow.client.connection import Client
 from widerow.model.values import Value
-from widerow.rows.reading import CellDeletion, VersionedValue
+from widerow.rows.plain_values import CellDeletion, VersionedValue
 from widerow.system import SystemClock
 from widerow.transfer.changes import (
     START,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from widerow.client.connection import Client
 from widerow.client.rows import decode_rows, encode_plain_key
 from widerow.model.values import KeyInput
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["KeyRange", "ReadOptions", "RowPage", "fetch_row", "scan_pages"]

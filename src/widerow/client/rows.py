@@ -21,7 +21,7 @@ from widerow.rows.cells import (
     version_bytes,
 )
 from widerow.rows.checksum import crc8, crc8_byte
-from widerow.rows.reading import (
+from widerow.rows.plain_values import (
     ChangedRow,
     Row,
     VersionedValue,

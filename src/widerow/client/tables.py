@@ -10,7 +10,7 @@ from widerow.client.rows import decode_rows, encode_plain_key
 from widerow.limits import BATCH_GET_ROWS_MAX
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyMarker, KeyType, KeyValue
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.errors.codes import OBJECT_ALREADY_EXIST, OBJECT_NOT_EXIST
 from widerow.wire.tablestore.operations.bodies import text

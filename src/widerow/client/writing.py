@@ -9,7 +9,7 @@ from widerow.client.rows import CellEdit, decode_rows, encode_delete, encode_edi
 from widerow.model.tablestore.condition import RowExpectation
 from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import KeyInput, KeyMarker
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.operations.bodies import text

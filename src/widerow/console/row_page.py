@@ -48,7 +48,7 @@ from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, Value, value_bytes
 from widerow.rows.cells import PLAIN_HEADER, cell_body
-from widerow.rows.reading import Row, VersionedValue, decode_plain_rows
+from widerow.rows.plain_values import Row, VersionedValue, decode_plain_rows
 
 __all__ = ["show_row"]
 

@@ -30,7 +30,7 @@ from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.rows.cells import PLAIN_HEADER, TAG_ROW_CHECKSUM
 from widerow.rows.checksum import crc8_byte
-from widerow.rows.reading import Row, VersionedValue, decode_plain_rows
+from widerow.rows.plain_values import Row, VersionedValue, decode_plain_rows
 
 __all__ = ["no_such_row", "show_rows", "shown_row"]
 

@@ -10,7 +10,7 @@ from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX
 from widerow.model.search.requests import Hit
 from widerow.model.search.schema import SearchField, SearchIndex
 from widerow.model.tablestore.schema import Table
-from widerow.rows.reading import decode_plain_rows
+from widerow.rows.plain_values import decode_plain_rows
 
 __all__ = ["show_search"]
 

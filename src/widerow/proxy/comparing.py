@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from widerow.client.http import OK, HttpAnswer
 from widerow.proxy.decoding import Computed, KeyTree, Tree, answer_tree, told_error
-from widerow.rows.reading import CellDeletion, PlainRecord, Row
+from widerow.rows.plain_values import CellDeletion, PlainRecord, Row
 
 __all__ = [
     "NATURAL",

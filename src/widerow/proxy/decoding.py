@@ -23,7 +23,7 @@ from widerow.model.tablestore.row import CellChange, CellOperation, Modification
 from widerow.model.values import KeyMarker
 from widerow.proxy.nested import NESTED_DEPTH_MAX, nested_message, result_kind
 from widerow.rows.cells import body_value, decode_variant
-from widerow.rows.reading import (
+from widerow.rows.plain_values import (
     CellDeletion,
     PlainRecord,
     Row,

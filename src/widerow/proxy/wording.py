@@ -6,7 +6,7 @@ from typing import Final
 
 from widerow.proxy.comparing import AnswerDifference, DifferenceClass
 from widerow.proxy.decoding import Tree, jsonable
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 
 __all__ = ["difference_told"]
 

@@ -25,7 +25,7 @@ from widerow.limits import BATCH_GET_ROWS_MAX, FILTER_NODES_MAX
 from widerow.row_files.source import FileSource
 from widerow.row_files.values import seconds
 from widerow.rows.cells import encode_variant
-from widerow.rows.reading import Row, VersionedValue
+from widerow.rows.plain_values import Row, VersionedValue
 from widerow.transfer.export import Digest, Exported, Seen, write_rows
 from widerow.transfer.failures import TransferFailed
 from widerow.transfer.files import parquet_facts

@@ -16,7 +16,7 @@ from widerow.client.failures import Refused, RequestFailed
 from widerow.client.rows import decode_change, decode_rows
 from widerow.limits import DATE_SKEW_SECONDS_MAX
 from widerow.model.values import KeyValue
-from widerow.rows.reading import CellDeletion, VersionedValue
+from widerow.rows.plain_values import CellDeletion, VersionedValue
 from widerow.transfer.failures import TransferFailed
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.errors.codes import OBJECT_NOT_EXIST, TRIMMED_DATA_ACCESS

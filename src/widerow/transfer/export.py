@@ -13,7 +13,7 @@ from typing import Any, Final
 from widerow.client.connection import Client
 from widerow.client.rows import encode_put
 from widerow.client.tables import TableFacts, scan_table
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.transfer.files import new_file
 
 __all__ = ["Digest", "Exported", "Seen", "export_table", "write_rows"]

@@ -12,7 +12,7 @@ from typing import IO, Any, Final
 
 from widerow.client.tables import TableFacts
 from widerow.model.values import KeyType, Value
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.storage.directory import sync_directory
 from widerow.transfer.failures import TransferFailed
 from widerow.transfer.layout import CELLS, json_cells, json_value, parquet_cell

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType, KeyValue, Value
-from widerow.rows.reading import Row, VersionedValue
+from widerow.rows.plain_values import Row, VersionedValue
 
 __all__ = [
     "CELLS",

@@ -27,7 +27,7 @@ from widerow.client.http import HttpAnswer
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
 from widerow.model.values import KeyType
 from widerow.proxy.exchange import Exchange, ProxiedRequest
-from widerow.rows.reading import Row, VersionedValue, decode_plain_rows
+from widerow.rows.plain_values import Row, VersionedValue, decode_plain_rows
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages as m

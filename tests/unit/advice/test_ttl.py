@@ -21,7 +21,7 @@ from widerow.cli.main import app
 from widerow.client.connection import Client, Endpoint
 from widerow.proxy.recording import RecordingWriter
 from widerow.proxy.service import ProxyService, ServerChoice
-from widerow.rows.reading import Row, VersionedValue
+from widerow.rows.plain_values import Row, VersionedValue
 from widerow.system import SystemClock
 from widerow.testing.clock import FakeClock
 from widerow.testing.server import WiderowServer

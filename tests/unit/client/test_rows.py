@@ -11,7 +11,7 @@ from widerow.model.tablestore.row import CellOperation, Modification
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.rows.cells import PLAIN_HEADER, body_value
-from widerow.rows.reading import Row, VersionedValue
+from widerow.rows.plain_values import Row, VersionedValue
 from widerow.transfer.layout import (
     CELLS,
     Reading,

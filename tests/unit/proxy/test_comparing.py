@@ -18,7 +18,7 @@ from widerow.proxy.decoding import answer_tree, jsonable, message_types, parse_m
 from widerow.proxy.identifiers import Identifiers
 from widerow.proxy.side_by_side import compact_lines, side_by_side
 from widerow.rows.cells import PLAIN_HEADER
-from widerow.rows.reading import VersionedValue
+from widerow.rows.plain_values import VersionedValue
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
 from widerow.wire.tablestore import tunnel_messages as t

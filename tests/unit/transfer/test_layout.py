@@ -10,7 +10,7 @@ import pytest
 
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
-from widerow.rows.reading import Row, VersionedValue
+from widerow.rows.plain_values import Row, VersionedValue
 from widerow.transfer.layout import Reading, row_of_record
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "formats" / "export.md"

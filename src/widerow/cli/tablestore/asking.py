@@ -19,7 +19,7 @@ from widerow.client.writing import WriteIf
 from widerow.limits import INT32_MAX
 from widerow.model.tablestore.condition import RowExpectation
 from widerow.model.tablestore.filter import columns_of
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 
 __all__ = [
     "only_columns",

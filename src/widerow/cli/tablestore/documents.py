@@ -11,7 +11,7 @@ from typing import Any, Final
 from widerow.cli.tablestore.grid import Grid
 from widerow.cli.tablestore.times import shown_time
 from widerow.cli.tablestore.words import kind_of, shown_value
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.transfer.layout import CELLS, json_cells, json_value
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text

@@ -16,7 +16,7 @@ from typing import IO, Any, Final, Protocol
 from widerow.cli.tablestore.documents import row_document, row_grid
 from widerow.cli.tablestore.grid import Grid, Rendered, render_grid
 from widerow.cli.tablestore.words import WordInvalid
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.transfer.layout import CELLS
 
 __all__ = [

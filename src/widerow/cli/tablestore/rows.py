@@ -52,7 +52,7 @@ from widerow.client.tables import TableFacts, known_table
 from widerow.client.writing import delete_one_row, put_one_row, update_one_row
 from widerow.limits import INT32_MAX
 from widerow.model.tablestore.row import CellOperation
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.transfer.layout import json_value
 from widerow.wire.tablestore.errors.codes import CONDITION_CHECK_FAIL
 

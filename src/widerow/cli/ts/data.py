@@ -24,7 +24,7 @@ from widerow.client.tables import TableFacts
 from widerow.client.writing import WriteIf, delete_one_row, put_one_row, update_one_row
 from widerow.model.tablestore.condition import RowExpectation
 from widerow.model.tablestore.row import CellOperation
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 
 __all__ = ["DELETE_ROW", "EXPORT_ROWS", "GET_ROW", "IMPORT_ROWS", "PUT_ROW", "SCAN", "UPDATE_ROW"]
 

@@ -18,7 +18,7 @@ from widerow.client.tables import TableFacts
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import Value
-from widerow.rows.reading import Row
+from widerow.rows.plain_values import Row
 from widerow.transfer.columns import kind_named
 
 __all__ = [

@@ -18,7 +18,7 @@ from widerow.engine.tablestore.tunnels.check_tunnels import tunnel_parts
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import intent_prefix
 from widerow.model.tablestore.schema import Table
-from widerow.rows.reading import decode_plain_record
+from widerow.rows.plain_values import decode_plain_record
 from widerow.storage.interface import Snapshot
 
 __all__ = ["all_parts"]

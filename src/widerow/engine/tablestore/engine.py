@@ -41,8 +41,8 @@ from widerow.engine.tablestore.search.host import ALONE, SearchHost
 from widerow.engine.tablestore.static import ColumnNames, check_table_name
 from widerow.engine.tablestore.streams.log import LogPosition
 from widerow.engine.tablestore.streams.mover import ChangeMover
-from widerow.engine.tablestore.streams.reading import Streams
 from widerow.engine.tablestore.streams.recorder import ChangeRecorder
+from widerow.engine.tablestore.streams.stream_reads import Streams
 from widerow.engine.tablestore.streams.trim import StreamTrim
 from widerow.engine.tablestore.sweep import TablestoreSweep
 from widerow.engine.tablestore.tables import (

@@ -65,7 +65,7 @@ from widerow.storage.interface import Outcome, Snapshot, Store, Write
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.away import AwayHomes
 from widerow.storage.remote.driver import Driver, ShardChange
-from widerow.storage.remote.reading import (
+from widerow.storage.remote.readers import (
     LostKeys,
     ReadFailed,
     RemoteSnapshot,

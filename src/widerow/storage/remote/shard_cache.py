@@ -18,7 +18,7 @@ from typing import Final, final
 
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.driver import ShardChange
-from widerow.storage.remote.reading import FIRST_PAGE_ROWS, Missing, Pairs, WantedReads, pages
+from widerow.storage.remote.readers import FIRST_PAGE_ROWS, Missing, Pairs, WantedReads, pages
 
 __all__ = ["CONFIRMED_MIN", "CacheReader", "ShardCache"]
 

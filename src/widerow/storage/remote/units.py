@@ -18,7 +18,7 @@ from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Write
 from widerow.storage.pending import PendingTransaction, WriteSet
 from widerow.storage.remote.driver import ShardChange
-from widerow.storage.remote.reading import Missing, WantedReads
+from widerow.storage.remote.readers import Missing, WantedReads
 from widerow.storage.remote.shard_cache import CacheReader
 
 __all__ = ["Placed", "Unit", "placed_writes", "runs_of", "units_of"]

@@ -33,7 +33,7 @@ from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.tablestore.row import CellOperation
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
-from widerow.rows.reading import Row, VersionedValue
+from widerow.rows.plain_values import Row, VersionedValue
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.one_of(

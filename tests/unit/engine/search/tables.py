@@ -22,7 +22,7 @@ from widerow.model.tablestore.row import PrimaryKey
 from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.cells import PLAIN_HEADER
-from widerow.rows.reading import decode_plain_rows
+from widerow.rows.plain_values import decode_plain_rows
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeEntropy
 

@@ -36,7 +36,7 @@ from widerow.model.search.requests import (
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
-from widerow.rows.reading import decode_plain_rows
+from widerow.rows.plain_values import decode_plain_rows
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 

@@ -8,7 +8,7 @@ from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.search import answers
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import ROW_PAGE_BYTES_MAX
-from widerow.rows.reading import decode_plain_rows
+from widerow.rows.plain_values import decode_plain_rows
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
 

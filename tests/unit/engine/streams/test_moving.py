@@ -22,7 +22,7 @@ from widerow.client.rows import decode_change
 from widerow.engine.check import check_store
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.streams.reading import ChangeRecord
+from widerow.engine.tablestore.streams.stream_reads import ChangeRecord
 from widerow.errors import Exhausted, NotFound, OutcomeUnknown, Rule
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import SPACE_CHANGES, SPACE_INTENTS

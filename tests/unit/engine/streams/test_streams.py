@@ -20,7 +20,7 @@ from tests.support.engines import open_tablestore
 from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.log import LogPosition, record_key, shard_prefix
-from widerow.engine.tablestore.streams.reading import ChangePage, ChangeRecord
+from widerow.engine.tablestore.streams.stream_reads import ChangePage, ChangeRecord
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.keys.encode import encode_key_value

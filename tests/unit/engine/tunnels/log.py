@@ -14,7 +14,7 @@ from widerow.engine.tablestore.streams.log import (
     record_key,
     shard_prefix,
 )
-from widerow.engine.tablestore.streams.reading import ChangePage, ShardInfo
+from widerow.engine.tablestore.streams.stream_reads import ChangePage, ShardInfo
 from widerow.engine.tablestore.tunnels.base import TunnelRecord
 from widerow.engine.tablestore.tunnels.service import ChannelCall, TunnelCall, Tunnels
 from widerow.engine.tablestore.tunnels.state import (

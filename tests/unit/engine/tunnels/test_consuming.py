@@ -22,7 +22,7 @@ from tests.unit.engine.tunnels.log import Consumer, FakeLog
 
 from widerow.client.rows import decode_change
 from widerow.engine.plan import Plan, single
-from widerow.engine.tablestore.streams.reading import ShardInfo
+from widerow.engine.tablestore.streams.stream_reads import ShardInfo
 from widerow.engine.tablestore.tunnels.base import TunnelRecord
 from widerow.engine.tablestore.tunnels.opening import open_tunnels
 from widerow.engine.tablestore.tunnels.records import read_state
@@ -36,7 +36,7 @@ from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind, TunnelName
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.cells import PLAIN_HEADER
-from widerow.rows.reading import VersionedValue
+from widerow.rows.plain_values import VersionedValue
 from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy

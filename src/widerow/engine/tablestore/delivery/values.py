@@ -15,7 +15,7 @@ from widerow.engine.tablestore.delivery.times import event_time_us
 from widerow.model.tablestore.delivery import DeliveryConfig, ParquetType
 from widerow.model.tablestore.row import Modification
 from widerow.model.values import Value
-from widerow.rows.reading import VersionedValue, decode_plain_record
+from widerow.rows.plain_values import VersionedValue, decode_plain_record
 
 __all__ = ["DeliveredRecord", "DeliveredRow", "delivered_row", "read_delivered"]
 

@@ -26,7 +26,7 @@ from widerow.keys.encode import after_prefix
 from widerow.keys.layout import change_prefix
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyType
-from widerow.rows.reading import decode_plain_change, decode_plain_record
+from widerow.rows.plain_values import decode_plain_change, decode_plain_record
 from widerow.storage.interface import Snapshot
 
 __all__ = ["check_row_named", "stream_parts"]

@@ -35,7 +35,7 @@ from widerow.rows.cells import (
     version_bytes,
 )
 from widerow.rows.checksum import crc8, crc8_byte
-from widerow.rows.reading import CHANGE_EXTENSION
+from widerow.rows.plain_values import CHANGE_EXTENSION
 from widerow.rows.record import header_of, join_row
 
 __all__ = ["change_record", "placed"]

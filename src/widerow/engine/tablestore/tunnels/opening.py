@@ -7,8 +7,8 @@ from widerow.clock import Clock, Entropy
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.tablestore.tunnels.changes import ChangeLog
-from widerow.engine.tablestore.tunnels.reading import TunnelReads, channel_bounds
 from widerow.engine.tablestore.tunnels.service import Tunnels
+from widerow.engine.tablestore.tunnels.tunnel_reads import TunnelReads, channel_bounds
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import Tunnel
 from widerow.storage.interface import Store

@@ -18,7 +18,6 @@ from widerow.engine.plan import Plan, single
 from widerow.engine.tablestore.static import check_table_name
 from widerow.engine.tablestore.tunnels.base import TunnelPage, base_channels, check_base
 from widerow.engine.tablestore.tunnels.changes import ChangeLog, change_channels, consumed_until
-from widerow.engine.tablestore.tunnels.reading import TunnelReads
 from widerow.engine.tablestore.tunnels.records import channel_in, client_in, read_state, write_state
 from widerow.engine.tablestore.tunnels.state import (
     Channel,
@@ -48,6 +47,7 @@ from widerow.engine.tablestore.tunnels.tunnel_definitions import (
     with_tunnel,
     without_tunnel,
 )
+from widerow.engine.tablestore.tunnels.tunnel_reads import TunnelReads
 from widerow.errors import Exhausted, InvalidRequest, NotFound, Replan, Rule
 from widerow.keys.layout import tunnel_prefix
 from widerow.limits import (

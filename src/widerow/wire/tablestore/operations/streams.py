@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from widerow.engine.budget import Budget
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.streams.reading import ChangePage, ShardInfo, stream_of
+from widerow.engine.tablestore.streams.stream_reads import ChangePage, ShardInfo, stream_of
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.tablestore.schema import Table
 from widerow.rows.fields import field, varint

@@ -1,4 +1,4 @@
-"""How the layer over a database across a network reads (storage/remote/reading.py)."""
+"""How the layer over a database across a network reads (storage/remote/readers.py)."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
