@@ -13,7 +13,7 @@ from widerow.engine.catalog.state import Leftover
 from widerow.engine.check_part import CheckPart
 from widerow.engine.copying import CopyMoment, CopyRoom, ModelCopy, Records
 from widerow.engine.engine import Engine, OpenModel, TableModel, TableModelEntry
-from widerow.engine.partitions.tables import Bounds, PartitionKey
+from widerow.engine.partitions.partitioned_tables import Bounds, PartitionKey
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.scan import RowAccess, ScannedRow
 from widerow.engine.sweep.model import NOTHING_FREED, STAYS, Freed, SweptModel, SweptRecord

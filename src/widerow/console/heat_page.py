@@ -7,9 +7,9 @@ from widerow.console.parts import PageDocument, Visit, address
 from widerow.console.places import TablePlace, all_tables, asked_table, sizes_of, table_load_of
 from widerow.engine.partitions.document import key_hash, key_text
 from widerow.engine.partitions.history import Interval
+from widerow.engine.partitions.partitioned_tables import PartitionKey
 from widerow.engine.partitions.rules import REMEDIES, PartitionFacts, Report
 from widerow.engine.partitions.table_load import INTERVAL_SECONDS
-from widerow.engine.partitions.tables import PartitionKey
 from widerow.keydesign.live import judge_live
 from widerow.limits import (
     CONSOLE_HEAT_COLUMNS_MAX,

@@ -3,8 +3,8 @@
 from typing import Any, Final, NamedTuple
 
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit
+from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.engine.partitions.table_load import TableLoad
-from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.typed.form import TableForm
 from widerow.errors import NotFound
 from widerow.model.tablestore.schema import Table

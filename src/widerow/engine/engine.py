@@ -32,8 +32,8 @@ from widerow.engine.nodes.document import nodes_document
 from widerow.engine.nodes.nodes import LoadOfAll, Nodes
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import partitions_document
+from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.engine.partitions.places import places_of
-from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.partitions.throttle import Throttle
 from widerow.engine.plan import Plan
 from widerow.engine.scan import RowAccess, ScannedRow

@@ -6,9 +6,9 @@ from typing import Final
 
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.following import RANGE_ENDS, Following
+from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.engine.partitions.range_rules import ChangeKind
 from widerow.engine.partitions.table_load import TableLoad
-from widerow.engine.partitions.tables import Partitioned
 from widerow.server.metrics import family
 
 __all__ = ["TABLES_MAX", "partition_lines"]

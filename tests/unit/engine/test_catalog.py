@@ -14,7 +14,7 @@ from widerow.engine.catalog.model import CatalogModel, Namespace
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.check import check_store
 from widerow.engine.engine import catalog_models
-from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionKey
+from widerow.engine.partitions.partitioned_tables import Bounds, Partitioned, PartitionKey
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.engine import TablestoreEngine

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from widerow.engine.catalog.state import CatalogState, Leftover
-from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionKey
+from widerow.engine.partitions.partitioned_tables import Bounds, Partitioned, PartitionKey
 from widerow.errors import NotFound
 
 __all__ = ["CatalogModel", "CatalogModels", "Namespace", "Numbered"]

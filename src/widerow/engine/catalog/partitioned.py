@@ -5,7 +5,7 @@ from typing import Any
 
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.draft import Draft
-from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionKey
+from widerow.engine.partitions.partitioned_tables import Bounds, Partitioned, PartitionKey
 from widerow.errors import NotFound, Rule
 from widerow.storage.interface import Transaction, Write
 

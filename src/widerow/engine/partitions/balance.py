@@ -21,6 +21,12 @@ from widerow.engine.partitions.following import Following
 from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
 from widerow.engine.partitions.index_sizes import IndexSizes
 from widerow.engine.partitions.notes import Notes
+from widerow.engine.partitions.partitioned_tables import (
+    Bounds,
+    Partitioned,
+    PartitionedTables,
+    PartitionKey,
+)
 from widerow.engine.partitions.records import decode_counts, encode_counts
 from widerow.engine.partitions.rules import (
     Decision,
@@ -33,7 +39,6 @@ from widerow.engine.partitions.rules import (
 )
 from widerow.engine.partitions.shared_notes import LoadNote, SharedNotes
 from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX, TableLoad
-from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionedTables, PartitionKey
 from widerow.engine.partitions.walk import Walk
 from widerow.engine.plan import Plan, put_off
 from widerow.errors import NotFound, StoreBusy

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from widerow.engine.partitions.tables import Partitioned, PartitionedTables
+from widerow.engine.partitions.partitioned_tables import Partitioned, PartitionedTables
 from widerow.errors import StoreDamaged
 from widerow.keys.layout import row_prefix
 

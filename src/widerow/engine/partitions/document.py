@@ -5,10 +5,10 @@ from dataclasses import asdict
 from typing import Any
 
 from widerow.engine.partitions.balance import Partitions
+from widerow.engine.partitions.partitioned_tables import KeyText, Partitioned, PartitionKey
 from widerow.engine.partitions.places import Places
 from widerow.engine.partitions.rules import REMEDIES, PartitionFacts, Report
 from widerow.engine.partitions.split_points import server_location
-from widerow.engine.partitions.tables import KeyText, Partitioned, PartitionKey
 
 __all__ = ["key_hash", "key_text", "partitions_document"]
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
+from widerow.engine.partitions.partitioned_tables import Partitioned, PartitionedTables
 from widerow.engine.partitions.range_rules import (
     RangeChange,
     Wanted,
@@ -23,7 +24,6 @@ from widerow.engine.partitions.range_rules import (
     wanted_of,
 )
 from widerow.engine.partitions.records import decode_ranges, encode_ranges
-from widerow.engine.partitions.tables import Partitioned, PartitionedTables
 from widerow.engine.plan import Plan, put_off
 from widerow.errors import NotFound, StorageFailure, StoreBusy
 from widerow.keys.layout import ranges_key, row_prefix, statistics_prefix

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, final
 
-from widerow.engine.partitions.tables import Partitioned
+from widerow.engine.partitions.partitioned_tables import Partitioned
 
 __all__ = ["IndexSizes"]
 

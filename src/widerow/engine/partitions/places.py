@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from widerow.engine.partitions.tables import Partitioned
+from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.errors import StorageFailure
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix

@@ -21,7 +21,7 @@ from functools import partial
 from itertools import chain, groupby
 from typing import Final, NamedTuple
 
-from widerow.engine.partitions.tables import Partitioned
+from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_ROWS, may_begin_range, row_prefix
 
 __all__ = [

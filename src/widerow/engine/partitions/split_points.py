@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
+from widerow.engine.partitions.partitioned_tables import KeyEnd, Partitioned
 from widerow.engine.partitions.places import Places
 from widerow.engine.partitions.sizes import Piece, SizeMap
-from widerow.engine.partitions.tables import KeyEnd, Partitioned
 from widerow.engine.partitions.walk import Walk
 from widerow.storage.interface import Reader
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from widerow.clock import Clock
-from widerow.engine.partitions.tables import Partitioned
+from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.errors import Exhausted, Rule
 from widerow.limits import NODE_TAKEN_MAX
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from widerow.engine.partitions.partitioned_tables import KeyEnd
 from widerow.engine.partitions.sizes import Piece
-from widerow.engine.partitions.tables import KeyEnd
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
 from widerow.rows.record import RecordKind, record_bytes

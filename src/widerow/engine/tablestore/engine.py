@@ -20,9 +20,9 @@ from widerow.engine.intents import IntentQueue
 from widerow.engine.lag import Lag
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
+from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.engine.partitions.places import places_of
 from widerow.engine.partitions.split_points import find_locations, find_split_points
-from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.scan import RowAccess, ScannedRow
 from widerow.engine.tablestore.bodies import BodyContext
@@ -45,7 +45,7 @@ from widerow.engine.tablestore.streams.recorder import ChangeRecorder
 from widerow.engine.tablestore.streams.stream_reads import Streams
 from widerow.engine.tablestore.streams.trim import StreamTrim
 from widerow.engine.tablestore.sweep import TablestoreSweep
-from widerow.engine.tablestore.tables import (
+from widerow.engine.tablestore.table_definitions import (
     check_columns_named,
     check_create,
     check_update,

@@ -7,7 +7,7 @@ from functools import partial
 from widerow.engine.catalog.model import CatalogModel
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
-from widerow.engine.partitions.tables import Bounds, KeyText, Partitioned, PartitionKey
+from widerow.engine.partitions.partitioned_tables import Bounds, KeyText, Partitioned, PartitionKey
 from widerow.engine.tablestore.log_shards import divided
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import NotFound, Rule

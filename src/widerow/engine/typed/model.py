@@ -7,7 +7,7 @@ from functools import partial
 from widerow.engine.catalog.model import CatalogModel, Namespace
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
-from widerow.engine.partitions.tables import Bounds, KeyText, PartitionKey
+from widerow.engine.partitions.partitioned_tables import Bounds, KeyText, PartitionKey
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.record import decode_typed_table, encode_typed_table
 from widerow.errors import NotFound

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from widerow.clock import Entropy
 from widerow.engine.tablestore.static import STRICT
-from widerow.engine.tablestore.tables import updated_table
+from widerow.engine.tablestore.table_definitions import updated_table
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
 from widerow.limits import STREAM_HOURS_MAX, TUNNEL_START_MARGIN_SECONDS, TUNNELS_PER_TABLE_MAX
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
