@@ -61,7 +61,7 @@ class Dispatcher:
         self._clock = service.clock
         self._probes = probes
         self._schedule = schedule
-        self._beside: WebPages | None = None  # pages of no dialect
+        self._pages: WebPages | None = None  # pages of no dialect
         self._routes = Routes(service.engine, service.metrics, dialects)
         outcomes = self._outcomes = Outcomes(service, schedule)
         verifier = self._verifier = Verifier(identity, service.clock)
@@ -82,7 +82,7 @@ class Dispatcher:
 
     def serve_pages(self, pages: WebPages, recent: RecentRequests) -> None:
         """Serve `pages` on the port as well, and note slow and refused requests in `recent`."""
-        self._beside = pages
+        self._pages = pages
         self._outcomes.recent = recent
 
     def stop_reading(self) -> None:
@@ -97,8 +97,8 @@ class Dispatcher:
         """Answer now, or return None and call `reply` on the loop's thread later."""
         route = self._routes.by_target.get(request.target)
         if route is None or request.method != b"POST":
-            if self._beside is not None and self._beside.claims(request.target):
-                return self._beside.handle(request, reply)
+            if self._pages is not None and self._pages.claims(request.target):
+                return self._pages.handle(request, reply)
             found = self._find(request)
             if isinstance(found, Response):
                 return found
@@ -129,7 +129,7 @@ class Dispatcher:
             return outcomes.counted(request, NO_ACTION, plain_text(404, "not found without --dev"))
         dialect = routes.claiming(target) or (None if reads_page else routes.unclaimed)
         if dialect is None:
-            pages = "" if self._beside is None else f" {self._beside.path}/"
+            pages = "" if self._pages is None else f" {self._pages.path}/"
             words = f"not found; GET serves /livez /readyz /version /metrics{pages}"
             answer = plain_text(404, f"{words}, actions are POSTed")
             return outcomes.counted(request, NO_ACTION, answer)
