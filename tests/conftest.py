@@ -10,7 +10,7 @@ from tests.support.volume import PROFILES
 # Images of containers forbid bytecode. Making it anew takes longer than to collect the tests.
 sys.dont_write_bytecode = False
 
-# How long one example takes says more of the machine's other work than of ours; `bench/` measures.
+# The time of an example depends more on other work of the machine than on our code: see `bench/`.
 for name, examples in PROFILES.items():
     settings.register_profile(name, deadline=None, max_examples=examples)
 settings.load_profile("quick")
@@ -18,9 +18,9 @@ settings.load_profile("quick")
 
 @pytest.fixture(scope="session", autouse=True)
 def unicode_tables() -> None:
-    """Hypothesis's tables of Unicode are there before any test draws a text.
+    """Hypothesis makes its tables of Unicode before any test draws a text.
 
-    It makes them with the first text in a folder, which takes a second or more and would count as
-    the time of whichever test comes first: more than its own limit, on a machine that is busy.
+    Otherwise the first text in a folder makes them, which takes a second or more: on a busy machine
+    longer than the limit of the test that happens to come first.
     """
     st.text().validate()

@@ -1,7 +1,7 @@
-"""Writers that count, for stores that several processes share: what is lost, doubled or torn.
+"""Writers that count, for stores shared by several processes: finds lost, repeated and torn writes.
 
-Each shard has two keys that are always equal. A writer notes how many of its writes were made and
-of how many it does not know; what stands in the store must lie between.
+Each shard has two keys that are always equal. A writer counts the writes that were made and the
+unknown ones; the sum in the store must lie between the first count and both.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ SHARDS = [b"\x10\x00\x00\x00\x07" + b"%d" % number for number in range(4)]
 
 
 class Tally:
-    """What one writer knows."""
+    """The counts of one writer."""
 
     def __init__(self) -> None:
         self.made: Counter[bytes] = Counter()
@@ -27,7 +27,7 @@ class Tally:
 
 
 def both(shard: bytes) -> Write[None]:
-    """Count up both keys of a shard."""
+    """Increment both keys of a shard."""
 
     def body(txn: Transaction) -> None:
         values = txn.get_many([shard + b"x", shard + b"y"])
@@ -40,7 +40,7 @@ def both(shard: bytes) -> Write[None]:
 
 
 def count_up(store: Store, number: int, tally: Tally, turns: int, over: Event) -> None:
-    """Commit groups in which some writes are of one shard, so often or until it is over."""
+    """Commit groups in which some writes are of one shard, `turns` times or until `over` is set."""
     for turn in range(turns):
         if over.is_set():
             return
@@ -60,7 +60,7 @@ def count_up(store: Store, number: int, tally: Tally, turns: int, over: Event) -
 
 
 def run_writers(stores: Sequence[Store], turns: int, over: Event | None = None) -> list[Tally]:
-    """One writer on each store at the same time."""
+    """Run one writer on each store, all at the same time."""
     over = Event() if over is None else over
     tallies = [Tally() for _ in stores]
     with ThreadPoolExecutor(len(stores)) as threads:
@@ -74,7 +74,7 @@ def run_writers(stores: Sequence[Store], turns: int, over: Event | None = None) 
 
 
 def differences(store: Store, tallies: Sequence[Tally]) -> list[str]:
-    """What is lost, doubled or torn."""
+    """A line for each write that was lost, made twice or torn."""
     found = []
     for shard in SHARDS:
         values = store.snapshot().get_many([shard + b"x", shard + b"y"])

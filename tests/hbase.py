@@ -1,7 +1,7 @@
-"""A private HBase cluster for the tests: one for all processes of a run, if it can be had.
+"""A private HBase cluster for the tests, one for all processes of a run, where one is installed.
 
-The processes of a run share a directory. Each holds a lock on it as long as it lives, the first
-that asks starts the cluster, and the last that ends stops it. Each store gets a table of its own.
+The processes of a run share a directory. Each process holds a lock on the directory while it lives;
+the first one starts the cluster, and the last one stops it. Each store gets a table of its own.
 """
 
 import atexit
@@ -21,12 +21,13 @@ from tools.cluster.hbase import Cluster, ClusterError, missing_programs
 
 __all__ = ["START_SECONDS", "fresh_url", "server"]
 
-START_SECONDS: Final = 600  # the limit of a test that may be the first to start it, or to fetch it
+# the limit of the test that is the first to start the cluster, or to fetch it
+START_SECONDS: Final = 600
 _numbers = count()
 
 
 def _directory() -> Path:
-    """That of this run: pytest-xdist tells its processes which one it is."""
+    """The directory of this run: pytest-xdist tells each process its run."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     return Path(gettempdir()) / f"widerow-hbase-{run}"
 
@@ -55,7 +56,7 @@ def _started() -> Cluster | str:
             try:
                 fcntl.flock(others, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return  # somebody uses it still
+                return  # another process still uses it
             cluster.stop()
             shutil.rmtree(directory)
 
@@ -74,7 +75,7 @@ def _started() -> Cluster | str:
 
 
 def server() -> Cluster:
-    """The cluster of this run. Skips where there is none."""
+    """The cluster of this run. Skips the test where there is none."""
     found = _started()
     if isinstance(found, str):
         pytest.skip(found)

@@ -1,4 +1,4 @@
-"""A private PostgreSQL server for the tests: one for each process of a run, if any is installed.
+"""A private PostgreSQL server for each process of a run, where PostgreSQL is installed.
 
 Each store gets a schema of its own.
 """
@@ -14,7 +14,7 @@ __all__ = ["Server", "fresh_url", "made", "server"]
 
 
 def made() -> Server:
-    """A new server that does not run yet. Skips where none is installed."""
+    """A new server, not yet started. Skips the test where none is installed."""
     programs = program_folder()
     if programs is None:
         pytest.skip("PostgreSQL is not installed; as root: python3 -m tools.debian")

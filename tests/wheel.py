@@ -1,4 +1,4 @@
-"""The wheel of this checkout for tests that install it: built once, whoever asks first."""
+"""The wheel of this checkout for tests that install it: built once, by the first test."""
 
 import os
 import re
@@ -18,7 +18,7 @@ OFFLINE = re.compile(
 
 
 def without_this_environment() -> dict[str, str]:
-    """Variables of somebody who has not heard of this checkout."""
+    """The environment variables without those of this checkout."""
     foreign = ("MAKE", "PYTHON", "WIDEROW_", "PYTEST_", "VIRTUAL_ENV", "COLUMNS")
     return {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
 
@@ -26,7 +26,7 @@ def without_this_environment() -> dict[str, str]:
 def run_outside(
     *command: str | Path, cwd: Path, check: bool = True, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """A program that ran to its end, with nothing of this environment but these variables."""
+    """Run a program to its end with only these variables in its environment."""
     done = subprocess.run(  # noqa: S603  # our own commands
         command,
         cwd=cwd,
@@ -40,7 +40,7 @@ def run_outside(
 
 
 def built_wheel() -> Path:
-    """What `make wheel` makes; the test is skipped where nothing can be compiled or installed."""
+    """The wheel of `make wheel`; the test is skipped where it cannot be compiled or installed."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     if shutil.which(compiler) is None:
         pytest.skip(f"no C compiler: '{compiler}' is not on the path")
@@ -64,7 +64,7 @@ def skip_offline(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def install(python: Path, *wanted: str | Path) -> None:
-    """Install packages into the environment of this Python; skipped where there is no index."""
+    """Install packages into this Python's environment; skips the test without a package index."""
     pip = (python, "-m", "pip", "--disable-pip-version-check", "install", "--retries", "1")
     done = run_outside(*pip, *wanted, cwd=python.parent, check=False)
     skip_offline(done)
@@ -72,7 +72,7 @@ def install(python: Path, *wanted: str | Path) -> None:
 
 
 def build_python() -> Path:
-    """The Python with what building takes; there once the wheel is built."""
+    """The Python that has the build tools; it is there once the wheel is built."""
     python = ROOT / "build" / "env" / "bin" / "python"
     assert python.exists(), sys.executable
     return python

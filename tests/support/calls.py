@@ -1,8 +1,8 @@
-"""The requests of recorded clients: what asks for one call of a history, and what its answer says.
+"""The requests of recorded clients: how to ask for one call of a history and read its answer.
 
-The same call goes by several ways, and the histories must not show which: a row is read from its
-table or from one of its indexes, and changed at once or in a local transaction. Each row has a
-partition key of its own, because a transaction locks all rows of one.
+One call can be requested in several ways, and a history must not depend on the way: a row is read
+from its table or from one of its indexes, and changed at once or in a local transaction. Each row
+has a partition key of its own, because a transaction locks every row of its partition key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,7 @@ class Way(Enum):
 
 
 class _Ways(NamedTuple):
-    """Ways, and how often each is taken."""
+    """A set of ways, and how often each way is taken."""
 
     ways: tuple[Way, ...]
     weights: tuple[int, ...]
@@ -79,12 +79,12 @@ class HistoryRow(NamedTuple):
 
     @property
     def key(self) -> tuple[tuple[str, KeyInput], ...]:
-        """Its primary key."""
+        """The row's primary key."""
         return ("k", f"{self.history}-{self.row}"), ("n", self.row)
 
 
 class CallRequest(NamedTuple):
-    """An action and its message; `read` finds in the body of an answer what a call is answered."""
+    """An action and its message; `read` decodes what the call is answered with from a body."""
 
     action: str
     message: Any
@@ -92,14 +92,14 @@ class CallRequest(NamedTuple):
 
 
 class RowAnswer(NamedTuple):
-    """What the answer of a batch says of one row: the code of an error, or empty; what it found."""
+    """The answer of a batch for one row: an error code, empty for success, and the value found."""
 
     code: str
     value: int | bool | None
 
 
 class BatchRequest(NamedTuple):
-    """An action and its message; `read` finds the answers in a body, in the order of the calls."""
+    """An action and its message; `read` decodes the answers of a body, in the calls' order."""
 
     action: str
     message: Any
@@ -107,9 +107,9 @@ class BatchRequest(NamedTuple):
 
 
 def draw_way(random: Random, kind: CallKind, *, shared: bool) -> Way:
-    """A way for a call. `shared`: only those that a store of several processes offers at once.
+    """A way for a call. `shared`: only ways that a store of several processes offers as well.
 
-    There are no transactions on such a store, and global indexes follow their table.
+    A shared store has no transactions, and its global indexes are updated after their table.
     """
     reads, changes = (_SHARED_READS, _SHARED_CHANGES) if shared else (_READS, _CHANGES)
     ways, weights = reads if kind is CallKind.GET else changes
@@ -117,7 +117,7 @@ def draw_way(random: Random, kind: CallKind, *, shared: bool) -> Way:
 
 
 def create_request(*, shared: bool) -> bytes:
-    """CreateTable, of a table with what the ways need."""
+    """The request CreateTable for a table that has what every way needs."""
     keys = [m.PrimaryKeySchema(name="k", type=_STRING), m.PrimaryKeySchema(name="n", type=_INTEGER)]
     defined = [m.DefinedColumnSchema(name=_COLUMN, type=_DEFINED_INTEGER)]
     local = m.IndexMeta(name=_LOCAL, primary_key=["k", _COLUMN], index_update_mode=1, index_type=1)
@@ -140,7 +140,7 @@ def start(place: HistoryRow) -> m.StartLocalTransactionRequest:
 def request_of(
     place: HistoryRow, asked: ClientCall, way: Way, transaction: str | None
 ) -> CallRequest:
-    """The request for a call; in a transaction, if it names one."""
+    """The request for a call, inside `transaction` if it is given."""
     if way in _INDEXES:
         return _index_read(place, *_INDEXES[way])
     request = _MADE[asked.kind](place, asked)
@@ -181,7 +181,7 @@ def _row_of_batch(place: HistoryRow, asked: ClientCall) -> m.RowInBatchWriteRowR
 
 
 def _batch_answers(body: bytes, kinds: Sequence[CallKind]) -> list[RowAnswer]:
-    # Both kinds of batches are answered by the same fields.
+    # GetRow and write batches are answered in the same fields of their messages.
     (table,) = m.BatchWriteRowResponse.FromString(body).tables
     return [
         RowAnswer("", _ANSWERS[kind](row.row))
@@ -279,7 +279,7 @@ _MADE: Final[Mapping[CallKind, Callable[[HistoryRow, ClientCall], CallRequest]]]
 )
 
 
-# Its number as a type of change, and where the message of the single call has the row.
+# The number of the change in a batch, and the field of a single request that holds the row.
 _BATCHED: Final[Mapping[CallKind, tuple[int, str]]] = MappingProxyType(
     {
         CallKind.PUT: (1, "row"),
@@ -291,7 +291,7 @@ _BATCHED: Final[Mapping[CallKind, tuple[int, str]]] = MappingProxyType(
 
 
 def _expecting(value: int) -> m.Condition:
-    """That the column holds `value`."""
+    """The condition that the column holds `value`."""
     single = m.SingleColumnValueFilter(
         comparator=Comparator.EQUAL.value,
         column_name=_COLUMN,

@@ -1,8 +1,9 @@
 """The clients of a simulation that use local transactions (docs/spec/tablestore-change.md, B).
 
 They begin transactions, write and read inside, and abort; commits are requests like others
-(`scripts.py`). What the engine answers is held against what the clients know: a transaction lives
-for 60 seconds, holds its partition key value all the time, and nothing of it outlives it.
+(`scripts.py`). The engine's answers are compared with what the clients know: a transaction lives
+for 60 seconds, holds its partition key value all the time, and after its end none of its writes or
+locks is left.
 """
 
 from random import Random  # noqa: TID251  # seeded: a run must repeat
@@ -41,7 +42,7 @@ class TransactionClients:
         return self._clock.monotonic_ns() >= begun.until_ns
 
     def locked(self, partition: str) -> bool | None:
-        """Whether a transaction holds a partition key value; None where nobody knows."""
+        """Whether a transaction holds a partition key value; None where the outcome is unknown."""
         holding = [
             each
             for each in self._begun
@@ -52,12 +53,15 @@ class TransactionClients:
         return None if holding else False
 
     def pick(self) -> Begun | None:
-        """A transaction that its client may go on with; its time may be over."""
+        """A transaction that its client may continue; its time may be over."""
         usable = [each for each in self._begun if not each.over and not each.doubtful]
         return self._random.choice(usable) if usable else None
 
     def begin(self, engine: TablestoreEngine, table: WatchedTable) -> str:
-        """Begin one, or be refused; what happened, for traces. Raises `StorageFailure`."""
+        """Begin a transaction or be refused; returns the event for traces.
+
+        Raises `StorageFailure`.
+        """
         partition = self._random.choice(_PARTITIONS)
         locked = self.locked(partition)
         key = primary_key({"k": partition})
@@ -73,7 +77,7 @@ class TransactionClients:
         return f"begin {partition}"
 
     def write_inside(self, engine: TablestoreEngine, now_ms: int) -> str:
-        """Write and read inside one; what happened, for traces."""
+        """Write and read inside a transaction; returns the event for traces."""
         begun = self.pick()
         if begun is None:
             return "nothing is begun"
@@ -101,7 +105,7 @@ class TransactionClients:
         return f"inside {ask}"
 
     def abort(self, engine: TablestoreEngine) -> str:
-        """Abort one; what happened, for traces."""
+        """Abort a transaction; returns the event for traces."""
         begun = self.pick()
         if begun is None:
             return "nothing is begun"
@@ -121,7 +125,7 @@ class TransactionClients:
         self._see("a transaction ran out of time")
 
     def crashed(self) -> None:
-        """The process has ended: every transaction with it."""
+        """The process has ended, and with it every transaction."""
         if any(not each.over and not self.is_late(each) for each in self._begun):
             self._see("a transaction was open at a crash")
         for each in self._begun:

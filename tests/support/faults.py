@@ -1,4 +1,4 @@
-"""Failures by plan: the n-th call of a kind fails, and how.
+"""Planned failures: the n-th call of a kind fails with a given error.
 
 A plan stands before the calls of a simulated disk (`lossy.py`), or around any function, such as the
 steps of the RocksDB driver:
@@ -21,17 +21,17 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Failure = Callable[[], BaseException]
-"""Makes what is raised instead of the call, or behind it."""
+"""Makes the exception that is raised instead of the call, or after it."""
 
 _WORDS: Final = {errno.ENOSPC: "No space left on device", errno.EIO: "Input/output error"}
 
 
 class PowerCut(BaseException):
-    """The machine is gone. No `except Exception` of the program that ran on it sees this."""
+    """The machine has lost its power. No `except Exception` of the program on it catches this."""
 
 
 def power_cut() -> BaseException:
-    """A failure: the power goes."""
+    """Make the exception of a loss of power."""
     return PowerCut("the power went")
 
 
@@ -41,13 +41,13 @@ def os_failure(number: int) -> Failure:
 
 
 def engine_failure(number: int) -> Failure:
-    """A failure as RocksDB words it, by the `errno` beneath it."""
+    """A failure in RocksDB's words for the system error `errno`."""
     words = _WORDS.get(number) or os.strerror(number)
     return lambda: Exception(f"IO error: {words}: While appending to file: 000004.log")
 
 
 class FaultPlan:
-    """Which calls fail. Kinds are whatever those who visit call them; the first call is 1."""
+    """Which calls fail. A kind is any name that the caller of `visit` uses; the first call is 1."""
 
     def __init__(self, faults: Mapping[tuple[str, int], Failure] | None = None) -> None:
         """Fail the calls named by `faults`, each (kind, number of the call)."""
@@ -56,15 +56,15 @@ class FaultPlan:
         self._faults = dict(faults or {})
 
     def add(self, kind: str, failure: Failure, *, after: int = 0) -> None:
-        """Fail the next call of `kind`, or the one that comes `after` that many more."""
+        """Fail the next call of `kind`, or the one `after` calls later."""
         self._faults[kind, self.calls[kind] + 1 + after] = failure
 
     def forget(self) -> None:
-        """Let every later call pass."""
+        """Let every later call succeed."""
         self._faults.clear()
 
     def visit(self, kind: str) -> None:
-        """Count a call. Raises what is planned for it."""
+        """Count a call. Raises the failure that is planned for it."""
         self.calls[kind] += 1
         place = (kind, self.calls[kind])
         failure = self._faults.pop(place, None)

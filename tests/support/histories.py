@@ -1,4 +1,4 @@
-"""What clients asked of one row and what they were answered, with the times of both.
+"""The history of one row: what clients requested, what they were answered, and when.
 
 A row is one integer, or absent. `step` says what each operation does to it; `linearizability.py`
 asks whether some order of a history's operations explains it. `generate` makes histories that have
@@ -32,7 +32,7 @@ class CallKind(Enum):
 
 
 class ClientCall(NamedTuple):
-    """One request. Times are of one clock; `returned` None: nobody knows if it happened.
+    """One request. Times are of one clock; `returned` is None where the outcome is unknown.
 
     `value`: what PUT and SWAP write, what INCREMENT adds. `expected`: what SWAP wants to find.
     `answer`: what GET read, what INCREMENT made, whether SWAP wrote; None for the others.
@@ -47,12 +47,12 @@ class ClientCall(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether it was answered."""
+        """Whether the request was answered."""
         return self.returned is not None
 
 
 def step(state: State, operation: ClientCall) -> tuple[bool, State]:
-    """Whether `operation` may be answered as it was in `state`, and the state after it."""
+    """Whether `operation` may have this answer in `state`, and the state after the operation."""
     match operation.kind:
         case CallKind.GET:
             return not operation.known or operation.answer == state, state
@@ -70,7 +70,7 @@ def step(state: State, operation: ClientCall) -> tuple[bool, State]:
 
 
 def draw(random: Random, number: int, seen: State) -> ClientCall:
-    """An operation to ask for, not yet called; `seen` is what the client read last."""
+    """A random operation, not yet called; `seen` is what the client read last."""
     kind = random.choices(list(CallKind), (40, 25, 8, 12, 15))[0]
     value = number * VALUES_APART
     if kind is CallKind.INCREMENT:
@@ -82,9 +82,10 @@ def draw(random: Random, number: int, seen: State) -> ClientCall:
 def generate(
     seed: int, clients: int = 4, operations: int = 50, *, unanswered: float = 0.05
 ) -> list[ClientCall]:
-    """A history that some order explains: each takes effect at a moment between its ends.
+    """A history that some order explains: each operation takes effect between its call and its end.
 
-    Of every hundred operations 100 * `unanswered` are never answered; half of these do not happen.
+    Of every hundred operations 100 * `unanswered` are never answered; half of the unanswered ones
+    do not happen.
     """
     random = Random(seed)  # noqa: S311  # no secret
     free = [0] * clients
@@ -126,7 +127,7 @@ def _right_answer(state: State, operation: ClientCall) -> int | bool | None:
 
 
 def spoiled(history: Sequence[ClientCall], seed: int) -> list[ClientCall] | None:
-    """The history with one answer that nothing explains any more; None if it has no place for it.
+    """The history with one answer made inexplicable; None where no answer can be changed so.
 
     A value that nobody wrote is read or found, or one that had surely been replaced, or two
     increments after one another answer the same.
@@ -155,7 +156,7 @@ def _aliens(history: Sequence[ClientCall]) -> Iterator[Spoil]:
 
 
 def _stale(history: Sequence[ClientCall]) -> Iterator[Spoil]:
-    """Reads of a value that was put, answered, and replaced by a put that was answered too."""
+    """Reads of a value that a later, answered put had replaced before the read began."""
     puts = [each for each in history if each.kind is CallKind.PUT and each.known]
     for index, operation in enumerate(history):
         if operation.kind is not CallKind.GET or not operation.known:
@@ -167,7 +168,7 @@ def _stale(history: Sequence[ClientCall]) -> Iterator[Spoil]:
 
 
 def _lost_updates(history: Sequence[ClientCall]) -> Iterator[Spoil]:
-    """Increments that answer what another one before them, of a value once put, has answered."""
+    """Increments that answer the same as an earlier increment of the same value."""
     made = [
         (index, each)
         for index, each in enumerate(history)
@@ -175,7 +176,7 @@ def _lost_updates(history: Sequence[ClientCall]) -> Iterator[Spoil]:
     ]
     for _, first in made:
         if not isinstance(first.answer, int) or first.answer < VALUES_APART:
-            continue  # counted from nothing, and so might another one have
+            continue  # An increment of an absent row: another one might have answered the same.
         for index, second in made:
             if _precedes(first, second):
                 yield index, first.answer, None

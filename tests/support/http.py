@@ -1,7 +1,7 @@
 """Signed requests, and a connection that sends them byte by byte.
 
-Where an SDK would stand in the way: a request that is wrong in one place only, half a request,
-two at once. `Sender` signs as the protocol's clients do (wire §1.2, §1.3), `Wire` is a socket.
+For requests that no SDK would send: wrong in one place only, half a request, two at once. `Sender`
+signs as the protocol's clients do (wire §1.2, §1.3), `Wire` is a socket.
 """
 
 import hmac
@@ -30,7 +30,7 @@ __all__ = [
     "encode_request",
 ]
 
-TIMEOUT_SECONDS: Final = 10.0  # a server that says nothing for so long hangs
+TIMEOUT_SECONDS: Final = 10.0  # a server without an answer for so long hangs
 _READ_BYTES: Final = 65536
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REQUEST_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -39,12 +39,12 @@ _BODILESS: Final = frozenset((100, 204, 304))
 
 
 def digest(body: bytes) -> str:
-    """What `x-ots-contentmd5` holds for `body`."""
+    """The value of `x-ots-contentmd5` for `body`."""
     return b64encode(md5(body, usedforsecurity=False).digest()).decode()
 
 
 def encode_request(path: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
-    """A POST as it goes over the wire; its length is added unless `headers` frames the body."""
+    """A POST as bytes; Content-Length is added unless `headers` give the body's length."""
     lines = [f"POST {path} HTTP/1.1", "host: 127.0.0.1"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     if not {"content-length", "transfer-encoding"} & headers.keys():
@@ -114,7 +114,7 @@ class Sender:
 
 
 class Wire:
-    """One connection. Whatever it waits for longer than its timeout raises `TimeoutError`."""
+    """One connection. A wait longer than its timeout raises `TimeoutError`."""
 
     def __init__(self, endpoint: str, timeout: float = TIMEOUT_SECONDS) -> None:
         """Connect to `http://host:port`."""
@@ -164,7 +164,7 @@ class Wire:
         return Answer(status, headers, body)
 
     def ended(self) -> bool:
-        """Wait for what comes next: whether it is the end of the connection and not a byte."""
+        """Read on: True at the end of the connection, False if a byte came."""
         try:
             self._fill()
         except ConnectionError:
@@ -187,9 +187,9 @@ class Wire:
 def assert_refused(
     sender: Sender, action: str, answer: Answer, error: tuple[int, str, str], *, signed: bool = True
 ) -> None:
-    """Assert that `answer` says `error` with all that clients want of an answer (wire §1.5, §1.6).
+    """Assert that `answer` is `error` in every part that clients rely on (wire §1.5, §1.6).
 
-    `signed`: it carries `sender`'s signature; else none, for one that is wrong misleads clients.
+    `signed`: the answer carries `sender`'s signature; otherwise it must carry none.
     """
     assert answer.error == error
     headers = answer.headers
@@ -203,7 +203,7 @@ def assert_refused(
 
 
 def assert_healthy(endpoint: str, sender: Sender) -> None:
-    """Assert that a new connection is answered, signed, and that the instance has no table."""
+    """Assert that a new connection gets a signed answer, and that the instance has no table."""
     with Wire(endpoint) as wire:
         answer = wire.ask(sender.request("ListTable"))
     assert (answer.status, answer.body) == (200, b"")

@@ -1,18 +1,20 @@
-"""Whether a history of one row can be explained by operations that happen one after another.
+"""Whether some order of operations, one after another, explains the history of one row.
 
     python -m tests.support.linearizability --operations 4000
     python -m tests.support.linearizability --histories 20 --faults
 
-The command starts a server, with `--faults` kills and pauses it, and checks what its clients saw.
+The command starts a server, with `--faults` kills and pauses it, and checks the histories of its
+clients.
 
-The search is the one of Wing and Gong with the memory of Lowe: take any operation that was called
-before the first answer that is still missing from the order, see whether its answer fits, go on
-with the rest, go back where nothing fits, and never look twice at the same set of operations with
-the same state. Sets are integers with a bit for each operation. An operation whose outcome nobody
-knows may come anywhere after its call, or never.
+The search is Wing and Gong's with Lowe's cache: take any operation that was called before the first
+answer that is still missing from the order, see whether its answer fits, go on with the rest, go
+back where nothing fits, and never look twice at the same set of operations with the same state.
+Sets are integers with a bit for each operation. An operation with an unknown outcome may come
+anywhere after its call, or never.
 
-The cost grows with how many overlap: a thousand operations of four clients take a moment, those of
-sixteen may never end. Histories are therefore of single rows, with few clients and few unknowns.
+The cost grows with the number of overlapping operations: a thousand operations of four clients take
+a moment, those of sixteen may never end. Histories are therefore of single rows, with few clients
+and few unknowns.
 """
 
 import argparse
@@ -32,18 +34,18 @@ __all__ = ["UnexplainedRow", "check", "judge", "main"]
 
 
 class _Entry:
-    """A call or an answer, in the list of those that are not explained yet."""
+    """A call or an answer, in the list of entries that are not explained yet."""
 
     __slots__ = ("answer", "index", "next", "previous")
 
     def __init__(self, index: int) -> None:
-        self.index = index  # of the operation
-        self.answer: _Entry | None = None  # of a call whose answer is known
+        self.index = index  # number of the operation
+        self.answer: _Entry | None = None  # of a call: its answer, if it is known
         self.previous: _Entry = self
         self.next: _Entry | None = None
 
     def take(self) -> None:
-        """Out of the list, with its answer."""
+        """Take a call and its answer out of the list."""
         for entry in (self, self.answer):
             if entry is not None:
                 entry.previous.next = entry.next
@@ -60,7 +62,7 @@ class _Entry:
 
 
 def _entries(history: Sequence[ClientCall]) -> _Entry:
-    """The head of the list of calls and answers by time; of equal times calls come first."""
+    """The head of the list of calls and answers by time; at equal times calls come first."""
     moments: list[tuple[int, int, int, _Entry]] = []
     calls = set()
     for index, operation in enumerate(history):
@@ -78,7 +80,7 @@ def _entries(history: Sequence[ClientCall]) -> _Entry:
 
 
 def check(history: Sequence[ClientCall], initial: State = NO_ROW) -> ClientCall | None:
-    """None if some order explains the history; else the operation at which the best one ended."""
+    """None if an order explains the history; else the operation at which the longest order ends."""
     head = _entries(history)
     calls = {id(entry) for entry in _walk(head) if _is_call(entry, history)}
     left = sum(operation.known for operation in history)
@@ -102,7 +104,7 @@ def check(history: Sequence[ClientCall], initial: State = NO_ROW) -> ClientCall 
             entry.take()
             entry = head.next
             continue
-        # An answer whose call found no place before it: what was taken last was wrong.
+        # An answer whose call has no place before it: the operation taken last was wrong.
         if len(taken) > deepest:
             deepest, stuck = len(taken), history[entry.index]
         if not taken:
@@ -129,7 +131,7 @@ def _is_call(entry: _Entry, history: Sequence[ClientCall]) -> bool:
 
 
 class UnexplainedRow(NamedTuple):
-    """A row whose history has no explanation, and where the best one ended."""
+    """A row whose history no order explains, and where the longest order ended."""
 
     row: int
     operation: ClientCall

@@ -1,25 +1,25 @@
-"""A store on a disk that forgets: for tests of what survives a crash, without a machine to crash.
+"""A store on a simulated disk that loses what was not synced: for tests of crashes.
 
 The fault model. `LossyDisk` is a directory of files that are only appended to.
 
-*   A write reaches the cache. It is cut into sectors of 512 bytes, and each may reach the platter
-    at any time, or never, until a sync of its file succeeds. Reads show the cache.
-*   A new or removed name is as loose as a write until the directory is synced: a file whose
-    content was synced may be gone with its name.
-*   `cut` is a loss of power. Of what no sync covered it keeps nothing, all, a prefix, an arbitrary
-    subset of sectors (those before a kept one read as zeros) or a prefix whose last sector is torn
-    at any byte. What a sync covered is kept, always: this disk does not lie.
-*   `kill` is the death of the process: the cache stays, and what was not synced still is not.
-*   A call fails when the fault plan says so. A write that fails has written nothing or a part. A
-    sync that fails leaves its writes in the cache and **marks them clean, as Linux does: no later
-    sync covers them**, although it succeeds. Who repeats a failed sync is lied to.
-*   `spoil` flips one bit of what was written: rot that a checksum has to find.
-*   `capacity` bounds the bytes of all files; what does not fit fails with ENOSPC, half written.
+* A write reaches the cache. It is cut into sectors of 512 bytes, and each may reach the platter at
+  any time, or never, until a sync of its file succeeds. Reads show the cache.
+* A new or removed name is as uncertain as a write until the directory is synced: a file whose
+  content was synced may be gone with its name.
+* `cut` is a loss of power. Of what no sync covered it keeps nothing, all, a prefix, an arbitrary
+  subset of sectors (those before a kept one read as zeros) or a prefix whose last sector is torn at
+  any byte. What a sync covered is always kept.
+* `kill` is the death of the process: the cache stays, and what was not synced still is not.
+* A call fails when the fault plan says so. A write that fails has written nothing or a part. A sync
+  that fails leaves its writes in the cache and **marks them clean, as Linux does: no later sync
+  covers them**, although it succeeds. So a repeated sync reports success for data that is lost.
+* `spoil` flips one bit of what was written: rot that a checksum has to find.
+* `capacity` bounds the bytes of all files; what does not fit fails with ENOSPC, half written.
 
-`LossyStore` is a driver in the manner of one on disk: a log of frames, each with a checksum, one
-for each group, synced before the group is published. Opening reads the newest log, drops an
-unfinished tail, refuses damage before it, and writes what it found into a new log before anything
-else, so that what readers see next does not hang on a cache.
+`LossyStore` is a driver with a log on this disk: a frame with a checksum for each group, synced
+before the group is published. Opening reads the newest log, drops an unfinished tail, refuses
+damage before it, and writes what it found into a new log before anything else, so that what readers
+see next does not depend on the cache.
 """
 
 import errno
@@ -71,15 +71,16 @@ class _Piece(NamedTuple):
 
 
 class _File:
-    """What is safe of a file, and what is in the cache beyond that, in order."""
+    """The synced content of a file, and its later writes in order."""
 
     __slots__ = ("cached", "clean", "content", "safe")
 
     def __init__(self) -> None:
         self.safe = b""
-        self.content = b""  # what reads show
+        self.content = b""  # what a read returns
         self.cached: list[_Piece] = []
-        self.clean: list[_Piece] = []  # in the cache, and no sync will ever write them
+        # in the cache, but marked as written: no sync will write them
+        self.clean: list[_Piece] = []
 
     def append(self, data: bytes) -> None:
         position, content = len(self.content), self.content + data
@@ -110,7 +111,7 @@ def _with(content: bytes, pieces: Sequence[_Piece]) -> bytes:
 
 
 def _kept(loose: list[_Piece], keep: Keep, random: Random) -> list[_Piece]:
-    """The pieces that reached the platter."""
+    """The pieces that reached the platter, by chance."""
     match keep:
         case Keep.NOTHING:
             return []
@@ -127,13 +128,15 @@ def _kept(loose: list[_Piece], keep: Keep, random: Random) -> list[_Piece]:
 
 
 class LossyDisk:
-    """A directory that remembers what is safe. Not for more than one thread at a time."""
+    """A directory of files with a synced and an unsynced state. For one thread at a time."""
 
     def __init__(
         self, plan: FaultPlan | None = None, *, capacity: int = CAPACITY_BYTES_DEFAULT
     ) -> None:
-        """An empty one. `plan` is visited with the kinds `read`, `create`, `write`, `sync`,
-        `synced` (behind a sync that succeeded), `rename`, `sync directory` and `remove`.
+        """An empty disk.
+
+        `plan` is visited with the kinds `read`, `create`, `write`, `sync`, `synced` (after a sync
+        that succeeded), `rename`, `sync directory` and `remove`.
         """  # one sentence each
         self.plan = plan or FaultPlan()
         self.capacity = capacity
@@ -153,12 +156,12 @@ class LossyDisk:
         return self._names[name].content
 
     def create(self, name: str) -> None:
-        """Make an empty file, in place of one of that name."""
+        """Make an empty file; it replaces a file of that name."""
         self.plan.visit("create")
         self._names[name] = _File()
 
     def append(self, name: str, data: bytes) -> None:
-        """Write at the end of a file. Raises: `OSError`, with nothing or a part written."""
+        """Write at the end of a file. Raises `OSError`, with none or a part of `data` written."""
         self.plan.visit("write")
         room = self.free_bytes()
         self._names[name].append(data[:room])
@@ -166,7 +169,10 @@ class LossyDisk:
             raise OSError(errno.ENOSPC, "No space left on device")
 
     def sync(self, name: str) -> None:
-        """Make safe what was written to a file. Raises: `OSError`; then it never will be."""
+        """Write the cached pieces of a file to the platter.
+
+        Raises `OSError`; later syncs skip them.
+        """
         file = self._names[name]
         try:
             self.plan.visit("sync")
@@ -184,23 +190,23 @@ class LossyDisk:
         self._names[to] = self._names.pop(name)
 
     def remove(self, name: str) -> None:
-        """Take a name away."""
+        """Remove a name from the directory."""
         self.plan.visit("remove")
         del self._names[name]
 
     def sync_directory(self) -> None:
-        """Make the names safe."""
+        """Make the directory's names durable."""
         self.plan.visit("sync directory")
         self._safe_names = dict(self._names)
 
     def free_bytes(self) -> int:
-        """How much can still be written."""
+        """The bytes that can still be written."""
         return max(0, self.capacity - sum(len(file.content) for file in self._names.values()))
 
     # --- what happens to it ------------------------------------------------------------------
 
     def loose_bytes(self) -> int:
-        """How much of what was written no sync has covered."""
+        """The bytes written that no sync has covered."""
         return sum(
             len(piece.data)
             for file in self._names.values()
@@ -208,9 +214,9 @@ class LossyDisk:
         )
 
     def cut(self, keep: Keep, seed: int) -> None:
-        """Lose the power; whoever has the disk open must not use it any more.
+        """Lose the power; programs that have the disk open must not use it any more.
 
-        The same `seed` keeps the same of the same writes.
+        For equal writes, an equal `seed` keeps equal pieces.
         """
         random = Random(seed)  # noqa: S311  # no secret
         for name in sorted(self._names.keys() | self._safe_names.keys()):
@@ -250,7 +256,7 @@ def _frame(number: int, body: bytes) -> bytes:
 
 
 def _body(changes: WriteSet) -> bytes:
-    """What a group changed: removed ranges first, then the entries over them."""
+    """The encoded changes of a group: removed ranges first, then the entries over them."""
     parts = []
     for start, stop in zip(changes.starts, changes.stops, strict=True):
         parts += [_PAIR.pack(_DELETE_RANGE, len(start), len(stop)), start, stop]
@@ -263,7 +269,7 @@ def _body(changes: WriteSet) -> bytes:
 
 
 def _replay(transaction: Transaction, body: bytes) -> None:
-    """Do what `_body` wrote down."""
+    """Apply the changes that `_body` encoded."""
     position = 0
     while position < len(body):
         kind, key_length, length = _PAIR.unpack_from(body, position)
@@ -279,7 +285,7 @@ def _replay(transaction: Transaction, body: bytes) -> None:
 
 
 def _frame_at(content: bytes, position: int) -> tuple[int, bytes] | None:
-    """Number and body of the frame at `position`, or None where there is no whole one."""
+    """Number and body of the frame at `position`, or None where no whole frame is."""
     if len(content) < position + _HEAD_BYTES:
         return None
     magic, number, length, crc = _HEAD.unpack_from(content, position)
@@ -293,8 +299,8 @@ def _frame_at(content: bytes, position: int) -> tuple[int, bytes] | None:
 def _frames(content: bytes) -> tuple[list[tuple[int, bytes]], int]:
     """The frames of a log in order, and where they end. Raises `StoreDamaged`.
 
-    A frame that is not whole is the unfinished tail if no whole one comes after it: the next group
-    is written when the one before it is safe.
+    A frame that is not whole is the unfinished tail if no whole frame comes after it: the next
+    group is written when the one before it is safe.
     """
     frames: list[tuple[int, bytes]] = []
     position = 0
@@ -315,7 +321,7 @@ def _frames(content: bytes) -> tuple[list[tuple[int, bytes]], int]:
 
 
 class LossyStore(Store):
-    """A store on a `LossyDisk`. After a `cut` or a `kill`, open another one on the same disk."""
+    """A store on a `LossyDisk`. After `cut` or `kill`, open another one on the disk."""
 
     capabilities = Capabilities(
         atomic_across_shards=True,
@@ -326,7 +332,7 @@ class LossyStore(Store):
     )
 
     def __init__(self, disk: LossyDisk) -> None:
-        """Open what is on the disk. Raises: `StoreDamaged`, `StoreFull`, `StorageFailure`."""
+        """Open the disk's content. Raises `StoreDamaged`, `StoreFull`, `StorageFailure`."""
         self._disk = disk
         self._writing = threading.Lock()
         self._poison: str | None = None
@@ -346,11 +352,11 @@ class LossyStore(Store):
         self._shown = self._recover()
 
     def snapshot(self) -> Snapshot:
-        """The view after the last finished group."""
+        """The state after the last published group."""
         return self._shown.snapshot()
 
     def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
-        """Run the bodies in order, write what they changed as one frame, sync it, show it."""
+        """Run the bodies in order, write their changes as one frame, sync it, publish it."""
         self._make_ready()
         changes, outcomes = run_bodies(self._shown.snapshot(), writes)
         if changes:
@@ -373,7 +379,7 @@ class LossyStore(Store):
             self._counts["reopenings"] += 1
 
     def _commit(self, body: bytes) -> None:
-        """Make a group safe.
+        """Write a group's frame and sync it.
 
         Raises: `StoreFull` before anything is written, `OutcomeUnknown` where the disk filled up
         meanwhile, `StorePoisoned` where it failed.
@@ -402,7 +408,7 @@ class LossyStore(Store):
     # --- opening -----------------------------------------------------------------------------
 
     def _recover(self) -> Store:
-        """Read the newest log, and put what it says into a new one."""
+        """The state of the newest log, written into a new one."""
         try:
             frames, newest = self._newest()
             shown = open_store("memory:")
@@ -418,7 +424,7 @@ class LossyStore(Store):
         return shown
 
     def _newest(self) -> tuple[list[tuple[int, bytes]], int]:
-        """The frames to start from and the number of the newest file. Raises `StoreDamaged`."""
+        """The frames of the newest log and the number of the newest file. Raises `StoreDamaged`."""
         logs = [name for name in self._disk.names() if name.endswith(_LOG)]
         if not logs:
             return [], 0
@@ -431,11 +437,11 @@ class LossyStore(Store):
         return frames, int(logs[-1].removesuffix(_LOG))
 
     def _rewrite(self, shown: Store, newest: int) -> None:
-        """Begin the log of this opening with everything there is, then remove the others."""
+        """Begin this opening's log with the whole state, then remove the older logs."""
         disk, former = self._disk, self._disk.names()
         everything = WriteSet()
         everything.entries.update(shown.snapshot().scan(b"", b"\xff" * 32))
-        # It gets its name when it is whole, so a log that is not whole at its beginning is damaged.
+        # The log gets its name when it is whole, so a log with a broken beginning is damaged.
         disk.create(_UNFINISHED)
         disk.append(_UNFINISHED, _frame(self._number, _body(everything)))
         disk.sync(_UNFINISHED)
@@ -446,7 +452,7 @@ class LossyStore(Store):
             if name != _UNFINISHED:
                 disk.remove(name)
 
-    # --- the rest ----------------------------------------------------------------------------
+    # --- statistics and closing ------------------------------------------------------------------
 
     def statistics(self) -> dict[str, int]:
         """`groups`, `writes`, `syncs`, `bytes` written, torn tails `repaired`, `reopenings`.
@@ -458,21 +464,21 @@ class LossyStore(Store):
 
     @property
     def writable(self) -> bool:
-        """False once poisoned or closed; true on a full disk."""
+        """False once the store is poisoned or closed; True on a full disk."""
         return self._poison is None and not self._closed
 
     def distrust(self, reason: str) -> None:
-        """Take no more writes."""
+        """Refuse every later write."""
         if self._poison is None:
             self._poison = f"damage was found in the store ({reason})"
 
     def close(self) -> None:
-        """Let go of the disk; nothing is synced by that."""
+        """Release the disk, without a sync."""
         with self._writing:
             self._closed = True
             for shown in self._generations:
                 shown.close()
 
     def pairs(self) -> Iterator[tuple[bytes, bytes]]:
-        """Everything that readers see, in the order of its keys."""
+        """Every pair that readers see, in key order."""
         return self.snapshot().scan(b"", b"\xff" * 32)

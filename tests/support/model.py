@@ -1,7 +1,7 @@
-"""The row semantics once more, as plainly as they can be said: dictionaries and no bytes.
+"""The semantics of rows in plain dictionaries, without bytes.
 
-The engine is held against this model by stateful tests. It is written from the rules (semantics
-§1.5, §1.6, §4, §5), not from the engine, and favours the obvious over the fast.
+Stateful tests compare the engine with this model. It is written from the rules (semantics §1.5,
+§1.6, §4, §5), not from the engine, and prefers plain code to fast code.
 """
 
 from collections.abc import Iterable
@@ -20,12 +20,12 @@ Column = dict[int, Value]
 
 
 class ModelRefusal(Exception):
-    """The model refuses the change; nothing happened."""
+    """The model refuses the change, and has not made it."""
 
 
 @dataclass
 class ModelRow:
-    """Everything that was written and not yet removed; what is visible is worked out on reading."""
+    """All that was written and not removed; which part is visible is decided by reads."""
 
     columns: dict[str, Column] = field(default_factory=dict)
     server: int = 0
@@ -89,7 +89,7 @@ class ModelTable:
         self.rows[key] = ModelRow(self._kept(columns), server=stamp if chosen else row.server)
 
     def purge(self, now_ms: int, keys: Iterable[Key] | None = None) -> None:
-        """Remove for good what no longer shows, of rows with these keys; None: of all rows."""
+        """Remove cells that are not visible any more from rows with these keys; None: all rows."""
         for key in list(self.rows if keys is None else keys):
             row = self.rows[key]
             shown = self.visible(key, now_ms)
@@ -112,7 +112,7 @@ class ModelTable:
             raise ModelRefusal
 
     def _kept(self, columns: dict[str, Column]) -> dict[str, Column]:
-        """What survives a write for good: the newest max_versions of every column."""
+        """The cells that a write keeps: the newest `max_versions` of each column."""
         kept = {
             name: dict(sorted(column.items(), reverse=True)[: self.max_versions])
             for name, column in columns.items()

@@ -1,8 +1,8 @@
-"""Ranges of a space in memory, which are divided, merged and moved as a database's are.
+"""Ranges of a space in memory, which are split, merged and moved as a database does it.
 
 By chance, as often as a `Weather` says, a change is refused, finds the database busy, or is begun
-without an answer; one that was begun is made some calls later, or given up. Ranges move between the
-servers at any time, as a balance of the database has it.
+without an answer; a change that was begun is made some calls later, or given up. Ranges move
+between servers at any time, as by a database's own balancing.
 """
 
 from bisect import bisect_right
@@ -27,8 +27,8 @@ __all__ = ["SERVERS", "MemoryPlacement", "RangeWay", "Ranges"]
 
 SERVERS: Final = ("one", "two", "three")
 _PORT: Final = 16020
-_ENDS: Final = 0.5  # the chance that a change under way ends now
-_MOVES: Final = 0.2  # the chance that a range moves when ranges are looked at
+_ENDS: Final = 0.5  # the chance that a begun change ends at this call
+_MOVES: Final = 0.2  # the chance that a range moves when ranges are listed
 _CATALOG_SPACES: Final = (SPACE_STORE, SPACE_CATALOG, SPACE_TYPED_CATALOG)
 
 
@@ -38,7 +38,7 @@ class _Change(NamedTuple):
 
 
 class Ranges:
-    """Where the ranges of rows begin, and the changes that are under way; of a whole space.
+    """The start of each range of rows, and the begun changes, of a whole space.
 
     `made`: every change that was made, in order: its key, and whether it was a split.
     """
@@ -53,26 +53,26 @@ class Ranges:
         self.numbers = 0
 
     def place(self, key: bytes) -> bytes:
-        """What names the range of a key; that of the catalogue is empty."""
+        """The name of a key's range; the catalogue's is empty."""
         if key[:1] in _CATALOG_SPACES or key == revision_key(SPACE_STORE):
             return b""
         return self.starts[bisect_right(self.starts, SPACE_ROWS + key[1:]) - 1]
 
     def split(self, key: bytes) -> None:
-        """Divide a range at once, as somebody could by hand."""
+        """Split a range at once, as an operator could."""
         if key not in self.starts:
             self.servers[key] = self.servers[self.place(key)]
             self.starts = sorted([*self.starts, key])
 
     def merge(self, key: bytes) -> None:
-        """Merge two ranges at once."""
+        """Merge two ranges at once, as an operator could."""
         if key in self.starts:
             self.starts.remove(key)
             del self.servers[key]
 
 
 class RangeWay(Protocol):
-    """What a process has of a database, as its placement uses it."""
+    """What a placement needs of one process's driver."""
 
     is_reachable: bool
     weather: Weather
@@ -87,9 +87,9 @@ class RangeWay(Protocol):
 
 
 class MemoryPlacement:
-    """One process's way to the ranges of a space.
+    """One process's placement of the ranges of a space.
 
-    `weather`: that of changes of ranges; None: the driver's.
+    `weather`: of changes of ranges; None: the driver's weather.
     """
 
     def __init__(self, way: RangeWay, ranges: Ranges, lock: AbstractContextManager[bool]) -> None:
@@ -117,7 +117,7 @@ class MemoryPlacement:
             )
 
     def begin_split(self, key: bytes) -> int | None:
-        """Begin to divide the range that has `key`."""
+        """Begin to split the range that has `key`."""
         if not may_begin_range(key):
             raise ValueError(f"a range that begins at {key.hex()} could cut a shard")
         return self._begin(_Change(key, is_split=True))
@@ -129,7 +129,7 @@ class MemoryPlacement:
         return self._begin(_Change(key, is_split=False))
 
     def has_ended(self, number: int) -> bool:
-        """Whether a change is over."""
+        """Whether a change has ended."""
         self._asked()
         if number in self._ranges.failed:
             raise StorageFailure("the change was given up")
@@ -150,7 +150,7 @@ class MemoryPlacement:
             return found.numbers
 
     def _asked(self) -> None:
-        """One more call: changes under way come to an end, and this one may not get through."""
+        """Count a call: begun changes may end, and the call itself may fail."""
         found = self._ranges
         self._way.trip()
         with self._lock:

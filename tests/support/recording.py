@@ -1,11 +1,11 @@
-"""Clients of a real server that write down what they asked, when, and what they were answered.
+"""Clients of a real server that record their requests, the answers, and the times of both.
 
 The server is `widerow serve` with a directory, reached over HTTP. With faults it is killed and
 started again, and stopped with SIGSTOP for longer than its clients wait, so that requests are
-answered late or never and are carried out after everyone has given them up.
+answered late or never, and are carried out after their clients gave them up.
 
-Over a store that several servers share there may be more than one: each client keeps to one of
-them, and all write the same rows.
+A store that is shared may have several servers: each client keeps to one server, and all clients
+write the same rows.
 """
 
 import os
@@ -46,7 +46,7 @@ __all__ = ["LONG_PAUSE_SECONDS", "NOTHING_DONE", "Recorder", "Recording", "Serve
 
 PATIENCE_SECONDS: Final = 0.5  # of a client; pauses are longer
 PAUSE_SECONDS: Final = 0.7
-LONG_PAUSE_SECONDS: Final = 30.0  # above every time for which one server goes by another's word
+LONG_PAUSE_SECONDS: Final = 30.0  # longer than any lease of a server
 _CREATE_SECONDS_MAX: Final = 30.0  # for the table; over a cluster it takes some
 _RETRY_SECONDS: Final = 0.02  # until the next attempt to reach a server that is starting
 BETWEEN_FAULTS: Final = (0.1, 0.6)  # seconds
@@ -57,16 +57,16 @@ _FALSE: Final = "OTSConditionCheckFail"
 NOTHING_DONE: Final = frozenset(
     ("OTSServerBusy", "OTSObjectNotExist", "OTSRowOperationConflict", "OTSSessionNotExist")
 )
-"""Codes of errors behind which it is known that nothing was written."""
+"""Codes of errors after which it is known that nothing was written."""
 _DONE: Final = 200
 
 
 class ServerFaults(NamedTuple):
-    """What is done to the servers while clients ask.
+    """The faults of the servers while clients send requests.
 
-    `pauses`: how long one may last, in seconds; one of them is drawn each time. `between`: the
-    least and the most seconds until the next fault. `disturb`: another fault, which comes as often
-    as kills and pauses do.
+    `pauses`: how long one may last, in seconds; one of the values is drawn each time. `between`:
+    the least and the most seconds until the next fault. `disturb`: another fault, which comes as
+    often as kills and pauses do.
     """
 
     pauses: tuple[float, ...] = (PAUSE_SECONDS,)
@@ -76,17 +76,17 @@ class ServerFaults(NamedTuple):
 
 @dataclass
 class Recording:
-    """The operations on each row, and what was done to the server meanwhile."""
+    """The operations on each row, and the faults during them."""
 
     rows: dict[int, list[ClientCall]] = field(default_factory=dict)
     ways: Counter[Way] = field(default_factory=Counter)
     kills: int = 0
     pauses: int = 0
-    long_pauses: int = 0  # of those, the ones that outlast the patience of clients by far
+    long_pauses: int = 0  # pauses that last far longer than clients wait
     disturbances: int = 0
 
     def facts(self) -> dict[str, int]:
-        """How much there is of everything."""
+        """The counts of operations, unknown outcomes and faults."""
         operations = [each for history in self.rows.values() for each in history]
         return {
             "operations": len(operations),
@@ -100,7 +100,7 @@ class Recording:
 
 
 class Recorder:
-    """A server with a directory of its own, from the top of a `with` block to its end."""
+    """A server with a directory of its own, which runs while the `with` block does."""
 
     def __init__(
         self,
@@ -113,8 +113,8 @@ class Recorder:
     ) -> None:
         """Start nothing yet. Raises: `ValueError` for more clients than can be checked.
 
-        `shared`: the URL of a store, and how many servers serve it. `patience_seconds`: so long a
-        client waits for an answer; what comes later, it does not know.
+        `shared`: the URL of a store, and how many servers serve it. `patience_seconds`: how long a
+        client waits for an answer; later its outcome is unknown.
         """
         if not 1 <= clients <= _CLIENTS_MAX:
             raise ValueError(f"1 to {_CLIENTS_MAX} clients can be checked, not {clients}")
@@ -148,11 +148,11 @@ class Recorder:
         self._place.cleanup()
 
     def endpoints(self) -> list[str]:
-        """Where the servers listen; of one that is away, where it did."""
+        """The URLs of the servers; of a server that is stopped, its last URL."""
         return list(self._endpoints)
 
     def record(self, seed: int, operations: int) -> Recording:
-        """One history of each row, rows that nobody used before; `operations` in all."""
+        """One history for each of some fresh rows; `operations` in all."""
         recording = Recording()
         over = threading.Event()
         connect = [partial(self._connect, number) for number in range(self._clients)]
@@ -186,9 +186,9 @@ class Recorder:
     def _trouble(
         self, faults: ServerFaults, seed: int, recording: Recording, over: threading.Event
     ) -> None:
-        """Kill and pause until it is over; leave a server that runs.
+        """Kill and pause servers until `over` is set; leave every server running.
 
-        Raises: `ServeFailed`, and lets clients know, where one does not start again.
+        Raises `ServeFailed`, and ends the clients, where a server does not start again.
         """
         random = Random(seed)  # noqa: S311  # no secret
         while not over.wait(random.uniform(*faults.between)):
@@ -216,7 +216,7 @@ class Recorder:
 
 
 class _Client:
-    """One of those who ask; one request at a time."""
+    """One client; it has one request at a time."""
 
     def __init__(
         self, connect: Callable[[], Wire], seed: int, number: int, rows: int, *, shared: bool
@@ -232,10 +232,10 @@ class _Client:
         self._seen: dict[int, State] = {}
         self._wire: Wire | None = None
         self._sender = Sender()
-        self._left: list[str] = []  # transactions that were given up and hold their lock
+        self._left: list[str] = []  # transactions that were given up and may hold their lock
 
     def work(self, operations: int) -> None:
-        """Ask so many times."""
+        """Make this many calls."""
         for turn in range(operations):
             row = self._random.randrange(self._rows)
             # Values differ between clients: each has numbers of its own.
@@ -251,21 +251,21 @@ class _Client:
         self._hang_up()
 
     def _ask(self, row: int, asked: ClientCall, way: Way) -> bool:
-        """One call; whether it may have been done."""
+        """Make one call; whether it may have been carried out."""
         place = HistoryRow(self._history, row)
         self._connect()
         asked = asked._replace(called=time.monotonic_ns())
         call = self._in_transaction if way is Way.TRANSACTION else self._at_once
         try:
             operation = call(place, asked, way)
-        except OSError:  # which a time-out is too
+        except OSError:  # a timeout is one too
             self._hang_up()
             operation = asked
         self._keep(row, operation, way)
         return operation is not None
 
     def _ask_for_many(self, row: int, asked: ClientCall, number: int) -> bool:
-        """The call and the like on other rows in one request; whether any may have been done."""
+        """Make the call and others, on other rows, in a batch; whether any may have been made."""
         others = [each for each in range(self._rows) if each != row]
         others = self._random.sample(others, min(len(others), self._random.randint(1, 2)))
         calls = {row: asked}
@@ -287,17 +287,17 @@ class _Client:
         return any(operation is not None for operation in ended.values())
 
     def _like(self, asked: ClientCall, number: int, seen: State) -> ClientCall:
-        """Another call for the same batch: a read beside a read, a change beside a change."""
+        """Another call for a batch: a read for a batch of reads, a change for one of changes."""
         while True:
             drawn = draw(self._random, number, seen)
             if (drawn.kind is CallKind.GET) is (asked.kind is CallKind.GET):
                 return drawn
 
     def _keep(self, row: int, operation: ClientCall | None, way: Way) -> None:
-        """Write down what happened; None: it is known that nothing did."""
+        """Record an operation; None: it is known that it was not carried out."""
         if operation is None:
             return
-        # A read whose answer never came says nothing.
+        # A read without an answer says nothing about the row.
         if operation.known or operation.kind is not CallKind.GET:
             self.written.append((row, operation))
             self.ways[way] += 1
@@ -305,11 +305,11 @@ class _Client:
             self._seen[row] = operation.answer
 
     def _at_once(self, place: HistoryRow, asked: ClientCall, way: Way) -> ClientCall | None:
-        """One request. None where it did nothing."""
+        """The call in one request. None where it was not carried out."""
         return self._answered(asked, request_of(place, asked, way, None))
 
     def _in_transaction(self, place: HistoryRow, asked: ClientCall, way: Way) -> ClientCall | None:
-        """A transaction of one change. None where it was not committed."""
+        """The call as a transaction of one change. None where it was not committed."""
         begun = self._send("StartLocalTransaction", start(place))
         if begun.status != _DONE:
             return None
@@ -323,7 +323,7 @@ class _Client:
         if inside is None or not inside.known:
             return None
         if inside.answer is False:
-            return inside  # it has seen the row; there is nothing to commit
+            return inside  # the call only read: there is nothing to commit
         self._left.remove(name)  # from here on it may be committed at any time
         ended = self._send("CommitTransaction", m.CommitTransactionRequest(transaction_id=name))
         if ended.status == _DONE:
@@ -342,9 +342,9 @@ class _Client:
         return self._wire.ask(self._sender.request(action, message.SerializeToString()))
 
     def _connect(self) -> None:
-        """Have a connection, and no lock of a transaction that was given up.
+        """Connect if necessary, and end transactions that were given up.
 
-        Waits for a server that is starting.
+        Waits for a server that starts.
         """
         while self._wire is None or self._left:
             try:

@@ -9,12 +9,12 @@ processes, work on one `RemoteSpace`. By chance, as often as a `Weather` says:
   hold then;
 * a page ends before it is full.
 
-Shards are kept in `homes` places, and what is committed together must be of one of them. A driver
-that is `placed` keeps them by ranges instead (`placement.py`), and commits nothing that is cut.
+Shards are kept in `homes` places, and a commit must be of one place. A driver that is `placed`
+keeps shards by ranges instead (`placement.py`), and refuses a shard that lies in two ranges.
 
-A view shows each shard at a moment of its own, as `space.py` has it. `before_commit` lets a test do
+A view shows each shard at a moment of its own (`space.py`). `before_commit` lets a test do
 something between the bodies of a group and its commit; while `is_reachable` is false, no call
-reaches the database, and commits under way have no answer. All chance comes from the entropy given.
+reaches the database, and begun commits have no answer. All chance comes from the entropy given.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +42,7 @@ __all__ = ["CALM", "MemoryDriver", "RemoteSpace", "Weather", "remote_store"]
 
 
 class RemoteSpace(Space):
-    """The data that all drivers share, and the commits that are still on their way."""
+    """The data that all drivers share, and the commits that may still be made later."""
 
     def __init__(self) -> None:
         """An empty space."""
@@ -51,7 +51,7 @@ class RemoteSpace(Space):
         self.ranges = Ranges()
 
     def refused(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
-        """The revisions that are not those expected."""
+        """The revisions that are not the expected ones."""
         return frozenset(
             change.revision_key
             for change in changes
@@ -59,7 +59,10 @@ class RemoteSpace(Space):
         )
 
     def make(self, changes: Sequence[ShardChange]) -> None:
-        """Make changes, if all their conditions hold. To views each shard is a commit."""
+        """Make changes if all their conditions hold.
+
+        For views, each shard is a commit of its own.
+        """
         if self.refused(changes):
             return
         for change in changes:
@@ -74,7 +77,7 @@ class RemoteSpace(Space):
 
 
 class MemoryDriver:
-    """One process's driver of a space. See the module."""
+    """One process's driver of a space, with the failures that the module describes."""
 
     capabilities = Capabilities(
         atomic_across_shards=False,
@@ -100,8 +103,8 @@ class MemoryDriver:
         self.is_reachable = True
         self.away: set[bytes] = set()  # homes that are not reachable
         self.full: set[bytes] = set()  # homes that can be read, and take no changes
-        self.hangs = False  # whether what is away keeps its connections
-        self.waits = 0  # reads that would have waited for what is away
+        self.hangs = False  # whether calls of homes that are away wait instead of failing
+        self.waits = 0  # reads that a patient caller would have waited for
         self.before_commit: Callable[[], None] | None = None
         self._entropy = entropy
         self._closed = False
@@ -111,40 +114,40 @@ class MemoryDriver:
         )
 
     def view(self, *, patient: bool = True) -> "_DriverView":
-        """A view that has read nothing yet."""
+        """A view that has not read yet."""
         return _DriverView(self, patient=patient)
 
     def read_many(self, keys: Sequence[bytes], *, patient: bool = True) -> list[bytes | None]:
-        """The values of `keys` in their order, by a view that ends with that."""
+        """The values of `keys` in their order, by a view of its own."""
         return self.view(patient=patient).read_many(keys)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
-        """A page, by a view that ends with that."""
+        """A page, by a view of its own."""
         return self.view().read_page(start, stop, rows_max, reverse=reverse)
 
     def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
-        """Pages, by a view for each."""
+        """Pages, each by a view of its own."""
         return [
             self.read_page(start, stop, rows_max, reverse=reverse)
             for start, stop, rows_max, reverse in wanted
         ]
 
     def loop_reads(self, sockets: Sockets) -> None:  # memory is read on threads
-        """None."""
+        """None: memory has no sockets to read on a loop."""
 
     def home(self, revision_key: bytes) -> bytes:
-        """One of the places, by the key's bytes."""
+        """One of the places, chosen by the key's bytes."""
         if self.placement is not None:
             return self.space.ranges.place(revision_key)
         return b"%d" % (sum(revision_key) % self.homes)
 
     def try_home(self, revision_key: bytes) -> None:
-        """Read it, and see that its home takes changes."""
+        """Read the key, and check that its home takes changes."""
         self.read_many([revision_key], patient=False)
         self._check_room([revision_key])
 
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
-        """Make all of the changes or none, or leave open what became of them."""
+        """Make all changes or none, or leave their outcome open."""
         self.trip()
         if len({self.home(change.revision_key) for change in changes}) > 1:
             raise StoreBusy("shards of several homes are not committed together")
@@ -181,7 +184,7 @@ class MemoryDriver:
                 raise StorageFailure(f"the shard of {change.revision_key.hex()} is cut")
 
     def _lose(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
-        """Lose the answer to a commit, with or without the commit."""
+        """Lose the answer to a commit, which is made or not."""
         if self.chance(0.5):
             self.space.late.append(changes)
         if self.chance(0.5):
@@ -189,7 +192,7 @@ class MemoryDriver:
         raise OutcomeUnknown("the connection was lost")
 
     def _bring_late(self, rate: float = 0.3) -> None:
-        """Let some of the commits arrive that are still on their way."""
+        """Make some of the commits that are late."""
         late, self.space.late = self.space.late, []
         for changes in late:
             if self.chance(rate):
@@ -203,9 +206,9 @@ class MemoryDriver:
         self._trips += 1
 
     def check_here(self, keys: Iterable[bytes], *, patient: bool = False) -> None:
-        """Raise `StoreBusy` where one of the keys is of a home that is away.
+        """Raise `StoreBusy` where one of the keys is in a home that is away.
 
-        Nothing is away for a moment only, so who is `patient` waits for nothing; it is counted.
+        Homes do not come back during a call, so a `patient` call is counted and does not wait.
         """
         if self.away and not self.away.isdisjoint(map(self.home, keys)):
             self.waits += patient
@@ -214,9 +217,9 @@ class MemoryDriver:
             raise StoreBusy("a part of the database is away")
 
     def reachable(self, start: bytes, stop: bytes) -> bytes:
-        """Where the first range begins behind `start` that is away; `stop` where that is before it.
+        """The start of the first range after `start` that is away; `stop` if none comes before it.
 
-        Of one space of tables. Raises as `check_here` where the range of `start` is away.
+        For one space of tables. Raises as `check_here` where the range of `start` is away.
         """
         if self.placement is None or not self.away:
             return stop
@@ -245,7 +248,7 @@ class MemoryDriver:
 
 
 def remote_store(driver: MemoryDriver, seed: int = 0) -> OptimisticStore:
-    """The layer over such a driver, which never really waits."""
+    """The layer over such a driver, with waits that take no time."""
     entropy = FakeEntropy(seed)
     return OptimisticStore(driver, token=entropy.token_bytes, rest=lambda _: None)
 
@@ -268,7 +271,7 @@ class _DriverView:
         return self._page(self._reading(), PageWanted(start, stop, rows_max, reverse))
 
     def read_pages(self, wanted: Sequence[PageWanted], bytes_max: int) -> list[Page]:
-        """Pages by one round trip, each of which ends when it has so many bytes."""
+        """Pages by one round trip, each of which ends at `bytes_max` bytes."""
         view = self._reading()
         return [self._page(view, each, bytes_max) for each in wanted]
 
@@ -300,4 +303,4 @@ class _DriverView:
         return self._view
 
     def close(self) -> None:
-        """Nothing is held."""
+        """A view holds nothing."""

@@ -1,9 +1,9 @@
-"""A right request of every action, for tests and measurements to start from.
+"""A valid request of every action, as a start for tests and measurements.
 
-All are about one kind of table, of which `create_table` asks for one, and in it about one row. On a
-table with that row every one of them is answered with success, and each that writes changes
-something. A transaction is begun on another key, which nobody else writes; those that end one have
-the table's name for an id, as no id is right before a server has given it out.
+All requests are about one kind of table, which `create_table` creates, and about one row of it. On
+a table with that row every request succeeds, and each write changes something. A transaction begins
+on another key, which no other request writes; requests that end a transaction have the table's name
+as an id, because the right id is known only to the server.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,7 +56,7 @@ _END: Final = (("k", "z"), ("n", 1))
 
 
 def create_table_request(table: str) -> m.CreateTableRequest:
-    """For a table without end of life, with one version of each column; one of them is defined."""
+    """A table whose rows do not expire, with one version of each column and one defined column."""
     keys = [
         m.PrimaryKeySchema(name="k", type=_STRING),
         m.PrimaryKeySchema(name="n", type=_INTEGER),
@@ -71,29 +71,29 @@ def create_table_request(table: str) -> m.CreateTableRequest:
 
 
 def update_table_request(table: str) -> m.UpdateTableRequest:
-    """For seven versions."""
+    """UpdateTable to seven versions."""
     return m.UpdateTableRequest(table_name=table, table_options=m.TableOptions(max_versions=7))
 
 
 def create_index_request(table: str) -> m.CreateIndexRequest:
-    """For a global index on a key column."""
+    """A global index on a key column."""
     meta = m.IndexMeta(name="by_n", primary_key=["n"], index_update_mode=0, index_type=0)
     return m.CreateIndexRequest(main_table_name=table, index_meta=meta)
 
 
 def add_defined_column_request(table: str) -> m.AddDefinedColumnRequest:
-    """For one more."""
+    """One more defined column."""
     columns = [m.DefinedColumnSchema(name="new", type=_INTEGER)]
     return m.AddDefinedColumnRequest(table_name=table, columns=columns)
 
 
 def get_row_request(table: str) -> m.GetRowRequest:
-    """For the latest version of everything in the row."""
+    """All columns of the row, in their newest version."""
     return m.GetRowRequest(table_name=table, primary_key=key_buffer(KEY), max_versions=1)
 
 
 def get_range_request(table: str) -> m.GetRangeRequest:
-    """For the row and those behind it."""
+    """The row and the rows after it."""
     return m.GetRangeRequest(
         table_name=table,
         direction=0,
@@ -104,7 +104,7 @@ def get_range_request(table: str) -> m.GetRangeRequest:
 
 
 def batch_get_request(table: str) -> m.BatchGetRowRequest:
-    """For the row."""
+    """The row, by BatchGetRow."""
     keys = m.TableInBatchGetRowRequest(
         table_name=table, primary_key=[key_buffer(KEY)], max_versions=1
     )
@@ -112,25 +112,25 @@ def batch_get_request(table: str) -> m.BatchGetRowRequest:
 
 
 def put_row_request(table: str, value: str = "changed") -> m.PutRowRequest:
-    """For the row, with one column `c`."""
+    """PutRow with one column `c`."""
     row = row_buffer(KEY, [cell("c", value)])
     return m.PutRowRequest(table_name=table, row=row, condition=ANY)
 
 
 def update_row_request(table: str) -> m.UpdateRowRequest:
-    """For another value of `c`."""
+    """UpdateRow that sets `c`."""
     row = row_buffer(KEY, [cell("c", "changed")])
     return m.UpdateRowRequest(table_name=table, row_change=row, condition=ANY)
 
 
 def delete_row_request(table: str) -> m.DeleteRowRequest:
-    """For the end of the row."""
+    """DeleteRow."""
     key = row_buffer(KEY, marker=True)
     return m.DeleteRowRequest(table_name=table, primary_key=key, condition=ANY)
 
 
 def batch_write_request(table: str) -> m.BatchWriteRowRequest:
-    """For another value of `c`, in place of the whole row."""
+    """BatchWriteRow with a put of the row."""
     row = row_buffer(KEY, [cell("c", "changed")])
     rows = [m.RowInBatchWriteRowRequest(type=1, row_change=row, condition=ANY)]
     return m.BatchWriteRowRequest(
@@ -139,12 +139,12 @@ def batch_write_request(table: str) -> m.BatchWriteRowRequest:
 
 
 def start_transaction_request(table: str) -> m.StartLocalTransactionRequest:
-    """For a key that no other request is about."""
+    """A transaction on a key that no other request is about."""
     return m.StartLocalTransactionRequest(table_name=table, key=key_buffer((("k", "begun"),)))
 
 
 def bulk_import_request(table: str) -> m.BulkImportRequest:
-    """For another value of `c`, in place of the whole row."""
+    """BulkImport with a put of the row."""
     row = row_buffer(KEY, [cell("c", "changed")])
     return m.BulkImportRequest(
         table_name=table, rows=[m.RowInBulkImportRequest(type=1, row_change=row)]
@@ -152,7 +152,7 @@ def bulk_import_request(table: str) -> m.BulkImportRequest:
 
 
 def bulk_export_request(table: str) -> m.BulkExportRequest:
-    """For the column `c` of the row and of those behind it, as a row matrix."""
+    """BulkExport of the column `c` of the row and the rows after it, as a row matrix."""
     return m.BulkExportRequest(
         table_name=table,
         columns_to_get=["c"],
@@ -162,7 +162,7 @@ def bulk_export_request(table: str) -> m.BulkExportRequest:
 
 
 def _stream_of(table: str) -> str:
-    """The id of a stream that the table could have."""
+    """A valid stream id for a table."""
     return f"{table}_1468944000000000"
 
 
@@ -223,7 +223,7 @@ STREAM_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         ).SerializeToString(),
     }
 )
-"""The body of a request of every action of streams, about a table that has none."""
+"""The body of each action of streams, for a table without a stream."""
 
 _NOBODY: Final = "client"
 _CHANNEL: Final = "BaseData_0000"
@@ -264,7 +264,7 @@ TUNNEL_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         },
     }
 )
-"""The body of a request of every tunnel action: the first two about a table, others a tunnel."""
+"""The body of each tunnel action: the first two name a table, others a tunnel."""
 
 
 def _create_delivery(table: str) -> bytes:
@@ -289,7 +289,7 @@ DELIVERY_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         ).SerializeToString(),
     }
 )
-"""The body of a request of every action of delivery tasks, about a table."""
+"""The body of each action of delivery tasks, for a table."""
 
 _INDEX: Final = "x"
 
@@ -348,4 +348,4 @@ SEARCH_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         ).SerializeToString(),
     }
 )
-"""The body of a request of every action of search indexes, about a table."""
+"""The body of each action of search indexes, for a table."""

@@ -1,4 +1,4 @@
-"""The requests of a simulation's clients, and what the model says must come of each.
+"""The requests of a simulation's clients, and what the model says of their outcomes.
 
 Three tables exist all the time: `plain` keeps two versions for ever, `brief` one for two seconds,
 `watched` has indexes and a stream (`watched.py`). In `plain`, the partition `bank` holds accounts.
@@ -55,7 +55,7 @@ BANK: Final = "bank"
 BRIEF_SECONDS: Final = 2
 
 _VALUE, _COUNTER = "x", "c"
-_ROWS: Final = 4  # of each partition: few, so that requests meet
+_ROWS: Final = 4  # of each partition: few, so that requests are for equal rows
 _RETURN_COUNTER: Final = ReturnContent(ReturnType.AFTER_MODIFY, (_COUNTER,))
 
 _SCHEMA: Final = MappingProxyType({"k": KeyType.STRING, "n": KeyType.INTEGER})
@@ -66,7 +66,7 @@ Models = dict[str, ModelTable]
 
 
 class RowEnd(NamedTuple):
-    """How one row of a write ended: refused or not, and the counter that it returned."""
+    """How one row of a write ended: refused or not, and the counter it returned."""
 
     refused: bool
     counter: object = None
@@ -82,7 +82,7 @@ def new_models() -> Models:
 
 
 def copied(models: Models) -> Models:
-    """Models that may be changed without changing these."""
+    """A copy of the models that may be changed."""
     return {name: _copied(table) for name, table in models.items()}
 
 
@@ -107,7 +107,7 @@ def make_tables(engine: TablestoreEngine) -> None:
 
 
 class WriteAsk(NamedTuple):
-    """A write: one change, or a batch of them."""
+    """A write: one change or a batch of changes."""
 
     table: str
     changes: tuple[tuple[ScriptKey, RowChange], ...]
@@ -115,7 +115,7 @@ class WriteAsk(NamedTuple):
     atomic: bool = False
 
     def plan(self, engine: TablestoreEngine) -> Plan[Any]:
-        """The engine's plan for it."""
+        """The engine's plan for the write."""
         if not self.batch:
             return engine.rows.write_row(INSTANCE, self.changes[0][1])
         changes = tuple(change for _, change in self.changes)
@@ -123,7 +123,10 @@ class WriteAsk(NamedTuple):
         return engine.rows.batch_write_row(INSTANCE, request)
 
     def apply(self, models: Models, now_ms: int, *, locked: bool = False) -> list[RowEnd]:
-        """Make it in the models; how each row must end. `locked`: a transaction holds its key."""
+        """Make the changes in the models; how each row must end.
+
+        `locked`: a transaction holds its key.
+        """
         table = models.get(self.table)
         if table is None or locked:
             return [RowEnd(refused=True)] * len(self.changes)
@@ -135,7 +138,7 @@ class WriteAsk(NamedTuple):
         return ends
 
     def ends(self, answer: Any) -> list[RowEnd]:  # noqa: ANN401  # what the plan's `finish` gave
-        """How each row ended, by the engine's answer."""
+        """How each row ended, from the engine's answer."""
         if answer is REFUSED:
             return [RowEnd(refused=True)] * len(self.changes)
         if isinstance(answer, RowWritten):
@@ -153,23 +156,23 @@ class WriteAsk(NamedTuple):
 
 
 class TableAsk(NamedTuple):
-    """A table to be created, or to be dropped."""
+    """The creation or the drop of a table."""
 
     table: str
     drop: bool
 
     @property
     def changes(self) -> tuple[tuple[ScriptKey, RowChange], ...]:
-        """No rows."""
+        """Empty: the request changes no row."""
         return ()
 
     @property
     def atomic(self) -> bool:
-        """Not a batch."""
+        """False: the request is no batch."""
         return False
 
     def plan(self, engine: TablestoreEngine) -> Plan[Any]:
-        """The engine's plan for it."""
+        """The engine's plan for the creation or drop."""
         if self.drop:
             return engine.delete_table(INSTANCE, self.table)
         return engine.create_table(INSTANCE, create(self.table, _SCHEMA))
@@ -185,7 +188,7 @@ class TableAsk(NamedTuple):
         return [RowEnd(refused=False)]
 
     def ends(self, answer: object) -> list[RowEnd]:
-        """Done, unless it was refused: its answer is nothing either way."""
+        """One end that was not refused: the answer is empty for both requests."""
         return [RowEnd(refused=answer is REFUSED)]
 
     def __str__(self) -> str:
@@ -205,22 +208,22 @@ class CommitAsk(NamedTuple):
 
     @property
     def changes(self) -> tuple[tuple[ScriptKey, RowChange], ...]:
-        """What was written inside so far."""
+        """The changes inside the transaction so far."""
         return tuple(self.begun.changes)
 
     @property
     def atomic(self) -> bool:
-        """Not a batch."""
+        """False: a commit is no batch."""
         return False
 
     def plan(self, engine: TablestoreEngine) -> Plan[Any]:
-        """The engine's plan for it."""
+        """The engine's plan for the commit."""
         return engine.transactions.commit(INSTANCE, self.begun.identity)
 
     def apply(self, models: Models, _: int, *, locked: bool = False) -> list[RowEnd]:
-        """Make all of it in the models; as one row, whether it must be refused.
+        """Make the transaction's changes in the models; as one row, whether it must be refused.
 
-        `locked`: an earlier commit, which was not made for lack of room, holds the transaction.
+        `locked`: an earlier commit that failed for lack of room still holds the transaction.
         """
         if self.begun.over or locked:
             return [RowEnd(refused=True)]
@@ -230,7 +233,7 @@ class CommitAsk(NamedTuple):
         return [RowEnd(refused=False)]
 
     def ends(self, answer: object) -> list[RowEnd]:
-        """Done, unless it was refused."""
+        """One end that was not refused."""
         return [RowEnd(refused=answer is REFUSED)]
 
     def __str__(self) -> str:
@@ -264,10 +267,10 @@ def _apply(table: ModelTable, key: ScriptKey, change: RowChange, now_ms: int) ->
 
 
 REFUSED: Final = object()
-"""The place holder for the answer of a request that was refused as a whole."""
+"""The answer of a request that was refused as a whole."""
 
 REFUSALS: Final = (Conflict, InvalidRequest, NotFound)
-"""What a write of these clients may be refused with; anything else is a failure."""
+"""The refusals that a write of these clients may get; any other error is a failure."""
 
 
 class Script:
@@ -285,17 +288,17 @@ class Script:
         return partition, self._random.randrange(_ROWS)
 
     def table(self, models: Models) -> str:
-        """A table: `plain` and `watched` more often than others."""
+        """The name of a table: `plain` and `watched` more often than others."""
         known = [PLAIN, WATCHED, *models]
         return self._random.choices(known, (4, 2, *(1 for _ in models)))[0]
 
     def ask(self, models: Models) -> Ask:
-        """A request. `models` are what the client may have read before."""
+        """A random request. `models` are what the client may have read before."""
         kinds = (self._single, self._batch, self._transfer, self._define)
         return self._random.choices(kinds, (14, 2, 4, 1))[0](models)
 
     def _define(self, models: Models) -> Ask:
-        """A table is created, or one that a client created is dropped."""
+        """The creation of a table, or the drop of a table that a client created."""
         living = [name for name in models if name not in {PLAIN, BRIEF, WATCHED}]
         if len(living) == _TABLES_MAX or (living and self._random.random() < 0.5):
             return TableAsk(self._random.choice(living), drop=True)

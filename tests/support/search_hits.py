@@ -1,6 +1,6 @@
-"""Inner hits and highlights of what `testing.search_reference` finds, by plain loops.
+"""Inner hits and highlights of the documents that `search_reference` finds, by plain loops.
 
-Written from the page (search §4.4, §5.6) and from nothing in `widerow.search`. Texts are marked as
+Written from the page (search §4.4, §5.6), without code of `widerow.search`. Texts are marked as
 wholes: where a fragment would be a part of its text, the page allows several cuts.
 """
 
@@ -32,7 +32,7 @@ Highlighted = tuple[tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class PlainHit:
-    """A document below a row that matched, its place in its array, and what matched below it."""
+    """A document below a row that matched, its place in its array, and its own inner hits."""
 
     offset: int
     score: float
@@ -79,7 +79,7 @@ def _nested_queries(query: q.Query) -> Iterator[q.NestedQuery]:
 
 
 def _parts(query: q.Query) -> tuple[q.Query, ...]:
-    """The queries within another one that may have made a document match."""
+    """The queries inside another one that may have made a document match."""
     match query:
         case q.BoolQuery():
             return (*query.must, *query.filter, *query.should)
@@ -249,7 +249,7 @@ _TOKENS: Final[dict[type, Callable[[TextAnalyzer, Any], Callable[[str], bool]]]]
     q.TermQuery: lambda _, leaf: str(leaf.term).__eq__,
     q.TermsQuery: lambda _, leaf: {str(each) for each in leaf.terms}.__contains__,
     q.MatchQuery: lambda analyzer, leaf: set(plain_tokens(analyzer, leaf.text)).__contains__,
-    q.MatchPhraseQuery: lambda _, __: lambda _: False,  # by places, see above
+    q.MatchPhraseQuery: lambda _, __: lambda _: False,  # phrases match by position: see above
     q.PrefixQuery: lambda _, leaf: lambda token: token.startswith(leaf.prefix),
     q.WildcardQuery: lambda _, leaf: _wanted_form(leaf.value),
     q.RangeQuery: lambda _, leaf: _in_range(leaf),

@@ -9,9 +9,9 @@ __all__ = ["KeptFiles", "RememberingHost"]
 
 
 class KeptFiles:
-    """The files of one index. `writes_left`: how many may be written before one fails; None: all.
+    """The files of one index. `writes_left`: writes that succeed before one fails; None: all.
 
-    The one that fails leaves nothing, as one does whose machine stops before the name is given.
+    A failed write leaves no file, as if the machine stopped before the rename.
     """
 
     def __init__(self) -> None:
@@ -20,11 +20,11 @@ class KeptFiles:
         self.writes_left: int | None = None
 
     def names(self) -> list[str]:
-        """The files that are there, sorted."""
+        """The names of the files, sorted."""
         return sorted(self.files)
 
     def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
-        """A new file."""
+        """Write a new file."""
         content = b"".join(bytes(each) for each in parts)
         if self.writes_left is not None:
             if self.writes_left == 0:
@@ -33,7 +33,7 @@ class KeptFiles:
         self.files[name] = content
 
     def replace(self, name: str, data: bytes) -> None:
-        """The same with these bytes."""
+        """Replace the content of a file."""
         self.write(name, (data,))
 
     def map(self, name: str) -> memoryview:
@@ -41,14 +41,14 @@ class KeptFiles:
         return memoryview(self.files[name])
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there and the machine still runs."""
+        """Remove a file if it exists and writes do not fail."""
         if self.writes_left == 0:
             raise StorageFailure(f"{name}: the machine stopped here")
         self.files.pop(name, None)
 
 
 class RememberingHost:
-    """For one thread. `told`: the events that it heard of."""
+    """A host for one thread that keeps its files. `told`: the events that it was told."""
 
     def __init__(self, *, keeps_files: bool = True, lag_us: int = 0) -> None:
         """No index has files yet."""
@@ -58,11 +58,11 @@ class RememberingHost:
         self._keeps_files = keeps_files
 
     def lock(self) -> IndexLock:
-        """Nothing."""
+        """A lock that does nothing: the host has one thread."""
         return NO_LOCK
 
     def files(self, index_id: int) -> KeptFiles | None:
-        """Where the files of an index are."""
+        """The files of an index."""
         return self.directories.setdefault(index_id, KeptFiles()) if self._keeps_files else None
 
     def kept(self) -> list[int]:
@@ -74,5 +74,5 @@ class RememberingHost:
         self.directories.pop(index_id, None)
 
     def tell(self, event: str, facts: Mapping[str, object]) -> None:
-        """Remember it."""
+        """Append the event to `told`."""
         self.told.append((event, dict(facts)))

@@ -25,23 +25,23 @@ class MemoryFiles:
         self.contents: dict[str, bytes] = {}
 
     def names(self) -> list[str]:
-        """The files that are there."""
+        """The names of the files."""
         return sorted(self.contents)
 
     def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
-        """A new file."""
+        """Write a new file."""
         self.contents[name] = b"".join(parts)
 
     def replace(self, name: str, data: bytes) -> None:
-        """A file with other bytes."""
+        """Replace the content of a file."""
         self.contents[name] = data
 
     def map(self, name: str) -> memoryview:
-        """The bytes of a file. Raises KeyError where it is not there."""
+        """The bytes of a file. Raises `KeyError` for an unknown name."""
         return memoryview(self.contents[name])
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
         self.contents.pop(name, None)
 
 
@@ -51,7 +51,7 @@ def one_field(kind: SearchFieldType, **options: object) -> SearchFields:
 
 
 def changes_of(fields: SearchFields, rows: Rows) -> list[DocumentChange]:
-    """Rows by their encoded keys as changes, written at 0."""
+    """The rows, by their encoded keys, as changes written at time 0."""
     return [
         DocumentChange(key, document_of(fields, (), dict(columns)), 0)
         for key, columns in rows.items()

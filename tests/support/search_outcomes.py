@@ -1,7 +1,7 @@
-"""Orders, pages, metrics and groups over what `testing.search_reference` finds, by plain loops.
+"""Orders, pages, metrics and groups of what `search_reference` finds, by plain loops.
 
-Written from the page (search §5, §6) and from nothing in `widerow.search`. Fields are those of rows
-or of one level below; keys of groups are as in `model.search.aggregation`.
+Written from the page (search §5, §6), without code of `widerow.search`. Fields are those of rows or
+of one level below; keys of groups are as in `model.search.aggregation`.
 """
 
 import itertools
@@ -58,7 +58,7 @@ _MONDAY_NS: Final = 4 * 86_400 * 10**9  # 1970-01-05
 _SAME: Final = 1e-6
 _SAME_METRES: Final = 1e-3
 _ABSENT: Final = object()
-"""The value of a document that has none, and gets none instead."""
+"""The value of a document without a value that gets no substitute."""
 
 
 class SearchOutcome:
@@ -71,7 +71,7 @@ class SearchOutcome:
         breakdown: a.BreakdownAnswer,
         places: Sequence[int],
     ) -> None:
-        """`hits` before paging and behind collapsing, `total` before both.
+        """`hits` before paging and after collapsing, `total` before both.
 
         `places`: of each hit, equal where no sorter tells two of them apart.
         """
@@ -95,7 +95,7 @@ def plain_outcome(reference: SearchReference, request: Search) -> SearchOutcome:
     if sort is None:
         sort = SearchSort((ScoreSort(),)) if nested else reference.schema.sort or SearchSort()
     compare = _comparison(reference, sort, scores)
-    ordered = sorted(found, key=cmp_to_key(compare))  # of equal ones in the order of their keys
+    ordered = sorted(found, key=cmp_to_key(compare))  # equal documents in the order of their keys
     if any(isinstance(each, ScoreSort) for each in sort.sorters):
         clear_scores(sorted(scores.values()))
     kept = ordered
@@ -113,7 +113,7 @@ def plain_outcome(reference: SearchReference, request: Search) -> SearchOutcome:
 
 
 def clear_scores(scores: Sequence[float]) -> None:
-    """Raises: `SeveralAnswers` where rounding may decide which of two scores is the greater."""
+    """Raise `SeveralAnswers` where rounding may decide which of two scores is greater."""
     for one, other in itertools.pairwise(scores):
         if 0 < other - one < _SAME * max(1.0, abs(other)):
             raise SeveralAnswers("two scores differ by less than rounding")
@@ -148,20 +148,20 @@ def _comparison(
     return compare
 
 
-def _clear_distances(one: Any, other: Any) -> None:  # noqa: ANN401  # as above
-    """Raises: `SeveralAnswers` where rounding may decide which of two points is nearer."""
+def _clear_distances(one: Any, other: Any) -> None:  # noqa: ANN401  # values compare
+    """Raise `SeveralAnswers` where rounding may decide which of two points is nearer."""
     if one is not _ABSENT and other is not _ABSENT and abs(one - other) < _SAME_METRES:
         raise SeveralAnswers("two points are equally far away")
 
 
 def compared(one: Any, other: Any, order: SortOrder) -> int:  # noqa: ANN401  # values compare
-    """-1, 0 or 1, as one value comes before another in an order."""
+    """-1, 0 or 1: how one value compares with another in an order."""
     found = int(one > other) - int(one < other)
     return found if order is SortOrder.ASC else -found
 
 
 def placing(one: Any, other: Any, sorter: FieldSort | GeoDistanceSort) -> int:  # noqa: ANN401  # as above
-    """-1, 0 or 1, as what `sorted_by` answers of one document comes before that of another."""
+    """-1, 0 or 1: how one sort value of a document compares with another's."""
     if one is _ABSENT or other is _ABSENT:
         first = isinstance(sorter, FieldSort) and sorter.missing_value == "_first"
         found = int(one is _ABSENT) - int(other is _ABSENT)
@@ -175,7 +175,7 @@ def sorted_by(
     document: PlainDocument,
     level: str = "",
 ) -> Any:  # noqa: ANN401  # values compare
-    """What a document of a level is sorted by (search §5.1): a value, or one that says: none."""
+    """The sort value of a document of a level (search §5.1), or the mark for none."""
     values = _values_below(reference, sorter, document, level)
     if isinstance(sorter, GeoDistanceSort):
         points = [(float(y), float(x)) for y, x in (each.split(",") for each in sorter.points)]
@@ -233,7 +233,7 @@ def plain_breakdown(
     asked: a.Breakdown,
     ordered: Sequence[PlainDocument],
 ) -> a.BreakdownAnswer:
-    """Metrics and groups of some rows; `ordered`: the same in the order of the search."""
+    """Metrics and groups of some rows; `ordered`: these rows in the order of the search."""
     return a.BreakdownAnswer(
         tuple(
             a.AggregationAnswer(each, _metric(reference, found, each, ordered))
@@ -362,7 +362,7 @@ def _named(group: a.SearchGroup, name: str) -> Any:  # noqa: ANN401  # a number
 
 
 Grouping = tuple[list[tuple[Any, Any, list[PlainDocument]]], int | None]
-"""Groups as what they are ordered by, their key, their members; and how many are answered."""
+"""Groups as sort value, key and members; and the number of groups that are answered."""
 
 
 def _members(
@@ -372,7 +372,7 @@ def _members(
     buckets: Callable[[Any], Iterable[Any]],
     missing: Any = None,  # noqa: ANN401  # a value of the field
 ) -> dict[Any, list[PlainDocument]]:
-    """The documents of each bucket that one of their values is in, each once."""
+    """The documents of each bucket, each once, by the buckets of their values."""
     path, _ = reference.fields[name]
     groups: dict[Any, list[PlainDocument]] = {}
     for each in (document for row in found for document in _at(row, path)):
@@ -460,7 +460,7 @@ def _by_histogram(
     def bucket(value: Any) -> Any:  # noqa: ANN401  # int or float, as the field
         return math.floor((value - offset) / interval) * interval + offset
 
-    def buckets(value: Any) -> Iterable[Any]:  # noqa: ANN401  # as above
+    def buckets(value: Any) -> Iterable[Any]:  # noqa: ANN401  # int or float, as the field
         outside = (low is not None and value < low) or (high is not None and value > high)
         return () if outside else (bucket(value),)
 

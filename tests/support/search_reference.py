@@ -1,8 +1,9 @@
-"""Queries over a dictionary of rows by plain loops: what an index is compared with.
+"""Queries over a dictionary of rows by plain loops: search indexes are compared with it.
 
-Written from the page (search §4) and from nothing in `widerow.search`. Nothing here is quick, and
-nothing is refused: what is asked has to be allowed. Where several answers are right (vectors that
-are equally near, words that come twice) the caller asks for something else: `SeveralAnswers`.
+Written from the page (search §4), without code of `widerow.search`. It is slow, and it does not
+validate queries: a caller asks only what is allowed. Where several answers are right (vectors that
+are equally near, words that occur twice) it raises `SeveralAnswers`, and the caller asks something
+else.
 """
 
 import ipaddress
@@ -49,7 +50,7 @@ EARTH_METRES: Final = 6_371_008.7714
 _T: Final = SearchFieldType
 _K1: Final = 1.2
 _SAME: Final = 1e-6
-_UNCOUNTED: Final = frozenset("的是")  # tokens that have no part in the length of a text
+_UNCOUNTED: Final = frozenset("的是")  # tokens that do not count in the length of a text
 _EPOCHS: Final = {
     "epoch_second": 10**9,
     "epoch_millis": 10**6,
@@ -68,11 +69,11 @@ _UNITS: Final = {
     q.DateTimeUnit.MILLISECOND: 1,
 }
 Score = float | None
-"""None: no match."""
+"""A score; None: the document does not match."""
 
 
 class SeveralAnswers(Exception):
-    """The page allows more than one answer, so there is nothing to compare."""
+    """The page allows more than one answer, so a comparison would prove nothing."""
 
 
 class SearchReference:
@@ -190,7 +191,7 @@ class SearchReference:
     # --- values -------------------------------------------------------------------------------
 
     def term(self, query: q.TermQuery, document: PlainDocument, level: str) -> Score:
-        """One value (search §4.1)."""
+        """A term query."""
         path, asked = self.fields[query.field]
         if path != level or not self._equals(query.field, query.term, document):
             return None
@@ -202,7 +203,7 @@ class SearchReference:
         return query.weight
 
     def terms(self, query: q.TermsQuery, document: PlainDocument, level: str) -> Score:
-        """Any of some values."""
+        """A terms query: one of several values."""
         if self.fields[query.field][0] != level:
             return None
         return (
@@ -222,7 +223,7 @@ class SearchReference:
         return any(each == operand for each in document.values.get(name, ()))
 
     def range(self, query: q.RangeQuery, document: PlainDocument, level: str) -> Score:
-        """Values between two bounds."""
+        """A range query."""
         path, asked = self.fields[query.field]
         if path != level:
             return None
@@ -247,7 +248,7 @@ class SearchReference:
         document: PlainDocument,
         level: str,
     ) -> Score:
-        """Values or tokens that begin, end or look in a certain way."""
+        """Prefix, suffix and wildcard queries."""
         path, asked = self.fields[query.field]
         if path != level:
             return None
@@ -266,7 +267,7 @@ class SearchReference:
         return query.weight if found else None
 
     def exists(self, query: q.ExistsQuery, document: PlainDocument, level: str) -> Score:
-        """Documents with a value, or with documents below them."""
+        """An exists query: a value of the field, or documents below its path."""
         path, asked = self.fields[query.field]
         if path != level:
             return None
@@ -279,7 +280,7 @@ class SearchReference:
     # --- combinations -------------------------------------------------------------------------
 
     def bool(self, query: q.BoolQuery, document: PlainDocument, level: str) -> Score:
-        """All of, none of, enough of (search §4.2)."""
+        """A bool query (search §4.2)."""
         must = [self.score(each, document, level) for each in query.must]
         kept = [self.score(each, document, level) for each in query.filter]
         hindering = [self.score(each, document, level) for each in query.must_not]
@@ -295,7 +296,7 @@ class SearchReference:
         return query.weight * (sum(each for each in must if each is not None) + sum(found))
 
     def best(self, query: q.DisMaxQuery, document: PlainDocument, level: str) -> Score:
-        """The best of several scores, and a part of the others."""
+        """The best of several scores, plus a part of the others."""
         scores = [self.score(each, document, level) for each in query.queries]
         found = [each for each in scores if each is not None]
         if not found:
@@ -303,7 +304,7 @@ class SearchReference:
         return query.weight * (max(found) + query.tie_breaker * (sum(found) - max(found)))
 
     def nested(self, query: q.NestedQuery, document: PlainDocument, level: str) -> Score:
-        """Documents below (search §4.4)."""
+        """A nested query (search §4.4)."""
         del level
         scores = [
             found
@@ -315,20 +316,20 @@ class SearchReference:
         return query.weight * _OF_CHILDREN[query.score_mode](scores)
 
     def constant(self, query: q.ConstScoreQuery, document: PlainDocument, level: str) -> Score:
-        """1 for what matches."""
+        """A constant score: 1 for each match."""
         return _yes(self.score(query.filter, document, level) is not None)
 
     # --- functions ----------------------------------------------------------------------------
 
     def function(self, query: q.FunctionScoreQuery, document: PlainDocument, level: str) -> Score:
-        """The score times a field (search §4.5)."""
+        """A field-value factor: the score times a field (search §4.5)."""
         score = self.score(query.query, document, level)
         if score is None:
             return None
         return score * min(document.values.get(query.field, (1,)))
 
     def functions(self, query: q.FunctionsScoreQuery, document: PlainDocument, level: str) -> Score:
-        """The score and some functions (search §4.5)."""
+        """A function-score query (search §4.5)."""
         score = self.score(query.query, document, level)
         if score is None:
             return None
@@ -376,14 +377,14 @@ class SearchReference:
         document: PlainDocument,
         level: str,
     ) -> Score:
-        """Points in an area (search §4.6)."""
+        """A geo query: points in an area (search §4.6)."""
         if self.fields[query.field][0] != level:
             return None
         points = document.values.get(query.field, ())
         return _yes(any(_is_inside(query, each) for each in points))
 
     def near(self, query: q.KnnVectorQuery, document: PlainDocument, level: str) -> Score:
-        """The nearest vectors (search §4.8)."""
+        """A vector query: the nearest vectors (search §4.8)."""
         if self.fields[query.field][0] != level:
             return None
         if id(query) not in self._nearest:
@@ -473,7 +474,7 @@ _MODIFIED: Final[dict[q.FunctionModifier, Callable[[float], float]]] = {
 }
 
 
-def _yes(found: bool) -> Score:  # noqa: FBT001  # turns a truth into a score
+def _yes(found: bool) -> Score:  # noqa: FBT001  # turns a truth value into a score
     return 1.0 if found else None
 
 
@@ -486,7 +487,7 @@ def _length(document: PlainDocument, name: str) -> int:
 
 
 def _least(query: q.MatchQuery, count: int) -> int:
-    """How many of `count` distinct tokens have to be there."""
+    """How many of `count` distinct tokens must occur."""
     if query.operator is q.QueryOperator.AND:
         return count
     if query.minimum_should_match is None:
@@ -504,7 +505,7 @@ def _grams(analyzer: TextAnalyzer, text: str) -> set[str]:
 
 
 def _fuzzy_match(analyzer: TextAnalyzer, text: str, values: Iterable[str]) -> bool:
-    """A part of the value, in as many characters as are indexed (search §3)."""
+    """Whether a part of the text matches, in as many characters as are indexed (search §3)."""
     wanted = text if analyzer.case_sensitive else text.lower()
     if len(wanted) < analyzer.min_chars:
         return False
@@ -530,7 +531,7 @@ def wildcard_form(form: str) -> str:
 
 
 def enough(form: str, count: int) -> int:
-    """How many of `count` have to match, in Elasticsearch's forms (search §4.1)."""
+    """How many of `count` clauses must match, in Elasticsearch's forms (search §4.1)."""
     conditional = re.fullmatch(r"(\d+)<(.+)", form)
     if conditional:
         return count if count <= int(conditional[1]) else enough(conditional[2], count)
@@ -542,7 +543,7 @@ def enough(form: str, count: int) -> int:
 
 
 def operand_of(asked: SearchField, value: Value) -> Any:  # noqa: ANN401  # a value that compares
-    """A value of a query as values of the field are (search §2); None: equal to none of them."""
+    """A query's value in the field's form (search §2); None: no value of the field equals it."""
     match asked.type:
         case SearchFieldType.LONG | SearchFieldType.DOUBLE if isinstance(value, str):
             return float(value) if "." in value else int(value)
@@ -602,7 +603,7 @@ def _distances(
     param: q.DecayDateParam | q.DecayNumericParam | q.DecayGeoParam,
     values: Sequence[Any],
 ) -> tuple[list[float], float]:
-    """How far values are from an origin, beyond the offset; and the scale."""
+    """The distances of values from an origin, minus the offset; and the scale."""
     if isinstance(param, q.DecayGeoParam):
         center = _corner(param.origin)
         found = [arc_metres(each, center) for each in values]

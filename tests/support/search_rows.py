@@ -1,7 +1,7 @@
 """Documents of a search index as plain Python objects, for the reference evaluator.
 
-Written from the page (search §2, §3) and from nothing in `widerow.search`, which it is compared
-with. The analyzers that need a dictionary of words are missing.
+Written from the page (search §2, §3), without code of `widerow.search`, which is compared with it.
+The analyzers that need a dictionary are missing.
 """
 
 import ipaddress
@@ -63,9 +63,9 @@ _INTEGRAL: Final = re.compile(r"[+-]?\d+")
 class PlainDocument:
     """One row, or one element below a row.
 
-    `values`: by full name of a field, what it is searched, sorted and grouped by: int, float, bool,
-    bytes (KEYWORD in UTF-8, IP in 16 bytes), points as pairs, vectors as tuples, texts as they
-    are. `tokens`: of TEXT, by field, pairs of position and token. `children`: by path.
+    `values`: by full name of a field, the values that searches, sorts and groups use: int, float,
+    bool, bytes (KEYWORD in UTF-8, IP in 16 bytes), points as pairs, vectors as tuples, texts as
+    they are. `tokens`: of TEXT, by field, pairs of position and token. `children`: by path.
     """
 
     key: bytes
@@ -75,7 +75,7 @@ class PlainDocument:
     children: "dict[str, list[PlainDocument]]" = field(default_factory=dict)
 
     def below(self, path: str) -> "Iterator[PlainDocument]":
-        """The documents at a nested path, however deep it lies."""
+        """The documents at a nested path, at any depth."""
         for at, there in self.children.items():
             if at == path:
                 yield from there
@@ -112,7 +112,7 @@ def _read_column(into: PlainDocument, asked: SearchField, value: Value) -> None:
 
 
 def _virtual(asked: SearchField, value: Value) -> Value:
-    """What a virtual field of another type reads (search §2.5): numbers as texts, and back."""
+    """The value of a virtual field of another type (search §2.5): texts of numbers, and back."""
     if asked.type in {_T.KEYWORD, _T.FUZZY_KEYWORD, _T.TEXT} and type(value) in {int, float}:
         return repr(value)
     if asked.type in {_T.LONG, _T.DOUBLE} and isinstance(value, str):
@@ -181,11 +181,11 @@ def _add(into: PlainDocument, asked: SearchField, name: str, value: object) -> N
         first = there[-1][0] + 1 + _ARRAY_GAP if there else 0
         analyzer = asked.analyzer or TextAnalyzer()
         if analyzer.name is AnalyzerName.FUZZY:
-            return  # the texts themselves are looked into
+            return  # the texts are searched themselves
         there.extend((first + at, token) for at, token in enumerate(plain_tokens(analyzer, value)))
 
 
-def _of_column(asked: SearchField, value: Value) -> Any:  # noqa: ANN401  # as `values` says
+def _of_column(asked: SearchField, value: Value) -> Any:  # noqa: ANN401  # see `values`
     """A column's value as the field has it, None where it cannot (search §2)."""
     kind = type(value)
     match asked.type:
@@ -207,7 +207,7 @@ def _finite(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _of_json(asked: SearchField, value: object) -> Any:  # noqa: ANN401  # as `values` says
+def _of_json(asked: SearchField, value: object) -> Any:  # noqa: ANN401  # see `values`
     """A value in JSON as the field has it (search §2)."""
     if asked.type in {_T.LONG, _T.DOUBLE}:
         return _number(asked.type, value)
@@ -237,8 +237,8 @@ def _number(kind: SearchFieldType, value: object) -> Any:  # noqa: ANN401  # int
     return int(value) if int(value) in _LONG else None
 
 
-def plain_from_text(asked: SearchField, text: str) -> Any:  # noqa: ANN401  # as `values` says
-    """A text as a value of a KEYWORD, TEXT, IP or GEO_POINT; None where it is none."""
+def plain_from_text(asked: SearchField, text: str) -> Any:  # noqa: ANN401  # see `values`
+    """A text as a value of a KEYWORD, TEXT, IP or GEO_POINT field; None where it is invalid."""
     if len(text.encode()) > _BYTES_MAX.get(asked.type, math.inf):
         return None
     match asked.type:
@@ -255,7 +255,7 @@ def plain_from_text(asked: SearchField, text: str) -> Any:  # noqa: ANN401  # as
 
 
 def plain_address(text: str) -> bytes | None:
-    """An address in 16 bytes, those of version 4 mapped into those of version 6."""
+    """An address in 16 bytes; addresses of version 4 are mapped into version 6."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -378,7 +378,7 @@ def _single_words(text: str, *, delimit: bool) -> list[str]:
 
 
 def _kind(letter: str) -> str:
-    """No text of what separates, "alone" of ideographs, kana and hangul, else letter or digit."""
+    """Empty for a separator, "alone" for ideographs, kana, hangul, else "letter" or "digit"."""
     name = unicodedata.name(letter, "")
     if name.startswith(("CJK UNIFIED", "HIRAGANA LETTER", "KATAKANA LETTER", "HANGUL SYLLABLE")):
         return "alone"

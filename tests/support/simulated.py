@@ -1,4 +1,4 @@
-"""What a run of the simulation keeps: requests under way, what happened, and its summary."""
+"""The state of a run of the simulation: pending requests, counted events, and the summary."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -63,11 +63,11 @@ _LOCKS: Final = frozenset({Rule.KEY_LOCKED, Rule.TRANSACTION_BUSY})
 
 
 class Violation(AssertionError):
-    """What must hold at every moment did not hold."""
+    """A promise that must hold at every moment was broken."""
 
 
 class Letter(NamedTuple):
-    """A request under way. `restarts`: how often the store had been restarted when it was sent."""
+    """A request on its way. `restarts`: how often the store had been restarted when it was sent."""
 
     client: int
     ask: Ask
@@ -76,12 +76,12 @@ class Letter(NamedTuple):
 
 @dataclass(slots=True)
 class PendingAsk:
-    """A write that the committer has.
+    """A write that the committer has taken.
 
     `begun_ms`: when its bodies were run. `locked`: whether a transaction held its key when it was
-    planned or run, and for a commit whether an earlier commit holds its transaction; None where
-    nobody knows. `late`: the time of its transaction was over by then. `refusal`: what a body has
-    raised.
+    planned or run, and for a commit whether an earlier commit holds its transaction; None where it
+    is unknown. `late`: the time of its transaction was over by then. `refusal`: the error that a
+    body raised.
     """
 
     number: int
@@ -94,17 +94,20 @@ class PendingAsk:
 
     @property
     def met_lock(self) -> bool:
-        """Whether it met a lock; where nobody knows, by what a body has raised."""
+        """Whether the write met a lock; where that is unknown, by the error that a body raised."""
         return is_lock(self.refusal) if self.locked is None else self.locked
 
 
 def is_lock(error: Exception | None) -> bool:
-    """Whether a transaction that holds the key, or a commit that holds its transaction, refused."""
+    """Whether a lock of a transaction, or a commit that holds the transaction, was the refusal."""
     return isinstance(error, Conflict) and error.rule in _LOCKS
 
 
 class RangeScan(NamedTuple):
-    """A range that is read page by page. `awaited`: the rows behind the last page at its time."""
+    """A range that is read page by page.
+
+    `awaited`: the rows after the last page when it was read.
+    """
 
     table: str
     start: dict[str, KeyInput]

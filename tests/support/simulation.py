@@ -1,25 +1,25 @@
-"""Simulation of a store in one thread: clients, faults, crashes and a clock that jumps, by a seed.
+"""Simulation of a store in one thread: clients, faults, crashes and clock jumps, from a seed.
 
     python -m tests.support.simulation --seeds 300           # seeds 1 to 300
     python -m tests.support.simulation --seed 17 --trace     # one seed, every event on stderr
 
 The engine, its plans and the committer with its groups are the product's. The disk loses what was
 not synced (`lossy.py`, whose head is the fault model). Requests and replies of the clients are
-lost, repeated and delayed. The seed decides which event comes next. Nothing waits and nothing reads
-the real clock, so a seed gives the same events each time; `trace` is the hash of all of them.
+lost, repeated and delayed. The seed decides which event comes next. No code waits or reads the real
+clock, so a seed always gives equal events; `trace` is the hash of all of them.
 
 What must hold at every moment:
 
-*   Every answer is what the model says (`scripts.py`), for writes in the order of their commits.
-*   A read shows what is committed and synced, also while a sync is under way.
-*   After a crash everything acknowledged is there, and nothing that no client asked for. The group
-    whose outcome was open happened as a whole or not at all. The store is sound (`check_store`).
-*   Versions of a row that the server chose never decrease, whatever the clock does.
-*   The sum of the accounts does not change.
-*   Each index holds the entries that follow from the rows of its table, and no others. The stream
-    tells each committed change once, in order, until it is an hour old (`watched.py`).
-*   A local transaction happened as a whole or not at all. While it results nobody else writes its
-    partition key value, and afterwards nothing holds that value (`clients.py`).
+* Every answer is what the model says (`scripts.py`), for writes in the order of their commits.
+* A read shows what is committed and synced, also while a sync is under way.
+* After a crash every acknowledged write is there, and no write that was not requested. The group
+  whose outcome was open happened as a whole or not at all. The store is sound (`check_store`).
+* Versions of a row that the server chose never decrease, whatever the clock does.
+* The sum of the accounts does not change.
+* Each index holds the entries that follow from the rows of its table, and no others. The stream
+  tells each committed change once, in order, until it is an hour old (`watched.py`).
+* A local transaction happened as a whole or not at all. While it results nobody else writes its
+  partition key value, and afterwards nothing holds that value (`clients.py`).
 
 `SOMETIMES` lists what must happen at least once in a run of many seeds. A run in which one of these
 events never happened has not tested what it should.
@@ -106,10 +106,10 @@ __all__ = [
 STEPS_DEFAULT: Final = 850  # about 200 requests
 _NOBODY: Final = ("nobody", 0)  # a row that no client writes: its delete changes nothing
 _CLIENTS: Final = 12  # enough for groups of eight
-_PATIENCE: Final = 40  # events after which a client takes its request for lost
+_PATIENCE: Final = 40  # events after which a client gives a request up
 _COMMITS: Final = 0.3  # share of requests that are commits, while a transaction is open
 _JUMPS: Final = (0.001, 1, -1, 3600, -3600, -86400)  # seconds
-_COVERING_SEEDS: Final = 100  # a run of at least so many must have seen everything
+_COVERING_SEEDS: Final = 100  # a run of at least so many seeds must count every event of SOMETIMES
 
 Tell = Callable[[str], None]
 
@@ -140,16 +140,14 @@ class World:
         checks = self._hold, self._see
         self._transactions = TransactionClients(self._script, self._random, self._clock, checks)
         self._followers = Followers(*checks)
-        self._versions: dict[
-            tuple[str, ScriptKey], dict[str, int]
-        ] = {}  # the newest that were seen
+        self._versions: dict[tuple[str, ScriptKey], dict[str, int]] = {}  # the newest versions seen
         self._restarts = 0
         self._idle = list(range(_CLIENTS))
         self._waiting: dict[int, int] = {}  # client -> when it gives up
         self._letters: list[Letter] = []
         self._pending: list[PendingAsk] = []  # handed to the committer, in order
-        self._open: list[PendingAsk] = []  # ended with an outcome that is not known
-        self._ended: list[Ask] = []  # by the group that runs
+        self._open: list[PendingAsk] = []  # ended with an unknown outcome
+        self._ended: list[Ask] = []  # ended in the group that runs
         self._committing = False
         self._scans: list[RangeScan] = []
         self._now = 0
@@ -221,7 +219,7 @@ class World:
                 self._idle.append(client)
 
     def _send(self) -> None:
-        """A client without a request under way sends one."""
+        """A client without a pending request sends one."""
         if not self._idle:
             return
         client = self._idle.pop(self._random.randrange(len(self._idle)))
@@ -234,13 +232,14 @@ class World:
             self._note("lost")
             return
         self._letters.append(Letter(client, ask, self._restarts))
-        # A table's name is used once: one that is created again late would be another table.
+        # A name is used for one table only: a late request must not create another table of that
+        # name.
         if fate < 0.08 and not isinstance(ask, TableAsk):
             self._letters.append(Letter(client, ask, self._restarts))
             self._see("a request came twice")
 
     def _ask(self) -> Ask:
-        """A commit of an open transaction, or any other request."""
+        """A commit of an open transaction, or another random request."""
         begun = self._transactions.pick()
         if begun is not None and self._random.random() < _COMMITS:
             return CommitAsk(begun)
@@ -264,7 +263,7 @@ class World:
             self._refuse(letter, error)
             return
         except StorageFailure:
-            return  # a table's number is taken from the store before anything else
+            return  # creating a table takes a number from the store before other work
         except PowerCut:
             self._crash(cut=True)
             return
@@ -283,7 +282,7 @@ class World:
         self._committer.submit(Plan(writes, plan.finish, plan.size), partial(self._end, pending))
 
     def _refuse(self, letter: Letter, error: Exception) -> None:
-        """A request is refused when it is planned: what is committed must say so."""
+        """A request is refused while it is planned: the committed state must justify that."""
         self._note(f"refused {type(error).__name__}")
         if isinstance(letter.ask, CommitAsk):
             begun = letter.ask.begun
@@ -301,7 +300,7 @@ class World:
         self._reply(letter.client)
 
     def _noted(self, pending: PendingAsk, write: Write[Any]) -> Callable[[Transaction], Any]:
-        """The body of a write. When it begins it notes the time and the locks."""
+        """The body of a write, which notes the time and the locks when it begins."""
 
         def body(transaction: Transaction) -> Any:  # noqa: ANN401  # whatever the body returns
             pending.begun_ms = self._now_ms()
@@ -318,9 +317,9 @@ class World:
         return body
 
     def _locked(self, ask: Ask) -> bool | None:
-        """Whether a transaction holds the key of a write at the moment; None: nobody knows.
+        """Whether a transaction holds the key of a write now; None where it is unknown.
 
-        Nobody knows either whether a commit that ended in doubt still holds its transaction.
+        It is unknown too whether a commit with an unknown outcome still holds its transaction.
         """
         if isinstance(ask, CommitAsk):
             return None if ask.begun.doubtful else False
@@ -338,11 +337,11 @@ class World:
     # --- commits -----------------------------------------------------------------------------
 
     def _commit(self) -> None:
-        """The committer runs a group of what waits."""
+        """The committer runs a group of the pending writes."""
         self._commit_group()
 
     def _commit_group(self) -> bool:
-        """Run one group and settle open outcomes. False if nothing waited."""
+        """Run one group and settle unknown outcomes. False if no write was pending."""
         self._ended, self._committing = [], True
         try:
             ran = self._committer.step()
@@ -370,7 +369,7 @@ class World:
         return ran
 
     def _end(self, pending: PendingAsk, answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # any plan's
-        """The committer tells how a write ended."""
+        """The committer reports how a write ended."""
         self._hold(self._pending[0] is pending, f"{pending.number} ended out of order")
         self._pending.pop(0)
         self._note(f"{pending.number} ended {type(error).__name__ if error else 'well'}")
@@ -399,7 +398,7 @@ class World:
     def _see_end(
         self, ask: Ask, error: Exception | None, expected: Sequence[RowEnd], *, met_lock: bool
     ) -> None:
-        """Count what the end of a write shows."""
+        """Count the events that the end of a write shows."""
         if isinstance(ask, TableAsk) and ask.drop:
             self._see("a table was dropped")
         elif isinstance(ask, CommitAsk):
@@ -415,7 +414,7 @@ class World:
                 self._see("an atomic batch was refused")
 
     def _settle_lateness(self, pending: PendingAsk) -> None:
-        """A commit that runs when its time is over happens or is refused, as its answer says."""
+        """Settle by its answer whether a commit that ran after its time was made."""
         if isinstance(pending.ask, CommitAsk) and pending.late and pending.refusal is not None:
             pending.ask.begun.over = True
 
@@ -449,7 +448,7 @@ class World:
             self._see("a read came while no writes were taken")
 
     def _read_during_sync(self) -> None:
-        """Reads do not show what is written and not yet synced."""
+        """Reads during a sync must not show the group that is not synced yet."""
         if self._committing and self._pending and self._random.random() < 0.2:
             self._see("a read came during a sync")
             for key, _ in self._pending[0].ask.changes:
@@ -476,7 +475,7 @@ class World:
                 self._see("a version was held up by the clock")
 
     def _begin_anew(self, ask: Ask) -> None:
-        """A row that was deleted may be made again with any version."""
+        """A deleted row may be made again with any version."""
         for key, change in ask.changes:
             if change.modification is Modification.DELETE:
                 self._versions.pop((ask.table, key), None)
@@ -489,7 +488,7 @@ class World:
         self._scans.append(RangeScan(table, {"k": edge, "n": edge}, backward, awaited))
 
     def _next_page(self) -> None:
-        """One of the scans reads its next page: what is visible now, from where it stood."""
+        """A scan reads its next page: what is visible now, from where it stopped."""
         if not self._scans:
             return
         scanned = self._scans.pop(self._random.randrange(len(self._scans)))
@@ -514,7 +513,7 @@ class World:
         self._scans.append(RangeScan(table, dict(onward), backward, left))
 
     def _rest(self, scanned: RangeScan) -> list[tuple[ScriptKey, Any]]:
-        """The model's rows from where a scan stands, in its direction."""
+        """The model's rows after the place where a scan stopped, in its direction."""
         rows: list[Any] = self._models[scanned.table].scan(self._now_ms())
         if scanned.backward:
             rows.reverse()
@@ -524,7 +523,7 @@ class World:
         return [each for each in rows if (each[0] <= at if scanned.backward else each[0] >= at)]
 
     def _compare_all(self) -> None:
-        """Everything that can be read is what the model says."""
+        """Compare everything that can be read with the model."""
         names = self._engine.list_tables(INSTANCE)
         self._hold(
             names == tuple(sorted(self._models)), f"there are {names}, not {[*self._models]}"
@@ -537,7 +536,7 @@ class World:
         self._compare_followers()
 
     def _compare_followers(self) -> None:
-        """Indexes and stream are what the model's rows and changes say."""
+        """Compare indexes and stream with the model's rows and changes."""
         table = self._models[WATCHED]
         assert isinstance(table, WatchedTable)
         self._followers.compare(self._engine, INSTANCE, table, self._clock.now_us())
@@ -551,7 +550,7 @@ class World:
     # --- clock, housekeeping, disk -----------------------------------------------------------
 
     def _jump(self) -> None:
-        """A second passes, or the clock is set. Between two such events it stands still."""
+        """A second passes, or the clock is set. Only this event changes the clock."""
         seconds = self._random.choice(_JUMPS) if self._random.random() < 0.5 else 1
         self._clock.advance(seconds)
         self._note(f"clock {seconds:+}")
@@ -567,7 +566,7 @@ class World:
         if plan is None:
             return
         self._note(f"sweep of {len(plan.writes)}")
-        self._compare_followers()  # it may trim records that were not read yet
+        self._compare_followers()  # the sweep may trim records that were not read yet
         purged = copied(self._models)
         swept = self._swept(plan)
         purged[BRIEF].purge(self._now_ms(), swept)
@@ -587,7 +586,10 @@ class World:
         self._compare_all()
 
     def _swept(self, plan: Plan[None]) -> list[Any]:
-        """The rows of the model that a step trims. Other rows stay, even if they have expired."""
+        """The model's rows that a step of the sweep trims.
+
+        Other rows stay, even if they have expired.
+        """
         table = self._engine.tables.get(INSTANCE, BRIEF)
         if table is None:
             return []
@@ -597,14 +599,14 @@ class World:
         return [key for key in rows if prefix + encode_key_value(key[0]) in shards]
 
     def _purge(self, purged: Models) -> None:
-        """Take over models without the swept rows. These may be made again with any version."""
+        """Take the swept rows out of the models. They may be made again with any version."""
         gone: set[Any] = self._models[BRIEF].rows.keys() - purged[BRIEF].rows.keys()
         for key in gone:
             self._versions.pop((BRIEF, key), None)
         self._models = purged
 
     def _fail_next(self) -> None:
-        """Let one of the next calls of the disk fail."""
+        """Plan a failure of one of the disk's next calls."""
         kind, failure = self._random.choice(
             (
                 ("sync", os_failure(errno.EIO)),
@@ -620,12 +622,12 @@ class World:
         self._disk.plan.add(kind, failure, after=self._random.randrange(2))
 
     def _fill_disk(self) -> None:
-        """Let no write find room."""
+        """Fill the disk, so that writes find no room."""
         self._disk.capacity = 0
         self._note("disk full")
 
     def _make_room(self) -> None:
-        """Give the disk its room back."""
+        """Empty the disk again."""
         self._disk.capacity = CAPACITY_BYTES_DEFAULT
 
     # --- crashes -----------------------------------------------------------------------------
@@ -633,13 +635,13 @@ class World:
     def _crash(self, *, cut: bool, instead: Models | None = None) -> None:
         """The process or the machine stops; then the store is opened and compared.
 
-        `instead`: the models, if what was under way happened.
+        `instead`: the models if the pending group was made.
         """
         self._committing = False
         before, keep = self._number(), self._random.choice(list(Keep))
         self._note(f"crash {keep.name if cut else 'kill'}")
         self.result.crashes += 1
-        # What the committer had begun and what had ended with its outcome open is one group.
+        # Writes that the committer had begun, and writes with an unknown outcome, are one group.
         begun = [*self._open, *(each for each in self._pending if each.begun_ms is not None)]
         self.result.open_outcomes += len(begun) - len(self._open)
         self._lose_power(cut=cut, keep=keep)
@@ -659,7 +661,7 @@ class World:
         self._store.close()
 
     def _reopened(self) -> bool:
-        """Open the store; False if the power went again meanwhile."""
+        """Open the store; False if the power failed again meanwhile."""
         if self._random.random() < 0.1:
             kind = self._random.choice(("create", "write", "sync", "rename", "remove"))
             self._disk.plan.add(kind, power_cut)
@@ -693,7 +695,7 @@ class World:
     def _settle(
         self, before: int, begun: Sequence[PendingAsk], instead: Models | None = None
     ) -> None:
-        """Take over what was open if it happened. The number of groups in the log says so."""
+        """Make unknown writes in the models if the log's number of groups says they were made."""
         findings = check_store(self._store)
         self._hold(not findings, f"the store is not sound: {findings}")
         done = self._number() > before
@@ -723,7 +725,7 @@ def simulate(
     disk: LossyDisk | None = None,
     tell: Tell | None = None,
 ) -> SeedResult:
-    """Run one seed. The result tells a violation, and any error that is not expected."""
+    """Run one seed. The result names a violation, or an error that was not expected."""
     world = World(seed, open_store=open_store, disk=disk, tell=tell)
     try:
         return world.run(steps)
@@ -736,7 +738,7 @@ def simulate(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. Returns the exit code: 1 if anything did not hold or never happened."""
+    """The command. Returns the exit code: 1 if a promise was broken or an event never happened."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.support.simulation",
         description="Run seeds of the simulation; print one JSON line.",

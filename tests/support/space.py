@@ -1,7 +1,7 @@
 """Data in memory as several processes share it, and views that show each shard at its own moment.
 
-What `strict.py` and `remote.py` are made of: every version of every key, the commits that made
-them, and readers that see some of these commits. All chance comes from the handle that reads.
+The base of `strict.py` and `remote.py`: every version of every key, the commits that made them, and
+readers that see some of these commits. All chance comes from the handle that reads.
 """
 
 import threading
@@ -17,8 +17,8 @@ from widerow.storage.pending import WriteSet
 __all__ = ["Handle", "MovingView", "Space", "SpaceView"]
 
 _PAGE_KEYS: Final = 16  # read at once by a scan; keys behind them may still change
-_LAST: Final = b"\xff" * 64  # above every key of a test
-_MOVES: Final = 0.5  # the chance that a view takes up a change that it may show
+_LAST: Final = b"\xff" * 64  # greater than every key of a test
+_MOVES: Final = 0.5  # the chance that a view takes up a commit that it may show
 
 
 class Handle(Protocol):
@@ -26,7 +26,7 @@ class Handle(Protocol):
 
     @property
     def space(self) -> "Space":
-        """What the process works on."""
+        """The space that the process works on."""
         ...
 
     def chance(self, rate: float) -> bool:
@@ -39,7 +39,7 @@ class Handle(Protocol):
 
 
 class Space:
-    """The data that all handles share: every version of every key, the shards of every commit."""
+    """The data that all handles share: all versions of all keys, and the shards of each commit."""
 
     def __init__(self) -> None:
         """An empty space."""
@@ -65,7 +65,7 @@ class Space:
         return list(self.chains.irange(start, stop, inclusive=(True, False)))
 
     def add(self, shards: tuple[bytes, ...], changes: WriteSet) -> int:
-        """Commit what a body wrote; how many bytes it added."""
+        """Commit the changes of a body; returns the bytes added."""
         number = len(self.commits)
         written: dict[bytes, bytes | None] = {}
         for start, stop in zip(changes.starts, changes.stops, strict=True):
@@ -78,7 +78,7 @@ class Space:
 
 
 class SpaceView:
-    """Reads of a space as far as `_sees` lets them; `_reading` hears of each before it happens."""
+    """Reads of a space: of the commits that `_sees` allows; each read calls `_reading` first."""
 
     def __init__(self, handle: Handle, since: int) -> None:
         """What was committed up to `since`."""
@@ -90,7 +90,7 @@ class SpaceView:
         return commit <= self._since
 
     def _reading(self, start: bytes, stop: bytes) -> None:
-        """Keys from `start` up to `stop` are going to be read."""
+        """Called before keys from `start` up to `stop` are read."""
 
     def get(self, key: bytes) -> bytes | None:
         """The value of `key`, or None."""
@@ -119,7 +119,7 @@ class SpaceView:
     def page(
         self, start: bytes, stop: bytes, keys_max: int, *, reverse: bool
     ) -> tuple[list[tuple[bytes, bytes]], bytes]:
-        """The pairs among the next keys, and how far they reach."""
+        """The pairs among the next keys, and where the page ends."""
         with self._space.lock:
             within = self._space.chains.irange(
                 start, stop, inclusive=(True, False), reverse=reverse
@@ -137,18 +137,19 @@ class SpaceView:
 
 
 class MovingView(SpaceView):
-    """Each shard at a moment of its own.
+    """A view that shows each shard at a moment of its own.
 
-    Later commits are looked through in their order. One is taken up, by chance, unless its shard
-    was read before, or one before it in the same shard was not taken up.
+    Later commits are considered in order. A commit is taken up by chance, unless its shard was read
+    before, or an earlier commit of its shard was not taken up.
     """
 
     def __init__(self, handle: Handle, since: int) -> None:
-        """A view that was taken when `since` was the latest commit."""
+        """A view taken when `since` was the latest commit."""
         super().__init__(handle, since)
         self._looked_through = since
         self._taken_up: set[int] = set()
-        self._fixed: list[tuple[bytes, bytes]] = []  # ranges that may not change any more
+        # ranges that were read, and may not change any more
+        self._fixed: list[tuple[bytes, bytes]] = []
 
     def _sees(self, commit: int) -> bool:
         return commit <= self._since or commit in self._taken_up
@@ -171,7 +172,7 @@ class MovingView(SpaceView):
         )
 
     def _fix(self, start: bytes, stop: bytes) -> None:
-        """Let what is read stay. Pages of one scan become one range."""
+        """Keep what is read unchanged. Pages of one scan become one range."""
         if self._fixed and self._fixed[-1][1] == start:
             self._fixed[-1] = (self._fixed[-1][0], stop)
         elif not any(low <= start and stop <= high for low, high in self._fixed):

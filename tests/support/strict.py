@@ -2,24 +2,27 @@
 
 The embedded drivers give more than the contract promises (`storage/interface.py`): one process,
 snapshots that show all shards at one moment, groups that are committed as a whole. Code that relies
-on these properties would work on the embedded drivers only. This store does not have them:
+on these properties would work on the embedded drivers only. This store has none of these
+properties:
 
 * Several handles, which stand for processes, work on one `StrictSpace`. `shared` is true.
 * A write is a transaction of its own. Members of a group commit one after the other, and readers
   may see some of them. A write whose prefixes are those of two shards is refused.
 * Transactions are optimistic: the body runs on the state in which it began. If another handle has
-  changed its shard meanwhile, the body runs again; by chance it does so without a reason as well.
-* A write names whole partition keys, and nothing behind them: where one names a prefix that begins
-  the prefix of another shard of rows, it is refused, except for whole tables
-  (`keys/layout.py`, `revision_key`).
-* What `Write.reads` names is read as it is at that moment, and does not make a transaction repeat.
-* A snapshot shows each shard at a moment of its own, at or after the one at which it was taken.
-  A shard stays as it is once the snapshot has read something in it.
-* By chance it is not known whether a commit happened (`OutcomeUnknown`): it did, or it did not.
+  changed its shard meanwhile, the body runs again; by chance it runs again without such a change as
+  well.
+* A write names whole partition keys and no longer prefixes: where it names a prefix that begins the
+  prefix of another shard of rows, it is refused, except for whole tables (`keys/layout.py`,
+  `revision_key`).
+* The keys of `Write.reads` are read as they are at that moment, and do not make a transaction
+  repeat.
+* A snapshot shows each shard at a moment of its own, at or after the one at which it was taken. A
+  shard stays as it is once the snapshot has read something in it.
+* By chance a commit ends with `OutcomeUnknown`: it was made, or it was not.
 
 All chance comes from the entropy that a handle is given: a run of one thread repeats exactly.
-`delete_range` is allowed, and costs as much as the keys it removes. Nothing is ever thrown away, so
-this is for tests of bounded length.
+`delete_range` is allowed, and costs as much as the keys it removes. Old versions are never removed,
+so tests must be of bounded length.
 
     space = StrictSpace()
     one = StrictStore(space, FakeEntropy(1), conflicts=0.2, unknown=0.05)
@@ -53,7 +56,7 @@ _ROWS: Final = (SPACE_ROWS, SPACE_SEQUENCES, SPACE_LOCAL_INDEXES, SPACE_INTENTS)
 
 
 class StrictSpace(Space):
-    """The data that all handles share, and what was named as shards of rows."""
+    """The data that all handles share, and the shards of rows that writes named."""
 
     def __init__(self) -> None:
         """An empty space."""
@@ -61,7 +64,10 @@ class StrictSpace(Space):
         self._named: set[bytes] = set()
 
     def name(self, shards: tuple[bytes, ...]) -> None:
-        """Raise `ValueError` where a shard of rows contains another one that was named before."""
+        """Note shards.
+
+        Raises `ValueError` where a shard of rows contains one that was noted before.
+        """
         for shard in shards:
             named = shard[1:]
             if shard[:1] not in _ROWS or len(shard) <= ROW_PREFIX_BYTES or named in self._named:
@@ -73,7 +79,7 @@ class StrictSpace(Space):
 
 
 class _Base(SpaceView):
-    """What a body reads: its shard as it was when the body began, other keys as they are now."""
+    """Reads of a body: its shard as it was when the body began, other keys as they are now."""
 
     def __init__(self, store: "StrictStore", since: int, shards: tuple[bytes, ...]) -> None:
         super().__init__(store, since)
@@ -88,7 +94,7 @@ class _Base(SpaceView):
 
 
 class StrictStore(Store):
-    """One process's handle on a space. See the module."""
+    """One process's handle on a space, which promises only what the module says."""
 
     capabilities = Capabilities(
         atomic_across_shards=False,
@@ -108,8 +114,8 @@ class StrictStore(Store):
     ) -> None:
         """A handle on `space`.
 
-        `conflicts`: how often a body is run again without a reason, from 0 up to, not including, 1.
-        `unknown`: how often it is not known whether a change happened, from 0 to 1.
+        `conflicts`: the share of bodies that run again without a reason, from 0 to below 1.
+        `unknown`: the share of commits with an unknown outcome, from 0 to 1.
 
         Raises: `ValueError` for other rates.
         """
@@ -142,7 +148,7 @@ class StrictStore(Store):
         return outcomes
 
     def _run(self, write: Write[T]) -> Outcome[T]:
-        """Run a write until nothing came between its body and its commit."""
+        """Run a write until no other commit came between its body and its commit."""
         if not self._is_one_shard(write.shards):
             told = ", ".join(shard.hex() for shard in write.shards)
             return Outcome(
@@ -169,7 +175,7 @@ class StrictStore(Store):
         transaction = PendingTransaction(base, changes, write.shards, write.reads)
         try:
             return Outcome(write.run(transaction), None)
-        except Exception as error:  # noqa: BLE001  # whatever a body raises is its own outcome
+        except Exception as error:  # noqa: BLE001  # any error of a body is its outcome
             transaction.take_back()
             return Outcome(None, error)
         finally:
@@ -180,7 +186,7 @@ class StrictStore(Store):
         return len({shard[1:] for shard in shards}) <= 1
 
     def _is_overtaken(self, shards: tuple[bytes, ...], since: int) -> bool:
-        """Whether somebody committed in the shard after the body began."""
+        """Whether another handle committed in the shard after the body began."""
         return any(
             one.startswith(other) or other.startswith(one)
             for later in self.space.commits[since + 1 :]
@@ -189,7 +195,7 @@ class StrictStore(Store):
         )
 
     def _commit(self, shards: tuple[bytes, ...], changes: WriteSet) -> Outcome[T] | None:
-        """Make a change, or leave open whether it was made, and say so."""
+        """Commit a change, or raise `OutcomeUnknown` with the change made or not."""
         if not changes:
             return None
         open_end = self.chance(self._unknown)
@@ -214,9 +220,9 @@ class StrictStore(Store):
             raise StorageFailure("the store is closed")
 
     def statistics(self) -> dict[str, int]:
-        """Of this handle: `groups`, `writes`, `syncs` (always 0), `bytes` written.
+        """Of this handle: `groups`, `writes`, `syncs` (always 0) and `bytes` written.
 
-        And `conflicts`: bodies that were run again; `unknown`: outcomes that were left open.
+        Also `conflicts`: bodies that were run again; `unknown`: outcomes that were left open.
         """
         self.check_open()
         return {**self._counts, "syncs": 0}
@@ -227,7 +233,7 @@ class StrictStore(Store):
         return not self._closed and self._poison is None
 
     def distrust(self, reason: str) -> None:
-        """Take no more writes through this handle."""
+        """Refuse every later write of this handle."""
         if self._poison is None:
             self._poison = f"damage was found in the store ({reason})"
 

@@ -1,4 +1,4 @@
-"""The least that a table model is: owners have tables of texts that expire, by a text as key."""
+"""The smallest table model: tables of texts that expire, each under a text as its key."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from widerow.keys.layout import CATALOG_SPACES, ROW_PREFIX_BYTES, row_prefix, st
 from widerow.model.values import KeyType
 from widerow.storage.interface import Reader, Snapshot, Transaction, Write
 
-_ROW: Final = b"\x7f"  # and when it expires, in microseconds since 1970, in eight bytes
+_ROW: Final = b"\x7f"  # and the microseconds since 1970 at which it expires, in eight bytes
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Toy(TableModel[ToyTable, "ToyEngine"]):
 
 
 TOY = Toy()
-TOY_ENTRY = TableModelEntry(ToyModel.space, lambda: TOY_MODEL, lambda: TOY)  # the one line
+TOY_ENTRY = TableModelEntry(ToyModel.space, lambda: TOY_MODEL, lambda: TOY)  # registers the model
 
 
 class ToyEngine(OpenModel[ToyTable]):
@@ -128,7 +128,7 @@ class ToyEngine(OpenModel[ToyTable]):
             txn.put(shard, record)
             return new
 
-        def settled(new: bool) -> None:  # noqa: FBT001  # what the body answered
+        def settled(new: bool) -> None:  # noqa: FBT001  # the answer of the body
             self.core.partitions.note_load(table.id, encoded, 0, 1, new, len(shard + record) * new)
 
         write = Write((shard,), body, settled=settled)

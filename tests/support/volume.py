@@ -1,4 +1,4 @@
-"""How much of what a test draws at random is drawn in this run.
+"""The share of random examples that a run of the tests draws.
 
 pytest                              # a quarter of it
 pytest --hypothesis-profile=night   # all of it, as `make night` does
@@ -11,7 +11,7 @@ from hypothesis import settings
 __all__ = ["PROFILES", "examples"]
 
 PROFILES: Final = {"quick": 25, "night": 100}
-"""From the names of profiles to how many examples a test has that does not say how many."""
+"""For each profile, the number of examples of a test that names no number."""
 
 _FEWEST: Final = 10
 

@@ -1,8 +1,8 @@
-"""The table of a simulation that has indexes and a stream, and what must follow from its rows.
+"""The simulation's table with indexes and a stream, and what must follow from its rows.
 
-`WatchedTable` is the model. Beside the rows it holds the changes that the stream must tell; what
-stands in the indexes follows from the rows alone (docs/spec/tablestore-change.md, A4 and C1.4).
-`Begun` is a local transaction as its client knows it (section B).
+`WatchedTable` is the model. Beside the rows it has the changes that the stream must contain; the
+entries of indexes follow from the rows alone (docs/spec/tablestore-change.md, A4 and C1.4). `Begun`
+is a local transaction as its client knows it (section B).
 """
 
 from collections.abc import Callable, Mapping
@@ -56,7 +56,7 @@ Entry = tuple[tuple[Value, ...], dict[str, list[tuple[int, Value]]]]
 
 
 class ToldChange(NamedTuple):
-    """A change as the stream tells it; `action`: 1 put, 2 update, 3 delete."""
+    """A change as a record of the stream; `action`: 1 put, 2 update, 3 delete."""
 
     action: int
     key: Key
@@ -70,14 +70,14 @@ class WatchedTable(ModelTable):
     told: list[ToldChange] = field(default_factory=list)
 
     def change(self, key: Key, change: RowChange, now_ms: int) -> None:
-        """Make a change, and note it for the stream. Raises `ModelRefusal`."""
+        """Make a change, and append it to `told`. Raises `ModelRefusal`."""
         super().change(key, change, now_ms)
         row = self.rows.get(key)
         cells: ChangedCells = {}
         for cell in change.cells:
             cells[cell.name] = None
             if cell.operation in {CellOperation.PUT, CellOperation.INCREMENT}:
-                assert row is not None  # a put makes a row
+                assert row is not None  # a put creates the row
                 column = row.columns[cell.name]
                 cells[cell.name] = max(column), column[max(column)]
         self.told.append(ToldChange(int(change.modification), key, cells))
@@ -88,7 +88,8 @@ class Begun:
     """A local transaction on one partition key value.
 
     `table`: the rows as requests inside see them. `until_ns`: when its time is over, on the
-    monotonic clock. `doubtful`: nobody knows whether a commit of it happened, or its lock is held.
+    monotonic clock. `doubtful`: it is unknown whether its commit was made, and whether its lock is
+    held.
     """
 
     identity: str
@@ -101,12 +102,12 @@ class Begun:
 
     @classmethod
     def on(cls, model: WatchedTable, identity: str, partition: str, until_ns: int) -> "Begun":
-        """One that has written nothing."""
+        """A transaction without writes."""
         rows = {key: deepcopy(row) for key, row in model.rows.items() if key[0] == partition}
         return cls(identity, partition, until_ns, replace(model, rows=rows, told=[]))
 
     def commit_to(self, model: WatchedTable) -> None:
-        """Make in a model what the transaction has written. It is over then."""
+        """Make the transaction's writes in a model, and end it."""
         others = {key: row for key, row in model.rows.items() if key[0] != self.partition}
         model.rows = {**others, **self.table.rows}
         model.told += self.table.told
@@ -133,7 +134,7 @@ def make_watched(engine: TablestoreEngine, instance: str) -> None:
 
 
 def entries_found(engine: TablestoreEngine, instance: str, index: str) -> list[Entry]:
-    """What a read of an index shows."""
+    """The entries that reads of an index return."""
     low: dict[str, KeyInput] = dict.fromkeys(INDEXES[index], KeyMarker.INF_MIN)
     high: dict[str, KeyInput] = dict.fromkeys(INDEXES[index], KeyMarker.INF_MAX)
     page = engine.rows.get_range(instance, scan_all(index, low, high))
@@ -141,7 +142,7 @@ def entries_found(engine: TablestoreEngine, instance: str, index: str) -> list[E
 
 
 def entries_wanted(table: ModelTable, index: str, now_ms: int) -> list[Entry]:
-    """What an index must show: an entry of each row that has the listed column."""
+    """The entries that an index must have: one for each row with the listed column."""
     entries: list[Any] = []
     for (partition, number), columns in table.scan(now_ms):
         if LISTED in columns:
@@ -154,7 +155,7 @@ def entries_wanted(table: ModelTable, index: str, now_ms: int) -> list[Entry]:
 def records_found(
     engine: TablestoreEngine, instance: str
 ) -> list[tuple[tuple[int, int], ToldChange]]:
-    """Every record that the stream still holds, with its position."""
+    """Every record that the stream still has, with its position."""
     table = engine.describe_table(instance, WATCHED)
     iterator: str | None = engine.streams.iterator(table, "0", None)
     found = []
@@ -179,21 +180,22 @@ def _told_cell(cell: VersionedValue | CellDeletion) -> tuple[int, Value] | None:
 # --- what must hold -------------------------------------------------------------------------------
 
 Hold = Callable[[bool, str], None]
-"""Raises what the second argument tells where the first is false."""
+"""Raises a violation with the second argument where the first is false."""
 See = Callable[[str], None]
 """Counts an event by its name."""
 
 
 class Followers:
-    """Holds the indexes and the stream of the table against its model."""
+    """Compares the indexes and the stream of the table with its model."""
 
     def __init__(self, hold: Hold, see: See) -> None:
         """Nothing was read yet."""
         self._hold = hold
         self._see = see
-        self._listed: dict[Key, Value] = {}  # the listed value of each row, as it was read last
-        self._positions: dict[int, tuple[int, int]] = {}  # of the records, by their number
-        self._trimmed = 0  # the number of records that are gone
+        self._listed: dict[Key, Value] = {}  # the listed value of each row when it was read last
+        # the position of each record by its number
+        self._positions: dict[int, tuple[int, int]] = {}
+        self._trimmed = 0  # the number of records trimmed
 
     def compare(
         self, engine: TablestoreEngine, instance: str, table: WatchedTable, now_us: int
@@ -215,7 +217,7 @@ class Followers:
     def _compare_stream(
         self, engine: TablestoreEngine, instance: str, table: WatchedTable, now_us: int
     ) -> None:
-        """The records are the changes in their order, without the oldest that were trimmed."""
+        """The records must be the changes in order, without the oldest, which were trimmed."""
         read = records_found(engine, instance)
         gone = len(table.told) - len(read)
         found = [told for _, told in read]
@@ -231,7 +233,7 @@ class Followers:
         self._trimmed = gone
 
     def _check_age(self, gone: int, until_us: int) -> None:
-        """What was trimmed since the last reading was older than the stream's hours."""
+        """Records trimmed since the last reading must be older than the stream's hours."""
         for number in range(self._trimmed, gone):
             position = self._positions.pop(number, None)
             old = position is not None and position[0] < until_us

@@ -1,4 +1,4 @@
-"""How often what goes wrong between a process and a database across a network."""
+"""The rates of failures between a process and a database across a network."""
 
 from typing import Final, NamedTuple
 
@@ -6,7 +6,7 @@ __all__ = ["CALM", "Weather"]
 
 
 class Weather(NamedTuple):
-    """How often what goes wrong, from 0 to 1."""
+    """The rate of each failure, from 0 to 1."""
 
     refused: float = 0.0
     busy: float = 0.0
