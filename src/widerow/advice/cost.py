@@ -1,7 +1,7 @@
-"""Capacity units of a workload: by table and by action, by second, and the dearest requests.
+"""The capacity units of a workload by table, action and second, and its most expensive requests.
 
-Pure. Units are those that the answers tell (semantics §9): what the recorded server told is what it
-would charge. Of an answer that tells none, and of an error, they follow from the service's rules
+Pure. The units are taken from the answers (semantics §9): the recorded server charges what it
+answers. For an answer without units, and for an error, they follow from the service's rules
 (`unit_rules.py`).
 """
 
@@ -39,11 +39,11 @@ __all__ = [
     "consumed_units",
 ]
 
-_WASTE_FACTOR: Final = 4  # so many times what was returned was read: a filter that keeps little
-_MANY_COLUMNS: Final = 20  # of one row, returned without naming any
+_WASTE_FACTOR: Final = 4  # units read per unit returned, from which a filter keeps little
+_MANY_COLUMNS: Final = 20  # of one row, in an answer to a request that names no columns
 _WIDE_ROW_BYTES: Final = 4 * CAPACITY_UNIT_BYTES
 _SHOWN_CHARACTERS: Final = 400  # of a request
-_PRICED_UNITS: Final = 10_000  # as the service sells them
+_PRICED_UNITS: Final = 10_000  # units to which the service's prices apply
 _GIGABYTE: Final = 10**9
 _P99: Final = 0.99
 
@@ -61,7 +61,7 @@ class UnitPrices(NamedTuple):
 
 
 class DearRequest(NamedTuple):
-    """A request, what it cost, and what might make it cheaper."""
+    """A request, its cost, and what may make it cheaper."""
 
     action: str
     table: str
@@ -71,9 +71,9 @@ class DearRequest(NamedTuple):
 
 
 class ReserveAdvice(NamedTuple):
-    """What one table consumes in a second: at most, and in 99 of 100 seconds at most.
+    """The units that one table consumes in a second: in the busiest one, and in 99 of 100 at most.
 
-    `additional`: the share of all units that is beyond a reserve of the latter.
+    `additional`: the share of all units that exceeds a reserve of the second figure.
     """
 
     table: str
@@ -84,10 +84,10 @@ class ReserveAdvice(NamedTuple):
 
 
 class WorkloadCost:
-    """Adds up exchanges, one after the other. Memory: one number for each table and second."""
+    """Adds up exchanges one by one. Memory: one number for each table and second."""
 
     def __init__(self, dearest: int = 10) -> None:
-        """Nothing yet. `dearest`: how many of the most expensive requests are kept."""
+        """An empty sum. `dearest`: how many of the most expensive requests are kept."""
         self.requests: Counter[tuple[str, str]] = Counter()
         self.units: dict[tuple[str, str], Units] = {}
         self.written_bytes = 0
@@ -100,13 +100,13 @@ class WorkloadCost:
 
     @property
     def seconds(self) -> int:
-        """From the second of the first request to that of the last, both included."""
+        """Seconds from the first request to the last, both included."""
         if self.first_us is None:
             return 0
         return self.last_us // 1_000_000 - self.first_us // 1_000_000 + 1
 
     def add(self, exchange: Exchange) -> None:
-        """Add one. Raises: `CostInvalid` beyond `ADVICE_SECONDS_COUNTED_MAX` seconds."""
+        """Add an exchange. Raises `CostInvalid` beyond `ADVICE_SECONDS_COUNTED_MAX` seconds."""
         action = exchange.request.action
         self.reach(exchange.at_us)
         costs = consumed_units(exchange)
@@ -119,13 +119,13 @@ class WorkloadCost:
             self._keep(exchange, costs, total)
 
     def reach(self, at_us: int) -> None:
-        """The workload goes on at this time, microseconds since 1970, whether it costs or not."""
+        """Extend the workload to this time, microseconds since 1970, with or without units."""
         if self.first_us is None or at_us < self.first_us:
             self.first_us = at_us
         self.last_us = max(self.last_us, at_us)
 
     def note(self, table: str, action: str, units: Units, second: int) -> None:
-        """Count units that a table consumed in a second of 1970 and later, by an action."""
+        """Count units of a table and an action in a second since 1970."""
         key = table, action
         self.units[key] = self.units.get(key, Units(0, 0)).plus(units)
         if not (units.read or units.write):
@@ -148,13 +148,13 @@ class WorkloadCost:
         return total
 
     def dearest(self) -> list[DearRequest]:
-        """The most expensive requests, the dearest first."""
+        """The most expensive requests, the most expensive first."""
         return [
             each for _, _, each in sorted(self._heap, reverse=True, key=lambda found: found[:2])
         ]
 
     def reserves(self) -> Iterator[ReserveAdvice]:
-        """What each table would have to reserve, counting the seconds without a load as well."""
+        """The reserve that each table would need; seconds without load count too."""
         for table, seconds in sorted(self._seconds.items()):
             for kind in ("read", "write"):
                 loads = sorted(getattr(units, kind) for units in seconds.values())
@@ -168,7 +168,7 @@ class WorkloadCost:
                 yield ReserveAdvice(table, kind, loads[-1], p99, beyond / whole)
 
     def prices(self, prices: UnitPrices) -> dict[str, float]:
-        """What the units cost, and what a month of the written bytes does, of what has a price."""
+        """The cost of the units, and of a month of the written bytes, where prices are given."""
         total = self.total()
         found = {
             "read": (prices.read, total.read / _PRICED_UNITS),
@@ -180,7 +180,7 @@ class WorkloadCost:
         }
 
     def document(self, prices: UnitPrices) -> dict[str, Any]:
-        """Everything as JSON has it."""
+        """The whole result for JSON."""
         total = self.total()
         return {
             "seconds": self.seconds,
@@ -225,7 +225,7 @@ class WorkloadCost:
             shown[:_SHOWN_CHARACTERS],
             tuple(_hints(exchange, units)),
         )
-        entry = total, -sum(self.requests.values()), found  # of equals, the first
+        entry = total, -sum(self.requests.values()), found  # of equal requests, the first
         if len(self._heap) < self._dearest:
             heappush(self._heap, entry)
         else:
@@ -286,7 +286,7 @@ def _written_bytes(exchange: Exchange) -> int:
 
 
 def _hints(exchange: Exchange, units: Units) -> Iterator[str]:
-    """What might make a request cheaper."""
+    """What may make a request cheaper."""
     request = exchange.request
     asked = request_tree(request.action, request.headers, request.body)
     told = answer_tree(request.action, exchange.answer)

@@ -25,7 +25,7 @@ class UnitCounters(NamedTuple):
 
 
 def read_counters(page: str) -> UnitCounters:
-    """What a page says; nothing of a page that is another server's."""
+    """The counters on a page of metrics; empty for a page of another server."""
     return UnitCounters(_counted(_ACTIONS, page), _counted(_TABLES, page))
 
 

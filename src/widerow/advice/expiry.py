@@ -1,8 +1,8 @@
-"""What a sample of a table says of its time to live and its versions.
+"""Findings on the time to live and the versions of a table, from a sample of its rows.
 
-Pure. Times to live are seconds, versions of cells milliseconds since 1970 (semantics §1.4, §1.6);
-whoever mixes them up notices late. Each finding says what it is about, how many bytes of the sample
-a change would give back, which share of all that is, and the command that makes the change.
+Pure. Times to live are seconds, versions of cells milliseconds since 1970 (semantics §1.4, §1.6); a
+mix-up of the two is noticed late. Each finding has a subject, the bytes of the sample that a change
+would reclaim, their share of the sample, and the command that makes the change.
 """
 
 import math
@@ -26,21 +26,22 @@ __all__ = [
 
 _DAY_SECONDS: Final = 86_400
 _DAY_MS: Final = _DAY_SECONDS * 1000
-_VERSION_BYTES: Final = 8  # of the time of each cell (semantics §9)
-_LONG_TTL_SECONDS: Final = 5 * 365 * _DAY_SECONDS  # from here on it may be milliseconds
-_HOUR_MS: Final = 3_600_000  # what people mean by milliseconds is whole hours
+_VERSION_BYTES: Final = 8  # of the timestamp of each cell (semantics §9)
+# a longer time to live may be meant in milliseconds
+_LONG_TTL_SECONDS: Final = 5 * 365 * _DAY_SECONDS
+_HOUR_MS: Final = 3_600_000  # a time to live in milliseconds is usually a multiple of an hour
 _FIRST_SECOND: Final = 946_684_800  # the year 2000: numbers below it are rarely times
 _LAST_SECOND: Final = 4_102_444_800  # the year 2100
-_TIME_SHARE: Final = 0.9  # of a column's integers, for it to be one of times
-_MIXED_SHARE: Final = 0.01  # of a second unit, for it to be no accident
-_SAME_SHARE: Final = 0.5  # of older versions that say what the newer one says
+_TIME_SHARE: Final = 0.9  # of a column's integers, for the column to hold times
+_MIXED_SHARE: Final = 0.01  # of integers in a second unit, for the mix to be no accident
+_SAME_SHARE: Final = 0.5  # of older versions that equal the newer one
 _CONFIDENCE: Final = 1.96  # standard errors, for 95 of 100 samples
 _MILLISECONDS: Final = "milliseconds"
 _UNITS: Final = (("seconds", 1), (_MILLISECONDS, 1000), ("microseconds", 1_000_000))
 
 
 class TableOptionsSeen(NamedTuple):
-    """What DescribeTable says: seconds that values live (-1: for ever), versions kept."""
+    """The options of DescribeTable: seconds that values live (-1: for ever), versions kept."""
 
     time_to_live: int
     max_versions: int
@@ -56,11 +57,12 @@ class _FindingKind(Enum):
 
 
 class ExpiryFinding(NamedTuple):
-    """One thing to know of a table.
+    """One finding on a table.
 
-    `bytes`: what the change would give back of the sample, and `share` of it, with `error` to
-    either side in 95 of 100 samples (0 where the sample is the whole table). `options`: the flags
-    of `widerow table update` that make the change; empty where the writers have to change.
+    `bytes`: the bytes of the sample that the change would reclaim, and `share` of it, with `error`
+    to either side in 95 of 100 samples (0 where the sample is the whole table). `options`: the
+    flags of `widerow table update` that make the change; empty where the writing programs have to
+    change.
     """
 
     kind: str
@@ -72,7 +74,7 @@ class ExpiryFinding(NamedTuple):
 
 
 class ExpiryAdvice(NamedTuple):
-    """What was sampled, and what follows. `table_bytes`: None where it is not known."""
+    """What was sampled, and the findings. `table_bytes`: None where it is unknown."""
 
     rows: int
     bytes: int
@@ -82,14 +84,14 @@ class ExpiryAdvice(NamedTuple):
     findings: tuple[ExpiryFinding, ...]
 
     def reclaimable(self, finding: ExpiryFinding) -> int | None:
-        """Bytes of the whole table that a change would give back, as far as the sample says."""
+        """Bytes of the whole table that a change would reclaim, estimated from the sample."""
         if self.whole:
             return finding.bytes
         return None if self.table_bytes is None else round(finding.share * self.table_bytes)
 
 
 def time_unit(number: int) -> str:
-    """The unit in which this number is a time between 2000 and 2100; empty where it is none."""
+    """The unit in which the number is a time between 2000 and 2100; empty where there is none."""
     for name, factor in _UNITS:
         if _FIRST_SECOND * factor <= number < _LAST_SECOND * factor:
             return name
@@ -97,7 +99,7 @@ def time_unit(number: int) -> str:
 
 
 class _Place:
-    """What the rows of one place weigh."""
+    """The bytes of the rows that were read at one place."""
 
     def __init__(self, rows: Sequence[Row], cutoff_ms: int) -> None:
         self.bytes = self.old = self.same = self.older = 0
@@ -149,8 +151,8 @@ def advise_expiry(
 ) -> ExpiryAdvice:
     """Judge a sample.
 
-    `old_days`: older than that nobody reads rows. `version_reads`: how many recorded reads of the
-    table asked for older versions; None where no recording was looked at. Linear in the sample.
+    `old_days`: rows older than that are never read. `version_reads`: how many recorded reads of the
+    table asked for older versions; None without a recording. Linear in the sample.
     """
     places = [_Place(rows, now_ms - old_days * _DAY_MS) for rows in sample.places]
     total = sum(each.bytes for each in places)
@@ -247,9 +249,9 @@ def _of_copies(
     *,
     whole: bool,
 ) -> list[ExpiryFinding]:
-    """Older versions that say what the newer one says, or that no recorded read has asked for."""
+    """Older versions that equal the newer one, or that no recorded read has asked for."""
     older, same = sum(each.older for each in places), sum(each.same for each in places)
-    if options.max_versions < 2 or not older:  # one is no older version
+    if options.max_versions < 2 or not older:  # a single version is no older version
         return []
     reasons = []
     if same >= older * _SAME_SHARE:
@@ -275,8 +277,8 @@ def _of_copies(
 def _share(places: Sequence[tuple[int, int]], *, whole: bool) -> tuple[float, float]:
     """The share of bytes, over all places, and its error: rows of one place are alike.
 
-    A ratio of sums over places; its standard error is that of the places' residuals. Of one place
-    nothing can be said of the others: the error is as large as it can be.
+    A ratio of sums over places; its standard error is that of the places' residuals. A single place
+    says nothing about the others: the error is the largest possible.
     """
     read = [each for each in places if each[0]]
     total = sum(size for size, _ in read)
@@ -294,7 +296,7 @@ def _share(places: Sequence[tuple[int, int]], *, whole: bool) -> tuple[float, fl
 
 
 def expiry_document(table: str, options: TableOptionsSeen, advice: ExpiryAdvice) -> dict[str, Any]:
-    """The advice for JSON; commands are the caller's to add."""
+    """The advice for JSON; the caller adds the commands."""
     return {
         "table": table,
         "time_to_live": options.time_to_live,

@@ -18,21 +18,21 @@ __all__ = ["SampleBounds", "TableSample", "sample_table"]
 
 _ALL_VERSIONS: Final = 2**31 - 1
 _MIB: Final = 1024 * 1024
-_SPLIT_UNITS: Final = (100 * _MIB, _MIB)  # the service's own, then the least (semantics §6)
+_SPLIT_UNITS: Final = (100 * _MIB, _MIB)  # the service's own unit, then the smallest (semantics §6)
 
 
 class SampleBounds(NamedTuple):
-    """When a sample is large enough: rows, and seconds that reading them may take."""
+    """The bounds of a sample: rows, and seconds for reading them."""
 
     rows: int
     seconds: float
 
 
 class TableSample(NamedTuple):
-    """Rows of a table, by the places where reading began.
+    """Rows of a table, by the places at which reading began.
 
-    `whole`: they are all that there are. `table_bytes`: about how large the table is, None where
-    the endpoint does not tell; of a whole one the commands know it from the rows.
+    `whole`: the sample is the whole table. `table_bytes`: the approximate size of the table, None
+    where the endpoint does not give it; for a whole sample the commands compute it from the rows.
     """
 
     places: tuple[tuple[Row, ...], ...]
@@ -48,10 +48,10 @@ class TableSample(NamedTuple):
 def sample_table(
     client: Client, table: str, bounds: SampleBounds, told: Callable[[int], None] = lambda _: None
 ) -> TableSample:
-    """Read rows from the beginning of parts of the table, evenly, until a bound is met.
+    """Read rows from the beginnings of evenly chosen parts of the table until a bound is met.
 
-    `told`: how many rows were read. A place is read page by page, so the time may be exceeded by
-    that of one page. Raises: `TransferFailed`.
+    `told` is called with the number of rows read. A place is read page by page, so the time may be
+    exceeded by one page. Raises: `TransferFailed`.
     """
     described = client.call(
         "DescribeTable", m.DescribeTableRequest(table_name=table), m.DescribeTableResponse
@@ -78,7 +78,7 @@ def sample_table(
 def _read(
     client: Client, table: str, place: KeyRange, bounds: tuple[int, int]
 ) -> tuple[list[Row], bool]:
-    """Rows of a range within bounds (number, monotonic deadline); whether they are all of it."""
+    """Rows of a range within bounds (number, monotonic deadline); whether the range ended."""
     limit, deadline = bounds
     if limit < 1 or client.now_ns() > deadline:
         return [], False
@@ -94,7 +94,7 @@ def _read(
 
 
 def _split_points(client: Client, table: str) -> tuple[Sequence[bytes], int]:
-    """Keys that cut the table into parts of one size, and that size; none where nobody says."""
+    """Keys that cut the table into parts of one size, and that size; empty if unknown."""
     for unit in _SPLIT_UNITS:
         request = m.ComputeSplitPointsBySizeRequest(
             table_name=table, split_size=1, split_size_unit_in_byte=unit

@@ -1,8 +1,8 @@
-"""What the service charges for a request by its rules (semantics §9).
+"""The capacity units that the service's rules charge for a request (semantics §9).
 
 Pure. Sizes are names and values: 8 bytes for numbers, one for booleans, the bytes of texts and
-binaries. What a filter drops is charged and not seen in an answer: units of a read with a filter
-are the least that it can have cost.
+binaries. Rows that a filter drops are charged but not in the answer, so the units of a read with a
+filter are a lower bound.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,7 +42,7 @@ class Units(NamedTuple):
 
 
 def error_units(action: str, status: int, code: str) -> Units:
-    """What is booked for an answer that is an error."""
+    """The units that an error answer costs."""
     if status >= _SERVER_ERRORS:
         return Units(0, 0)
     if action in _WRITES and code == CONDITION_CHECK_FAIL:
@@ -51,7 +51,7 @@ def error_units(action: str, status: int, code: str) -> Units:
 
 
 def unit_rules(action: str, asked: Any, told: Any) -> dict[str, Units]:  # noqa: ANN401  # messages have no common type
-    """The units of a granted request by table; nothing for an action without a rule here.
+    """The units of a successful request by table; empty for an action without a rule here.
 
     `asked`, `told`: the messages of the request and of the answer. Linear in both.
     """
@@ -65,7 +65,7 @@ def unit_rules(action: str, asked: Any, told: Any) -> dict[str, Units]:  # noqa:
 
 
 def row_bytes(row: Row) -> int:
-    """What a row counts."""
+    """The bytes of a row that count for units."""
     return _key_bytes(row.key) + sum(
         len(each.column.encode()) + value_bytes(each.value) for each in row.cells
     )

@@ -1,8 +1,8 @@
 """Which columns make a good partition key, and how to make one of several.
 
 For programs: `KeyDesign` builds keys and takes them apart, `prove` says what a design does to the
-order of rows. Start at `key.py`; `widerow keys --help` is the same for files. Reads files, but
-knows nothing of servers; what counts as a partition and when it splits is the engine's.
+order of rows. Start at `key.py`; `widerow keys --help` is the same for files. The package reads
+files and uses no server; the engine defines partitions and when they split.
 """
 
 from widerow.keydesign.alphabet import Alphabet

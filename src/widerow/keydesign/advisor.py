@@ -1,8 +1,8 @@
-"""Which partition key: candidates measured on rows, judged by named rules, ranked.
+"""Ranks candidates for the partition key: measured on rows, judged by named rules.
 
-Two passes at most. The first measures every column as it is. Where one fails for a reason that
-splicing or hashing would cure, the second measures the cures. Memory is bounded whatever the
-length of the source; `sketch.py` says what is exact and how far the rest may be off.
+Two passes at most. The first pass measures every column as it is. Where a column fails for a reason
+that splicing or hashing cures, the second pass measures the cures. Memory is bounded whatever the
+length of the source; `sketch.py` says which figures are exact and how far the others may be off.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,24 +32,25 @@ __all__ = [
 ]
 
 ROWS_MIN: Final = 1_000
-"""Fewer rows say too little about their distribution."""
+"""With fewer rows their distribution is unknown."""
 
 GIGABYTE: Final = 10**9
-BAD_SHARE: Final = 1 / 8  # of all load on one partition: eight servers are the most that help
+BAD_SHARE: Final = 1 / 8  # of all load on one partition: then more than eight servers do not help
 _FAIR_SHARE: Final = 1 / 16
 GOOD_DISTINCT: Final = 3 * RANGES
-"""Values that a good key has at least.
+"""The number of distinct values that a good key has at least.
 
-No split divides a value, so partitions get whole ones. With three values for each of 32 partitions,
-divided as evenly as can be, the fullest partition has at most a third more than the mean; with
-fewer it has up to twice the mean, and with fewer than 32 some partitions have nothing.
+A split never divides a value, so partitions get whole values. With three values for each of 32
+partitions, divided as evenly as can be, the fullest partition has at most a third more than the
+mean; with fewer values it has up to twice the mean, and with fewer than 32 some partitions are
+empty.
 """
 
-APPENDED: Final = 0.3  # three times what is even
+APPENDED: Final = 0.3  # three times an even share
 
 
 class Verdict(Enum):
-    """What is said of a candidate; the earlier, the better."""
+    """The verdict on a candidate; an earlier one is better."""
 
     GOOD = "good"
     FAIR = "fair"
@@ -60,7 +61,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: columns in the order of the key, and what the finished table will be like.
+    """The columns to rank, in the order of the key, and facts of the finished table.
 
     `expected_rows` scales the size of the largest key from the source to the table; None takes
     the source for the whole table. `largest_bytes` is the advice for one partition key value.
@@ -78,9 +79,9 @@ class Question:
 class Measures:
     """The figures of one candidate; shares are parts of 1.
 
-    `largest_bytes` is the largest key's, in the finished table. `spread` is how many of 32
-    partitions work at once: the reciprocal of the larger of the busiest key's and the hot range's
-    share.
+    `largest_bytes` is the size of the largest key in the finished table. `spread` is how many of 32
+    partitions work at once: the reciprocal of the busiest key's share or of the hot range's,
+    whichever is larger.
     """
 
     rows: int
@@ -101,7 +102,7 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class KeyAssessment:
-    """One candidate: measured, judged, and what to do about it."""
+    """One candidate with its measures, its verdict, and what to do about it."""
 
     candidate: Candidate
     verdict: Verdict
@@ -110,7 +111,7 @@ class KeyAssessment:
     remedy: str | None = None
 
     def document(self) -> dict[str, Any]:
-        """All of it as JSON takes it."""
+        """The assessment for JSON."""
         found = self.measures
         return {
             "key": self.candidate.name,
@@ -143,7 +144,7 @@ class Advice:
     digits: Mapping[str, int]
 
     def document(self) -> dict[str, Any]:
-        """All of it as JSON takes it."""
+        """The advice for JSON."""
         return {
             "ranges": RANGES,
             "findings": [finding.document() for finding in self.findings],
@@ -153,7 +154,7 @@ class Advice:
 def advise(source: Source, question: Question, progress: Progress | None = None) -> Advice:
     """Rank the columns of a source as partition keys, and cures for those that fail.
 
-    `progress` is told of up to two passes over the source. Raises: `FileInvalid`.
+    `progress` is called during up to two passes over the source. Raises: `FileInvalid`.
     """
     types = kinds(source, question.columns, question.texts)
     columns = tuple(types)
@@ -185,7 +186,7 @@ def _measure(
     candidates: Sequence[Candidate],
     progress: Progress | None,
 ) -> tuple[list[tuple[Candidate, Measures]], dict[str, int]]:
-    """One pass over the source; also how many digits its integers have."""
+    """Measure candidates in one pass over the source; also the digits of its integer columns."""
     counts = [(candidate.key, KeyCounts()) for candidate in candidates]
     sample = RowSample(seed=question.seed)
     largest = dict.fromkeys(range(len(types)), 0)
@@ -241,7 +242,7 @@ Rule = tuple[Verdict, Callable[[Measures, Question], bool], Callable[[Measures, 
 
 
 def _few(found: Measures) -> str:
-    """Why a number of values is too small, however even their shares are."""
+    """Why a number of values is too small, even if their shares are equal."""
     values = found.distinct.value
     rows = found.rows / max(1, values)
     limit = (
@@ -314,11 +315,11 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     (Verdict.GOOD, lambda *_: True, lambda found, _: _even(found)),
 )
-"""What is said of a candidate, in order: the first rule that holds decides, and gives the reason.
+"""The rules in order: the first rule that holds gives the verdict and its reason.
 
 From the founding page: data and accesses are spread evenly, one value does not outgrow the advice,
-pressure is not on a small range of neighbouring keys. However even the shares of a few values are,
-they bound how many partitions can work.
+pressure is not on a small range of neighbouring keys. A few values bound the number of working
+partitions even if their shares are equal.
 """
 
 
@@ -331,10 +332,10 @@ def _judge(candidate: Candidate, found: Measures, question: Question) -> KeyAsse
 
 
 def _cures(columns: Sequence[str], findings: Sequence[KeyAssessment]) -> Iterator[Candidate]:
-    """What may help those that fail: a hash where writes are appended, else a splice.
+    """Candidates that may cure failed columns: a hash where writes are appended, else a splice.
 
-    What outgrows the advice is spliced in the order of the columns, as its rows are read in it;
-    what is skewed, with what is good by itself first, which divides it best.
+    A column with values that are too large is spliced in the order of the columns, in which its
+    rows are read; a skewed column is spliced behind a good one, which divides it best.
     """
     good = {each.candidate.name for each in findings if each.verdict is Verdict.GOOD}
     for finding in findings:
@@ -352,7 +353,7 @@ def _cures(columns: Sequence[str], findings: Sequence[KeyAssessment]) -> Iterato
 def _with_cures(
     findings: Sequence[KeyAssessment], cures: Sequence[KeyAssessment]
 ) -> list[KeyAssessment]:
-    """Every column, with what helps it; of splices the shortest that does, and those before it."""
+    """Every column with its cures; of splices, the shortest that helps and all shorter ones."""
     shown: list[KeyAssessment] = []
     for finding in findings:
         (column,) = finding.candidate.columns

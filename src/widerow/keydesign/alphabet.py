@@ -1,6 +1,6 @@
 """Which characters the values of a column are made of.
 
-UTF-8 sorts as code points do, so characters stand for their bytes here: a character is below
+UTF-8 sorts as code points do, so characters are compared instead of bytes: a character is less than
 another exactly if its bytes are.
 """
 
@@ -20,9 +20,9 @@ class Alphabet:
 
     @classmethod
     def parsed(cls, text: str) -> "Alphabet":
-        """From words such as `0-9A-Za-z_`; a hyphen that means itself stands first or last.
+        """From words such as `0-9A-Za-z_`; a hyphen as a character stands first or last.
 
-        Raises: `KeyDesignInvalid` for nothing, or a range whose end is before its start.
+        Raises `KeyDesignInvalid` for an empty text, or a range whose end is before its start.
         """
         ranges, at = [], 0
         while at < len(text):
@@ -44,7 +44,7 @@ class Alphabet:
         return cls(_joined(sorted(characters)))
 
     def without(self, character: str) -> "Alphabet":
-        """All but one character."""
+        """The alphabet without one character."""
         kept = []
         for low, high in self.ranges:
             if not low <= character <= high:
@@ -64,11 +64,11 @@ class Alphabet:
 
     @property
     def smallest(self) -> str:
-        """The character that sorts first; of nothing, the last there is."""
+        """The character that sorts first; for an empty alphabet, the last code point."""
         return min((low for low, _ in self.ranges), default=chr(0x10FFFF))
 
     def __str__(self) -> str:
-        """The ranges, as `parsed` takes them: what begins with a hyphen comes first."""
+        """The ranges as `parsed` takes them; a range that begins with a hyphen comes first."""
         ordered = sorted(self.ranges, key=lambda each: (each[0] != "-", each))
         return "".join(_words(ordered))
 

@@ -13,7 +13,7 @@ _PREFIX: Final = HashPrefix("md5", 4)
 
 
 class CandidateKind(Enum):
-    """What is done to the columns."""
+    """How the columns become a key."""
 
     COLUMN = "column"
     SPLICED = "spliced"
@@ -30,19 +30,19 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """How it is shown."""
+        """The name that is shown."""
         if self.kind is CandidateKind.HASHED:
             return f"{_PREFIX.algorithm}-{_PREFIX.digits} + {self.columns[0]}"
         return " + ".join(self.columns)
 
     def key(self, values: Sequence[PartValue]) -> Hashable:
-        """The partition key of a row, ordered as the spliced or hashed text would be."""
+        """The partition key of a row, with the order of the spliced or hashed text."""
         if self.kind is CandidateKind.COLUMN:
             return values[self.places[0]]
         if self.kind is CandidateKind.HASHED:
             text = str(values[self.places[0]])
             return _PREFIX.of(text) + text
-        # A splice that keeps the order sorts as its columns do.
+        # A splice that keeps the order sorts as the tuple of its columns.
         return tuple(values[place] for place in self.places)
 
     def ordered(self, rows: Sequence[Sequence[PartValue]]) -> list[Any]:
@@ -50,7 +50,7 @@ class Candidate:
         return [self.key(row) for row in rows]
 
     def command(self, source: str, integers: Mapping[str, int]) -> str:
-        """How to build it of a file; `integers` has the digits of those columns that are some."""
+        """The command that builds the key from a file; `integers`: digits of integer columns."""
         words = f"widerow keys {'hash' if self.kind is CandidateKind.HASHED else 'splice'}"
         words += f" --input {source} --columns {','.join(self.columns)}"
         if self.kind is CandidateKind.HASHED:

@@ -1,7 +1,7 @@
-"""What a design would do to a table, before anything is done.
+"""The effect of a key design on a table, before any row is changed.
 
 The order of the rows is compared with that of their keys, every column gets its proof, and the
-range queries that would break are named, each with two rows that show it.
+range queries that would break are named, each with two rows as an example.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ SHOWN_ROWS: Final = 8
 class RangeCost:
     """A kind of GetRange on the columns, and whether the key can still answer it.
 
-    `seen` says that `counterexample` is a pair of the rows at hand, not one of the proof.
+    `seen`: `counterexample` is a pair of the given rows, not a pair made by the proof.
     """
 
     text: str
@@ -33,7 +33,7 @@ class RangeCost:
 
     @property
     def evidence(self) -> str:
-        """The counterexample in words, or nothing."""
+        """The counterexample in words, or an empty text."""
         found = self.counterexample
         if found is None:
             return ""
@@ -46,7 +46,7 @@ class RangeCost:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A row to be shown: the columns of the key, and some others as text."""
+    """A row to show: the columns of the key, and some others as text."""
 
     values: tuple[PartValue, ...]
     others: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Rehearsal:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The whole answer. `before` and `after` are the same rows, each in the order of its table."""
+    """The result. `before` and `after` have the same rows, each in the order of its table."""
 
     design: KeyDesign
     order: OrderCheck
@@ -66,11 +66,11 @@ class DryRun:
 
     @property
     def proved(self) -> bool:
-        """Whether the order is kept for every row there can be."""
+        """Whether the order is kept for every possible row."""
         return all(proof.kept for proof in self.proofs)
 
     def document(self) -> dict[str, Any]:
-        """All of it as JSON takes it."""
+        """The result for JSON."""
         prefix = self.design.prefix
         return {
             "design": {
@@ -119,10 +119,10 @@ def _pair(found: Counterexample | None) -> dict[str, Any] | None:
 def rehearse(
     design: KeyDesign, rows: Sequence[Rehearsal], alphabets: Mapping[str, Alphabet] | None = None
 ) -> DryRun:
-    """Try a design on rows, of which there is at least one.
+    """Try a design on at least one row.
 
-    `alphabets` says what texts may be made of; the digits, the letters and whatever is in the rows
-    where it does not. Raises: `KeyRefused` for a row that the design has no key for.
+    `alphabets`: the characters of texts; for other columns, digits, letters and the characters in
+    the rows. Raises: `KeyRefused` for a row that the design has no key for.
     """
     order = compare_orders(design, (row.values for row in rows))
     known = {**_observed(design, rows), **(alphabets or {})}
@@ -142,7 +142,7 @@ def rehearse(
 
 
 def _observed(design: KeyDesign, rows: Sequence[Rehearsal]) -> dict[str, Alphabet]:
-    """What the texts of each column are made of: what was seen, with all digits and letters."""
+    """The characters of each text column: those in the rows, all digits and all letters."""
     assumed = "".join(map(chr, (*range(48, 58), *range(65, 91), *range(97, 123))))
     return {
         part.column: Alphabet.observed([assumed, *{str(row.values[at]) for row in rows}])
@@ -164,7 +164,7 @@ def _queries(proofs: Sequence[ColumnProof], order: OrderCheck) -> Iterator[Range
 
 
 def _shown(rows: Sequence[Rehearsal], order: OrderCheck) -> list[Rehearsal]:
-    """A few rows: those that changed places first, then the first ones there are."""
+    """A few rows: rows that changed places first, then the first rows of the table."""
     moved = {values for found in order.inversions for values in (found.lower, found.upper)}
     chosen = [row for row in rows if row.values in moved][:SHOWN_ROWS]
     for row in rows:
@@ -181,7 +181,7 @@ def _advice(
     alphabets: Mapping[str, Alphabet],
     proofs: Sequence[ColumnProof],
 ) -> Iterator[str]:
-    """What would keep the order that this design does not keep."""
+    """Changes of the design that would keep the order."""
     largest = {
         at: max(abs(int(row.values[at])) for row in rows)
         for at, part in enumerate(design.parts)

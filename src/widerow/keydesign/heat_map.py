@@ -1,4 +1,4 @@
-"""The picture of a replay: where on the range of keys the load is, and what it does to nodes.
+"""The picture of a replay: where in the range of keys the load is, and its effect on nodes.
 
 Above, the heat map: time to the right, keys upwards, each row of boxes a part of the keys with
 equally much load over the whole time, as far as keys can be divided. Bounds of partitions are lines
@@ -34,7 +34,7 @@ _WIDTH: Final = 800
 _LEFT: Final = 128
 _TOP: Final = 88
 _PLOT_HEIGHT: Final = 256
-_BAR: Final = 702  # where the scale of colours stands
+_BAR: Final = 702  # where the scale of colours is
 _SKEW_HEIGHT: Final = 72
 _EVENT_HEIGHT: Final = 16
 _TICKS: Final = 6  # on the axis of time
@@ -44,7 +44,7 @@ _LABEL_CHARACTERS: Final = 14
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """The words of a picture. `label` writes a key for the axis, `time` a second of the replay."""
+    """The texts of a picture. `label` writes a key for the axis, `time` a second of the replay."""
 
     title: str
     subtitle: str
@@ -82,7 +82,7 @@ def heat_map(run: Replay, legend: Legend) -> Picture:
 
 
 def _most(run: Replay) -> float:
-    """The load that is darkest."""
+    """The load that has the darkest colour."""
     return max((max(step.pieces) for step in run.steps), default=0.0) or 1.0
 
 
@@ -104,7 +104,7 @@ def _cells(run: Replay, column: int) -> Iterator[Shape]:
 
 
 def _bounds(run: Replay, column: int) -> Iterator[Shape]:
-    """A line for each bound, as long as it stood."""
+    """A line for each bound, as long as the bound existed."""
     rows: dict[int, list[int]] = {}
     for number, step in enumerate(run.steps):
         for row in {bisect_left(run.pieces, bound) for bound in step.bounds}:
@@ -183,7 +183,7 @@ def _skew(run: Replay, column: int, right: int, top: int) -> Iterator[Shape]:
 
 
 def _events(run: Replay, column: int, right: int, top: int) -> Iterator[Shape]:
-    """A mark wherever something happened, one row for each kind."""
+    """A mark for each event, in one row for each kind."""
     for row, (what, colour) in enumerate((("splits", ORANGE), ("merges", PURPLE), ("moves", INK))):
         y = top + row * _EVENT_HEIGHT
         yield Words(_LEFT - 8, y + 12, what, "end", 11)

@@ -1,8 +1,8 @@
 """Partition keys made of several columns: built, and taken apart again.
 
-A design says which columns go into a key, what stands between them, which integers get zeros in
-front, and whether a hash stands before all of it. `build` and `parse` are each other's inverse for
-every key that is built; values that could not be told apart again are refused with the reason.
+A design says which columns form a key, the connector between them, which integers get leading
+zeros, and whether a hash is put in front. `build` and `parse` are each other's inverse for every
+key that is built; values whose key could not be parsed are refused with the reason.
 
     '000054,a100,6777'   DeviceID in six digits, SellerID, CardID, connected by a comma
     'ddba200001'         OrderNumber behind the first four digits of its md5
@@ -31,24 +31,24 @@ __all__ = [
 
 PartValue = int | str
 
-CONNECTOR_DEFAULT: Final = ","  # below every digit and letter
+CONNECTOR_DEFAULT: Final = ","  # less than every digit and letter
 ALGORITHMS: Final = tuple(
-    # Without the two whose length is the caller's choice.
+    # Without the two algorithms whose length the caller chooses.
     sorted(name for name in hashlib.algorithms_guaranteed if not name.startswith("shake"))
 )
 """Hash algorithms that every Python has, by their names in `hashlib`."""
 
 
 class KeyDesignInvalid(WiderowError):
-    """A design whose keys could not be taken apart again; the message says why."""
+    """A design whose keys could not be parsed; the message says why."""
 
 
 class KeyRefused(WiderowError):
-    """A value that this design has no key for, or a text that it never built."""
+    """A value that this design has no key for, or a text that is no key of it."""
 
 
 class PartKind(Enum):
-    """What a column holds, and so how it is written into the key."""
+    """The type of a column, which decides how it is written into the key."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -58,8 +58,8 @@ class PartKind(Enum):
 class KeyPart:
     """One column in the key.
 
-    `width` is the number of digits that an integer is filled up to with zeros; None writes it as
-    it is. Raises: `KeyDesignInvalid` for a width that no integer has.
+    `width` is the number of digits to which an integer is padded with zeros; None writes it as it
+    is. Raises: `KeyDesignInvalid` for a width that no integer has.
     """
 
     column: str
@@ -67,7 +67,7 @@ class KeyPart:
     width: int | None = None
 
     def __post_init__(self) -> None:
-        """Only integers have a width, and none has more than 19 digits."""
+        """Check that only integers have a width, of at most 19 digits."""
         if self.width is None:
             return
         if self.kind is not PartKind.INTEGER:
@@ -78,7 +78,7 @@ class KeyPart:
             )
 
     def write(self, value: PartValue) -> str:
-        """The value as it stands in the key. Raises: `KeyRefused`."""
+        """The text of a value in the key. Raises `KeyRefused`."""
         if self.kind is PartKind.TEXT:
             if not isinstance(value, str):
                 raise KeyRefused(f"{self.column} is a text, not {value!r}")
@@ -104,7 +104,7 @@ class KeyPart:
         return digits
 
     def read(self, text: str) -> PartValue:
-        """The value that `write` made this text of. Raises: `KeyRefused`."""
+        """The value of a text of `write`. Raises `KeyRefused`."""
         if self.kind is PartKind.TEXT:
             return text
         digits = text.removeprefix("-")
@@ -120,10 +120,9 @@ class KeyPart:
 class HashPrefix:
     """The first digits of a hash, in front of the key.
 
-    It is computed of the first `columns` columns as they stand in the key, with the connector
-    between them, in UTF-8; None means all of them. Rows that agree in these columns stay together.
-    `line_feed` adds one to what is hashed, which is what `echo 200001 | md5sum` does.
-    Raises: `KeyDesignInvalid`.
+    The hash is of the first `columns` columns as written in the key, with connectors, in UTF-8;
+    None: of all columns. Rows that agree in these columns stay together. `line_feed` hashes a line
+    feed after them, as `echo 200001 | md5sum` does. Raises: `KeyDesignInvalid`.
     """
 
     algorithm: str = "md5"
@@ -132,7 +131,7 @@ class HashPrefix:
     line_feed: bool = False
 
     def __post_init__(self) -> None:
-        """The algorithm is known and has so many digits."""
+        """Check that the algorithm is known and has so many digits."""
         if self.algorithm not in ALGORITHMS:
             raise KeyDesignInvalid(
                 f"no hash is called {self.algorithm!r}; known are {', '.join(ALGORITHMS)}"
@@ -156,8 +155,8 @@ class HashPrefix:
 class KeyDesign:
     """How a partition key is made of columns.
 
-    `connector` is one character, or none where every part but the last is an integer of fixed
-    width. Raises: `KeyDesignInvalid` where keys could not be taken apart again.
+    `connector` is one character, or empty where every part but the last is an integer of fixed
+    width. Raises: `KeyDesignInvalid` where keys could not be parsed.
     """
 
     parts: tuple[KeyPart, ...]
@@ -165,7 +164,7 @@ class KeyDesign:
     prefix: HashPrefix | None = None
 
     def __post_init__(self) -> None:
-        """What is built can be taken apart."""
+        """Check that keys can be parsed."""
         names = [part.column for part in self.parts]
         if not names:
             raise KeyDesignInvalid("a key is made of at least one column")
@@ -226,7 +225,7 @@ class KeyDesign:
         return key
 
     def parse(self, key: str) -> tuple[PartValue, ...]:
-        """The values that `build` made this key of. Raises: `KeyRefused` if it made no such key."""
+        """The values of a key of `build`. Raises `KeyRefused` for any other text."""
         if self.prefix is None:
             return self._values(key)
         digits = self.prefix.digits
@@ -247,7 +246,7 @@ class KeyDesign:
         return tuple(part.read(text) for part, text in zip(self.parts, texts, strict=True))
 
     def _cut(self, rest: str) -> list[str]:
-        """The parts of a key that has no connector: all but the last have a width."""
+        """The parts of a key without a connector: all but the last have a fixed width."""
         texts = []
         for part in self.parts[:-1]:
             width = part.width or 0

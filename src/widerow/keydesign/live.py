@@ -1,8 +1,8 @@
-"""What a server's own statistics say of a table's partition key.
+"""A verdict on a table's partition key from the statistics of its server.
 
-A server counts load by ranges of the key and knows the busiest values by their hashes. That is
-enough to say whether the key spreads its load, and not what another column would do: for that,
-`widerow advise keys` reads rows.
+A server counts load by ranges of the key and knows the busiest values by their hashes. These
+statistics show whether the key spreads its load, but not whether another column would: for other
+columns, `widerow advise keys` reads rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,9 @@ from widerow.keydesign.spread import hot_range_share
 
 __all__ = ["LiveFinding", "judge_live"]
 
-_KEYS_MAX: Final = 65_536  # that the recorded load is spread over, for the hot range
-_RANGES: Final = 16  # a server keeps some thirty bins for an interval; finer would see their edges
+_KEYS_MAX: Final = 65_536  # to which the recorded load is assigned, for the hot range
+# a server keeps some thirty bins for an interval; more ranges would show the bins' edges
+_RANGES: Final = 16
 _FAIR_SHARE: Final = 2 / _RANGES
 _BAD_SHARE: Final = 4 / _RANGES
 
@@ -45,15 +46,15 @@ class LiveFinding:
     reports: tuple[str, ...]
 
     def document(self) -> dict[str, Any]:
-        """All of it as JSON takes it."""
+        """The finding for JSON."""
         return {**asdict(self), "verdict": self.verdict.value, "reports": list(self.reports)}
 
 
 def judge_live(found: Mapping[str, Any], largest_bytes: int) -> LiveFinding:
     """Judge the document of `widerow partitions TABLE --history --json`.
 
-    `largest_bytes` is the advice for one value; a partition that is larger and could not be split
-    is reported by the server's own rules.
+    `largest_bytes` is the advised maximum for one value; the server's own rules report a larger
+    partition that could not be split.
     """
     partitions, history = found["partitions"], found["history"]
     units = sum(round(load) for interval in history for _, load in interval["bins"])
@@ -86,7 +87,7 @@ def judge_live(found: Mapping[str, Any], largest_bytes: int) -> LiveFinding:
 
 
 def _keys(history: Sequence[Mapping[str, Any]], units: int) -> list[str]:
-    """The recorded load as keys in order of time, each as often as its part of the load."""
+    """The recorded load as keys in order of time, each repeated in proportion to its load."""
     scale = min(1.0, _KEYS_MAX / max(1, units))
     keys: list[str] = []
     for interval in history:

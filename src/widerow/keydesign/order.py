@@ -1,4 +1,4 @@
-"""Whether a key sorts as its columns do on the rows at hand, and where it does not."""
+"""Whether the keys of given rows sort as their columns do, and where not."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ __all__ = ["OrderCheck", "compare_orders"]
 
 @dataclass(frozen=True, slots=True)
 class OrderCheck:
-    """What became of the order of some rows.
+    """The order of some rows, by columns and by keys.
 
-    `inversions` has the first pair of neighbours that changed places, for each column that
-    decided between them; `inverted` counts all such pairs among `rows` different rows.
+    `inversions` has, for each column that decided an order, the first pair of neighbours that
+    changed places; `inverted` counts all such pairs among `rows` different rows.
     """
 
     rows: int
@@ -24,15 +24,15 @@ class OrderCheck:
 
     @property
     def kept(self) -> bool:
-        """Whether every row stands where it stood."""
+        """Whether no row changed its place."""
         return self.inverted == 0
 
 
 def compare_orders(design: KeyDesign, rows: Iterable[Sequence[PartValue]]) -> OrderCheck:
     """Compare the order of rows as columns with that of their keys.
 
-    Equal rows count once. Neighbours are all that need to be looked at: where they stand right,
-    everything does. Sorts the rows, so n log n. Raises: `KeyRefused`.
+    Equal rows count once. It is enough to compare neighbours. The cost is that of sorting the rows,
+    n log n. Raises: `KeyRefused`.
     """
     ordered = sorted({tuple(row) for row in rows})
     first: dict[int, Counterexample] = {}

@@ -1,7 +1,7 @@
 """Partitions on nodes: which node serves which, and when one moves.
 
-The service does not say by what rule it places partitions; this one is simple and named. A part of
-a split stays where the whole was. After each interval at most one partition moves: to the node with
+The service does not publish its placement rule; this module uses a simple one. The parts of a split
+stay on the node of the whole. After each interval at most one partition moves: to the node with
 least load, from the busiest one above the threshold that has a partition whose move brings the two
 closer.
 """
@@ -21,7 +21,7 @@ IMBALANCE: Final = 1.2
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A partition, by where it starts, from one node to another."""
+    """The move of a partition, named by its lower bound, between two nodes."""
 
     partition: bytes
     source: int
@@ -32,7 +32,7 @@ class Placement:
     """Which node serves which partition. Partitions are named by their lower bounds."""
 
     def __init__(self, nodes: int, bounds: Sequence[bytes], seed: int = 0) -> None:
-        """Partitions in turn over `nodes` nodes, from one that `seed` names."""
+        """Assign partitions in turn to `nodes` nodes, beginning with a node chosen by `seed`."""
         if nodes < 1:
             raise ValueError("at least one node")
         self.nodes = nodes
@@ -41,29 +41,30 @@ class Placement:
         self._node = {start: (first + at) % nodes for at, start in enumerate(starts)}
 
     def node(self, partition: bytes) -> int:
-        """Where a partition is served."""
+        """The node that serves a partition."""
         return self._node[partition]
 
     def follow(self, bounds: Sequence[bytes]) -> None:
-        """Take over what splits and merges made of the partitions."""
+        """Take over splits and merges of the partitions."""
         starts = [b"", *bounds]
         placed = sorted(self._node)
         node: dict[bytes, int] = {}
         for start in starts:
-            # A new partition was cut off the one before it; one that merged has no start any more.
+            # A new partition was split off the one before it; a merged partition has no lower bound
+            # any more.
             whole = placed[bisect_right(placed, start) - 1]
             node[start] = self._node[whole]
         self._node = node
 
     def loads(self, load: Mapping[bytes, float]) -> list[float]:
-        """The load of each node, of the load of each partition."""
+        """The load of each node, from the load of each partition."""
         found = [0.0] * self.nodes
         for partition, node in self._node.items():
             found[node] += load.get(partition, 0.0)
         return found
 
     def balance(self, load: Mapping[bytes, float]) -> Move | None:
-        """Move one partition if that helps; the move, or None."""
+        """Move one partition if that improves the balance; returns the move, or None."""
         loads = self.loads(load)
         idlest = loads.index(min(loads))
         enough = IMBALANCE * sum(loads) / self.nodes
@@ -72,7 +73,7 @@ class Placement:
                 return None
             apart = loads[node] - loads[idlest]
             own = [each for each, at in self._node.items() if at == node]
-            # Moving a load brings the two to |apart - 2 * load| of each other.
+            # After the move the loads of the two nodes differ by |apart - 2 * load|.
             best = min(own, key=lambda each: (abs(apart - 2 * load.get(each, 0.0)), each))
             if 0 < load.get(best, 0.0) < apart:
                 self._node[best] = idlest

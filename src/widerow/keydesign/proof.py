@@ -1,4 +1,4 @@
-"""Whether a key sorts as its columns do, for all values that there can be: a proof.
+"""A proof whether a key sorts as its columns do, for all possible values.
 
 Take two rows that agree in the columns before some column and differ in it. Their order among the
 columns is decided there. In the key it is decided by the first character that differs:
@@ -6,18 +6,18 @@ columns is decided there. In the key it is decided by the first character that d
 * An integer with zeros in front has the same number of digits in both, so digits decide, and they
   decide as the numbers do. The order is kept.
 * An integer as it is does not keep it: '9' is above '10'.
-* Two texts of which neither begins with the other differ in a character that decides in both
-  orders alike. If one begins with the other, the shorter is first among columns. In the key the
-  connector stands behind it, against a further character of the longer one. So the order is kept
-  for all texts of an alphabet exactly if the connector is below every character of it.
-* Behind the last text nothing follows, and nothing is below everything.
-* A hash in front has no order at all. What it was computed of can be found, and not ranged over;
-  rows that agree in all of that share their prefix, so the columns behind are as if it were not
-  there.
+* Two texts of which neither begins with the other differ in a character that decides in both orders
+  alike. If one begins with the other, the shorter is first among columns. In the key the connector
+  stands behind it, against a further character of the longer one. So the order is kept for all
+  texts of an alphabet exactly if the connector is below every character of it.
+* The last text ends the key, and the end is below every character.
+* A hash in front keeps no order. Rows are found by the hashed columns, but not by ranges of them;
+  rows that agree in all hashed columns share their prefix, so the order of the columns behind is
+  not affected.
 
-The connector itself is not a character of any text before the last: `build` refuses such values.
-A range query on a column, with all columns before it fixed, works exactly if the order in that
-column is kept; that is why the verdict is given for each column.
+The connector itself is not a character of any text before the last: `build` refuses such values. A
+range query on a column, with all columns before it fixed, works exactly if the order in that column
+is kept; that is why the verdict is given for each column.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,18 +38,19 @@ __all__ = [
 ]
 
 ASSUMED: Final = Alphabet((("0", "9"), ("A", "Z"), ("a", "z")))
-"""What values are made of where nothing is known: digits and letters."""
+"""The characters of values where the alphabet is unknown: digits and letters."""
 
-# In the order they are proposed: the page's own, then what needs no quotes in a shell.
+# In the order of proposals: the founding page's own, then connectors that need no quotes in a
+# shell.
 _CONNECTORS: Final = (",", "+", "-", ".", "/", "%", "#", "!", "$", " ")
-_TRIES: Final = 4096  # values to find a counterexample among; every second one would do
+_TRIES: Final = 4096  # values tried for a counterexample; every second one is expected to give one
 _ROOM: Final = 8  # bytes that a counterexample may add to a value
-_DIGITS_MAX: Final = 18  # one digit more still fits 64 bits
+_DIGITS_MAX: Final = 18  # with one digit more, integers still fit 64 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """Two rows whose keys sort the other way round: `lower` is the smaller as columns are."""
+    """Two rows whose keys sort in the opposite order: `lower` is the smaller by columns."""
 
     lower: tuple[PartValue, ...]
     upper: tuple[PartValue, ...]
@@ -58,7 +59,7 @@ class Counterexample:
 
     @property
     def column(self) -> int:
-        """The number of the first column they differ in."""
+        """The number of the first column in which the rows differ."""
         pairs = zip(self.lower, self.upper, strict=True)
         return next(at for at, (low, high) in enumerate(pairs) if low != high)
 
@@ -80,9 +81,9 @@ def prove(
 ) -> tuple[ColumnProof, ...]:
     """The verdict on every column of a design, in the order of the key.
 
-    `alphabets` says what the texts of a column are made of; digits and letters where it does not.
-    `example` is a row that counterexamples are made from. A column whose order is not kept has a
-    counterexample that really breaks it.
+    `alphabets`: the characters of a column's texts; by default digits and letters. `example` is a
+    row that counterexamples are made from. Each column whose order is not kept has a checked
+    counterexample.
     """
     known = alphabets or {}
     row = _usable(design, example) or tuple(_plain(part) for part in design.parts)
@@ -93,7 +94,7 @@ def prove(
 
 
 def suggest_connector(alphabets: Sequence[Alphabet]) -> str | None:
-    """A connector below every character of all these alphabets; None if no usual one is."""
+    """A connector less than every character of these alphabets; None if no usual connector is."""
     smallest = min((each.smallest for each in alphabets), default="\U0010ffff")
     return next((each for each in _CONNECTORS if each < smallest), None)
 
@@ -183,11 +184,11 @@ def _pair(
 
 
 def _scattered(design: KeyDesign, at: int, row: tuple[PartValue, ...]) -> Counterexample | None:
-    """Neighbouring values that a hash puts the other way round; half of all neighbours are."""
+    """Neighbouring values that a hash puts in the opposite order, as it does with half of all."""
     for lower, upper in _neighbours(row[at]):
         try:
             found = _pair(design, at, row, lower, upper)
-        except KeyRefused:  # too wide, or holding the connector
+        except KeyRefused:  # too wide, or containing the connector
             continue
         if found.lower_key > found.upper_key:
             return found

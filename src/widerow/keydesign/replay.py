@@ -1,9 +1,9 @@
-"""A load replayed against the rules that split and merge partitions, on so many nodes.
+"""Replays a load against the rules that split and merge partitions, on a number of nodes.
 
-The load is a sample of rows, compressed into a time in which rules can be watched at work, or the
-history that a server recorded. Splits and merges are decided by the rules that are handed in, which
-are the server's own; which node serves a partition is decided by `placement.py`. The same load,
-rules and seed give the same replay.
+The load is a sample of rows, compressed into a short time, or the history that a server recorded.
+Splits and merges are decided by the rules that are handed in, which are the server's own; which
+node serves a partition is decided by `placement.py`. A load, rules and a seed always give one
+replay.
 """
 
 from bisect import bisect_right
@@ -32,7 +32,7 @@ Told = Callable[[int], None]
 
 
 class KeyLoad(NamedTuple):
-    """Some work on one key at one moment; `rows` and `size` are by how much its data grew."""
+    """Work on one key at one moment; `rows` and `size` are the growth of its data."""
 
     second: float
     key: bytes
@@ -43,14 +43,14 @@ class KeyLoad(NamedTuple):
 
 
 class ReplayDecision(NamedTuple):
-    """What the rules decided: split, merge or report, and why."""
+    """A decision of the rules: split, merge or report, and why."""
 
     what: str
     words: str
 
 
 class PartitionRules(Protocol):
-    """The partitions of one table and the rules they change by."""
+    """The partitions of one table and the rules that change them."""
 
     @property
     def bounds(self) -> Sequence[bytes]:
@@ -58,17 +58,17 @@ class PartitionRules(Protocol):
         ...
 
     def note(self, load: KeyLoad) -> None:
-        """Take some load into account."""
+        """Count some load."""
         ...
 
     def decide(self, second: float) -> Sequence[ReplayDecision]:
-        """Let so much time pass, and change what the rules say is to be changed."""
+        """Let this second pass, and return the changes that the rules make."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayScript:
-    """What is replayed: loads in order of time, for so long.
+    """The loads to replay, in order of time, and how long the replay is.
 
     `pieces` are keys that cut the range of keys for the picture, with equally much load between
     them where keys allow.
@@ -81,7 +81,7 @@ class ReplayScript:
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """What one interval was like; loads are in units per second."""
+    """The measures of one interval; loads are in units per second."""
 
     start: float
     seconds: float
@@ -94,16 +94,16 @@ class ReplayStep:
 
     @property
     def units(self) -> float:
-        """Load of all nodes."""
+        """The load of all nodes."""
         return sum(self.nodes)
 
     @property
     def skew(self) -> float:
-        """The busiest node's load in means of all nodes: 1 is even, their number is the worst."""
+        """The busiest node's load divided by the mean: from 1 to the number of nodes."""
         return max(self.nodes) * len(self.nodes) / self.units if self.units else 1.0
 
     def document(self) -> dict[str, Any]:
-        """All of it as JSON takes it."""
+        """The step for JSON."""
         return {
             "start_seconds": round(self.start, 3),
             "seconds": round(self.seconds, 3),
@@ -127,7 +127,7 @@ class Replay:
 
     @property
     def mean_skew(self) -> float:
-        """Skew over the whole run, each step by its load."""
+        """The skew of the whole run, each step weighted by its load."""
         return _mean_skew(self.steps)
 
     @property
@@ -137,12 +137,12 @@ class Replay:
 
     @property
     def reports(self) -> list[str]:
-        """What the rules could not cure, each once."""
+        """The reports of load that the rules could not divide, each once."""
         said = (each.words for _, each in self.decisions if each.what == "report")
         return list(dict.fromkeys(said))
 
     def count(self, what: str) -> int:
-        """Splits, merges or moves of the whole run."""
+        """The number of splits, merges or moves in the whole run."""
         return sum(int(getattr(step, what)) for step in self.steps)
 
 
@@ -154,9 +154,9 @@ def _mean_skew(steps: Sequence[ReplayStep]) -> float:
 def replay(
     script: ReplayScript, rules: PartitionRules, nodes: int, seed: int = 0, told: Told | None = None
 ) -> Replay:
-    """Play a script; `told` hears how many of its loads are behind.
+    """Play a script; `told` is called with the number of loads played.
 
-    The rules are asked once a second, as on a server. Raises: `ValueError` for no node.
+    The rules are asked once a second, as on a server. Raises: `ValueError` without a node.
     """
     run = _Run(script, rules, Placement(nodes, rules.bounds, seed))
     for number in range(STEPS):
@@ -167,7 +167,7 @@ def replay(
 
 
 class _Run:
-    """A replay under way."""
+    """The state of a replay."""
 
     def __init__(self, script: ReplayScript, rules: PartitionRules, placement: Placement) -> None:
         self.script = script
@@ -179,7 +179,7 @@ class _Run:
         self.second = 0.0
 
     def step(self, number: int) -> None:
-        """Play one step and write it down; the move that it calls for comes after it."""
+        """Play one step and record it; its move takes effect in the next one."""
         length = self.script.seconds / STEPS
         keys: Counter[bytes] = Counter()
         before = len(self.decisions)
@@ -208,7 +208,7 @@ class _Run:
         )
 
     def _note(self, keys: Counter[bytes]) -> None:
-        """Hand the rules what comes before this second."""
+        """Hand the rules the loads before this second."""
         loads = self.script.loads
         while self.behind < len(loads) and loads[self.behind].second < self.second:
             load = loads[self.behind]
@@ -220,7 +220,7 @@ class _Run:
 def _by_start(
     keys: Mapping[bytes, int], bounds: Sequence[bytes], seconds: float
 ) -> dict[bytes, float]:
-    """Units per second of each partition, by where it starts."""
+    """The units per second of each partition, by its lower bound."""
     starts = [b"", *bounds]
     found = dict.fromkeys(starts, 0.0)
     for key, units in keys.items():

@@ -14,8 +14,8 @@ from widerow.row_files.source import FileInvalid, Progress, Source
 
 __all__ = ["OUTPUTS", "disarmed", "parse_column", "splice_columns", "write_records"]
 
-_BATCH_ROWS: Final = 8_192  # of Parquet
-_ARMED: Final = frozenset("=+-@\t\r")  # what a cell begins with that a spreadsheet computes
+_BATCH_ROWS: Final = 8_192  # of a Parquet file
+_ARMED: Final = frozenset("=+-@\t\r")  # characters that begin a cell which a spreadsheet computes
 OUTPUTS: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """Suffixes that can be written."""
 
@@ -25,7 +25,7 @@ Fields = Mapping[str, Any]
 def splice_columns(
     source: Source, design: KeyDesign, name: str, progress: Progress | None = None
 ) -> Iterator[Fields]:
-    """Every row with its key first, in place of the columns that are in it.
+    """Every row with its key first, in place of the columns of the key.
 
     Raises: `FileInvalid`, naming the line, for a row that the design has no key for;
     `KeyDesignInvalid` if a column that stays is called `name`.
@@ -45,9 +45,9 @@ def splice_columns(
 def parse_column(
     source: Source, design: KeyDesign, name: str, progress: Progress | None = None
 ) -> Iterator[Fields]:
-    """Every row with the columns that its key was made of, in place of the key.
+    """Every row with the columns of its key in place of the key.
 
-    Raises: `FileInvalid`, naming the line, for a key that this design did not make.
+    Raises: `FileInvalid`, naming the line, for a key that is not of this design.
     """
     for record in source.records(None, progress):
         if name not in record.fields:
@@ -65,7 +65,8 @@ def parse_column(
 def disarmed(records: Iterable[Fields]) -> Iterator[Fields]:
     """The rows with an apostrophe before texts that a spreadsheet would compute.
 
-    Those begin with = + - @, a tab or a carriage return. They cannot be taken apart again.
+    Such texts begin with = + - @, a tab or a carriage return. Keys with an apostrophe cannot be
+    parsed.
     """
     for fields in records:
         yield {
@@ -87,8 +88,8 @@ def _at(source: Source, place: int, what: object) -> FileInvalid:
 def write_records(records: Iterable[Fields], output: Path | None, stdout: IO[str]) -> int:
     """Write rows to a file in the format that its suffix names, or as CSV to `stdout`; how many.
 
-    A file appears under its name when it is whole. CSV cells are written as they are; `disarmed`
-    is for spreadsheets. Raises: `FileInvalid`.
+    The file gets its name when it is whole. CSV cells are written as they are: use `disarmed` for
+    spreadsheets. Raises: `FileInvalid`.
     """
     if output is None:
         return _write_csv(records, stdout, ",")
@@ -106,7 +107,7 @@ def write_records(records: Iterable[Fields], output: Path | None, stdout: IO[str
 
 @contextmanager
 def _whole(output: Path) -> Iterator[Path]:
-    """A file beside `output` that takes its name if all goes well, and is gone if not."""
+    """A file beside `output` that is renamed to it at the end, or removed after an error."""
     unfinished = output.with_name(f".{output.name}.unfinished")
     try:
         yield unfinished

@@ -1,4 +1,4 @@
-"""Rows of a source as the advisor sees them: key columns, time, size."""
+"""The rows of a source as the advisor needs them: key columns, time, size."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ __all__ = ["Access", "accesses", "key_values", "kinds"]
 
 
 class Access(NamedTuple):
-    """A row as the advisor sees it: the key columns, when it was written, how large it is."""
+    """One row for the advisor: its key columns, when it was written, and its size."""
 
     values: tuple[PartValue, ...]
     time: float
@@ -19,10 +19,10 @@ class Access(NamedTuple):
 
 
 def kinds(source: Source, columns: Sequence[str], texts: Sequence[str] = ()) -> dict[str, PartKind]:
-    """What each column holds, by the first 10,000 rows; those of `texts` are texts in any case.
+    """The type of each column from the first 10,000 rows; columns of `texts` are always texts.
 
-    A column of CSV holds integers if every value is written as one: 007 is a text.
-    Raises: `FileInvalid` for a value that cannot be in a key, and for a source without rows.
+    A column of CSV holds integers if every value is written as an integer: 007 is a text. Raises:
+    `FileInvalid` for a value that cannot be part of a key, and for a source without rows.
     """
     found = dict.fromkeys(columns, PartKind.INTEGER)
     found.update(dict.fromkeys(texts, PartKind.TEXT))
@@ -49,7 +49,7 @@ def accesses(
 ) -> Iterator[Access]:
     """The rows of a source with their key columns as values of these kinds.
 
-    Without a time column, the number of the row is its time. Raises: `FileInvalid`.
+    Without a time column, the row's number is used. Raises: `FileInvalid`.
     """
     wanted = [*columns, *([time] if time else [])]
     for number, record in enumerate(source.records(wanted, progress)):
@@ -67,7 +67,7 @@ def key_values(
 ) -> tuple[PartValue, ...]:
     """Some columns of a row as values of their kinds.
 
-    Raises: `ValueError` for a value of another kind, or none at all.
+    Raises: `ValueError` for a value of another kind, or a missing value.
     """
     return tuple(
         _integer(name, fields.get(name))

@@ -1,4 +1,4 @@
-"""Scripts for a replay: made of a sample of rows, or of the history that a server recorded."""
+"""Loads for a replay, from a sample of rows or from the history that a server recorded."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class ScriptInvalid(WiderowError):
 
 @dataclass(frozen=True, slots=True)
 class Tempo:
-    """How fast a sample is replayed: so many write units per second, for so long.
+    """The speed of a replay: write units per second, and its length.
 
-    The rows come at a steady rate in the order of their times, or, with `rhythm`, when their times
-    say, squeezed into the replay. `expected_rows` scales how much data they bring.
+    Rows come at a steady rate in the order of their times or, with `rhythm`, at their times scaled
+    to the replay's length. `expected_rows` scales the size of their data.
     """
 
     units_per_second: float
@@ -35,7 +35,7 @@ class Tempo:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """A script, how many rows it was made of, and how its keys are written for people."""
+    """A script, the number of rows behind it, and how its keys are shown."""
 
     script: ReplayScript
     rows: int
@@ -69,7 +69,7 @@ def sampled_script(
 
 
 def _loads(rows: Sequence[Access], tempo: Tempo, scale: float) -> Iterator[KeyLoad]:
-    """The rows as load; whole units, whose sum is what the tempo says."""
+    """The rows as load: whole units with the sum that the tempo gives."""
     share = tempo.units_per_second * tempo.seconds / len(rows)
     first, last = rows[0].time, rows[-1].time
     for number, row in enumerate(rows):
@@ -84,10 +84,10 @@ def _loads(rows: Sequence[Access], tempo: Tempo, scale: float) -> Iterator[KeyLo
 
 
 def recorded_script(history: Sequence[Mapping[str, Any]]) -> ReplayScript:
-    """A script of the intervals of a table's history, oldest first, as `widerow partitions` has it.
+    """A script from the history of a table that `widerow partitions` prints, oldest first.
 
     The load of an interval is spread evenly over its seconds. Raises: `ScriptInvalid` for a table
-    that nothing is known of yet.
+    without recorded load.
     """
     if not history:
         raise ScriptInvalid(

@@ -1,4 +1,4 @@
-"""The server's own rules for partitions, at work in a replay."""
+"""The server's own rules for partitions, in a replay."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -22,13 +22,13 @@ _KINDS: Final = {Split: "split", Merge: "merge", Report: "report"}
 
 
 class ServerRules:
-    """One table's partitions, split and merged as a server would under the same load.
+    """One table's partitions, split and merged as a server would do under this load.
 
-    What no split can cure is reported once for each reason and partition.
+    Load that no split can divide is reported once for each reason and partition.
     """
 
     def __init__(self, thresholds: Thresholds, name: Callable[[bytes], str] = bytes.hex) -> None:
-        """A table of one partition; `name` writes a key for people."""
+        """A table of one partition; `name` gives a key's text for people."""
         self._thresholds = thresholds
         self._name = name
         self._load = TableLoad((), 0.0, thresholds)
@@ -36,15 +36,15 @@ class ServerRules:
 
     @property
     def bounds(self) -> Sequence[bytes]:
-        """Where the second and later partitions begin."""
+        """The lower bounds of the second and later partitions."""
         return self._load.bounds
 
     def note(self, load: KeyLoad) -> None:
-        """Take some load into account."""
+        """Count some load."""
         self._load.note(load.key, load.read_units, load.write_units, load.rows, load.size)
 
     def decide(self, second: float) -> Sequence[ReplayDecision]:
-        """Let so much time pass, and change what the rules say is to be changed."""
+        """Let this second pass, and make the changes that the rules decide."""
         if not self._load.tick(second):
             return ()
         decided = decide(self._load.facts(), self._thresholds)
@@ -57,7 +57,7 @@ class ServerRules:
         ]
 
     def _new(self, decided: Decided) -> bool:
-        """Whether it is worth a word: a report is said once."""
+        """Whether the decision is reported: each report only once."""
         if not isinstance(decided, Report):
             return True
         about = (decided.reason, decided.start)
@@ -66,7 +66,7 @@ class ServerRules:
         return not known
 
     def _words(self, decided: Decided) -> str:
-        """The reason, the key that is meant, the figures, and what an application can do."""
+        """The reason, the key, the figures, and what an application can do."""
         key = decided.at if isinstance(decided, Split) else _key(decided)
         words = f"{decided.reason.value} at {self._name(key)}: {decided.words}"
         remedy = REMEDIES.get(decided.reason)

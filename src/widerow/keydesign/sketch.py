@@ -1,17 +1,17 @@
-"""Counting keys of a stream of any length in bounded memory.
+"""Counts the keys of a stream of any length in bounded memory.
 
 Up to 65,536 different keys everything is exact. Beyond that
 
 * the number of different keys is estimated from those whose hash is below a threshold, which is
-  lowered as more come. Those are a uniform sample of the keys, each with its exact count, because
-  a key that is in the sample at the end has been in it from its first row. Standard error:
+  lowered as more come. Those are a uniform sample of the keys, each with its exact count, because a
+  key that is in the sample at the end has been in it from its first row. Standard error:
   1/sqrt(size of the sample), which is at most 0.6 %;
 * the busiest keys are counted by frequent items: at most 16,384 counters, from which a median is
-  taken off when they run out. What was taken off is the most by which any count can be too low,
-  at most 1/8,192 of all rows;
+  taken off when they run out. What was taken off is the most by which any count can be too low, at
+  most 1/8,192 of all rows;
 * the Gini coefficient joins both: the frequent keys, and the sample for all others.
 
-Nothing is random: the same rows give the same figures.
+No choice is random: equal rows give equal figures.
 """
 
 from collections.abc import Hashable, Iterable
@@ -23,7 +23,7 @@ __all__ = ["Estimate", "FrequentItems", "KeyCounts", "RowSample", "gini", "mixed
 
 EXACT_KEYS_MAX: Final = 65_536
 COUNTERS_MAX: Final = 16_384
-SAMPLE_ROWS: Final = 65_536  # at least, of a longer stream; at most twice as many are kept
+SAMPLE_ROWS: Final = 65_536  # at least, for a longer stream; at most twice as many are kept
 _WHOLE: Final = 1 << 64
 _MASK: Final = _WHOLE - 1
 
@@ -38,7 +38,7 @@ class Estimate(NamedTuple):
 def gini(weighted: Iterable[tuple[float, float]]) -> float:
     """The Gini coefficient of amounts, each with the number of keys that have it.
 
-    0 where all keys have the same, near 1 where few have nearly everything. n log n.
+    0 where all keys have equal amounts, near 1 where a few keys have nearly all. Costs n log n.
     """
     total = weight = area = 0.0
     for amount, count in sorted(weighted):
@@ -49,7 +49,7 @@ def gini(weighted: Iterable[tuple[float, float]]) -> float:
 
 
 def mixed(number: int, seed: int = 0) -> int:
-    """A number of 64 bits that looks drawn by lot, and is the same every time (splitmix64)."""
+    """A pseudo-random number of 64 bits, determined by the number and the seed (splitmix64)."""
     bits = (number * 0x9E3779B97F4A7C15 + seed * 0xD1342543DE82EF95 + 0x632BE59BD9B4E019) & _MASK
     bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -57,7 +57,7 @@ def mixed(number: int, seed: int = 0) -> int:
 
 
 class FrequentItems:
-    """Amounts by key, in at most so many counters."""
+    """Amounts by key, in a bounded number of counters."""
 
     def __init__(self, counters: int = COUNTERS_MAX) -> None:
         self._counters = counters
@@ -66,7 +66,7 @@ class FrequentItems:
         """The most by which any amount can be too low."""
 
     def add(self, key: Hashable, amount: int) -> None:
-        """Count an amount, above nought. Constant time on average."""
+        """Count a positive amount. Constant time on average."""
         amounts = self._amounts
         amounts[key] = amounts.get(key, 0) + amount
         if len(amounts) > self._counters:
@@ -77,14 +77,14 @@ class FrequentItems:
             }
 
     def largest(self) -> tuple[Hashable, Estimate]:
-        """The key with most, as far as is known, and how much; (None, 0) of nothing."""
+        """The key with the largest known amount, and the amount; (None, 0) without keys."""
         if not self._amounts:
             return None, Estimate(self.taken_off, self.taken_off)
         key, least = max(self._amounts.items(), key=lambda pair: pair[1])
         return key, Estimate(least + self.taken_off, self.taken_off)
 
     def certain(self) -> dict[Hashable, int]:
-        """Keys whose amount is known within a factor of two, with the middle of what it can be."""
+        """The keys whose amount is known within a factor of two, with the middle of its range."""
         off = self.taken_off
         return {key: low + off // 2 for key, low in self._amounts.items() if low >= off}
 
@@ -103,7 +103,7 @@ class KeyCounts:
 
     @property
     def exact(self) -> bool:
-        """Whether every key is counted."""
+        """Whether every key has its own counter."""
         return self._frequent is None
 
     def add(self, key: Hashable, size: int) -> None:
@@ -123,7 +123,7 @@ class KeyCounts:
                 self._narrow()
 
     def _narrow(self) -> None:
-        """Half the sample goes; the first time, the counters of frequent keys take over."""
+        """Drop half of the sample; the first time, begin to count frequent keys."""
         if self._frequent is None:
             self._frequent = (FrequentItems(self._counters), FrequentItems(self._counters))
             for key, (rows, size) in self._sample.items():
@@ -135,7 +135,7 @@ class KeyCounts:
 
     @property
     def distinct(self) -> Estimate:
-        """Different keys."""
+        """The number of different keys."""
         kept = len(self._sample)
         if self.exact:
             return Estimate(kept)
@@ -144,13 +144,13 @@ class KeyCounts:
 
     @property
     def top_share(self) -> Estimate:
-        """The share of all rows that the busiest key has."""
+        """The share of all rows under the busiest key."""
         found = self._largest(0)[1]
         return Estimate(found.value / max(1, self.rows), found.error / max(1, self.rows))
 
     @property
     def largest_share(self) -> Estimate:
-        """The share of all bytes that the largest key has."""
+        """The share of all bytes under the largest key."""
         found = self._largest(1)[1]
         return Estimate(found.value / max(1, self.bytes), found.error / max(1, self.bytes))
 
@@ -169,7 +169,7 @@ class KeyCounts:
 
     @property
     def gini(self) -> float:
-        """How unevenly rows are spread over keys: 0 evenly, near 1 on a few."""
+        """The Gini coefficient of rows over keys: 0 for equal shares, near 1 for few busy keys."""
         if self._frequent is None:
             return gini((rows, 1) for rows, _ in self._sample.values())
         heavy = self._frequent[0].certain()
@@ -184,7 +184,7 @@ def _hash(key: Hashable) -> int:
 
 
 class RowSample:
-    """A uniform sample of a stream of things, in bounded memory."""
+    """A uniform sample of a stream, in bounded memory."""
 
     def __init__(self, rows: int = SAMPLE_ROWS, seed: int = 0) -> None:
         self._rows = rows
@@ -194,7 +194,7 @@ class RowSample:
         self.seen = 0
 
     def add(self, row: object) -> None:
-        """Take a row into account. Constant time on average."""
+        """Offer a row to the sample. Constant time on average."""
         drawn = mixed(self.seen, self._seed)
         self.seen += 1
         if drawn < self._threshold:

@@ -1,11 +1,11 @@
-"""How accesses move over the range of a key, in time.
+"""How accesses move over the range of a key in time.
 
 Partitions are ranges of keys, so a key is good if the accesses of any moment are spread over its
-whole range. Two figures say whether they are:
+whole range. Two figures measure this:
 
 * the hot range: the range of keys is cut into 32 pieces with equally many rows, the rows into
   intervals of equally many rows by their time. How much of an interval does its busiest piece get,
-  on average? 1/32 is even; 1 is a place that all writers share at any time;
+  on average? 1/32 is even; at 1 all writers always write to one piece;
 * the appended share: how many rows lie above nine tenths of the rows before them? A tenth is what
   an even key has, and 1 a key that only grows.
 
@@ -21,22 +21,22 @@ from typing import Any, Final
 __all__ = ["RANGES", "appended_share", "hot_range_share", "range_starts"]
 
 RANGES: Final = 32
-"""Pieces of a range of keys; as if the table had so many partitions."""
+"""The pieces into which a range of keys is cut, as if the table had so many partitions."""
 
-_INTERVALS: Final = (8, 24)  # fewer would not see a key that grows, of more each has few rows
+_INTERVALS: Final = (8, 24)  # with fewer, a growing key is not seen; with more, each has few rows
 _INTERVAL_ROWS: Final = 32 * RANGES  # with fewer, chance makes one piece busier than the others
 _TAIL: Final = 0.9
-_TAIL_ROWS_MAX: Final = 16_384  # enough for a standard error below 0.3 %
-_FIRST_ROWS: Final = 100  # before them there is nothing to compare with
+_TAIL_ROWS_MAX: Final = 16_384  # gives a standard error below 0.3 %
+_FIRST_ROWS: Final = 100  # the first rows have too few rows before them for a comparison
 
-# Keys of one candidate are of one type and order themselves; typing has no word for that.
+# Keys of one candidate have one type and an order; typing has no name for such a type.
 Key = Any
 
 
 def range_starts(keys: Sequence[Key], pieces: int = RANGES) -> list[Key]:
-    """Where the second and later pieces begin, so that all have equally many rows if keys allow.
+    """Where the second and later pieces begin, with equally many rows in each as far as possible.
 
-    A key is never cut, so that few different keys make fewer pieces. n log n.
+    A key is never cut, so few different keys give fewer pieces. Costs n log n.
     """
     ordered = sorted(keys)
     starts = (ordered[len(ordered) * piece // pieces] for piece in range(1, pieces))
@@ -59,10 +59,9 @@ def hot_range_share(keys: Sequence[Key], pieces: int = RANGES) -> float:
 
 
 def appended_share(keys: Sequence[Key]) -> float:
-    """The share of rows above nine tenths of those before; `keys` are in order of time.
+    """The share of rows above nine tenths of the rows before them; `keys` are in order of time.
 
-    A row that is equal to others stands in their middle. Of more than 16,384 rows, so many are
-    looked at.
+    A row that is equal to others stands in their middle. At most 16,384 rows are examined.
     """
     keys = keys[:: -(-len(keys) // _TAIL_ROWS_MAX)] if keys else keys
     before: list[Key] = []

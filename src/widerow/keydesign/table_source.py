@@ -1,8 +1,8 @@
-"""The rows of a table as a source for the advisor: read from a store that no server has open.
+"""The rows of a table as a source for the advisor, from a store that no server has open.
 
-Only key columns and the headers of rows are looked at, so that a row costs the same whatever its
-size. A row's time is the newest version that the server gave one of its cells, else the oldest of
-all its versions.
+Only key columns and the headers of rows are read, so the cost of a row does not depend on its size.
+A row's time is the newest version that the server gave one of its cells, else the oldest of all its
+versions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from widerow.storage.interface import Store
 __all__ = ["WRITTEN", "TableSource"]
 
 WRITTEN: Final = "(written)"
-"""The name of the column that says when a row was written, in seconds since 1970."""
+"""The name of the column with the time of writing, in seconds since 1970."""
 
 _PROGRESS_ROWS: Final = 2_000
 
@@ -40,17 +40,17 @@ class TableSource:
 
     @property
     def total(self) -> int:
-        """Nobody counted the rows: progress has no end that is known before."""
+        """0: the number of rows is unknown."""
         return 0
 
     @property
     def place(self) -> str:
-        """Rows are counted."""
+        """The unit of progress: rows."""
         return "row"
 
     @property
     def typed(self) -> bool:
-        """The table declares its types."""
+        """True: the table declares its types."""
         return True
 
     @property
@@ -61,11 +61,11 @@ class TableSource:
     def records(
         self, columns: Sequence[str] | None = None, progress: Progress | None = None
     ) -> Iterator[Record]:
-        """Every row; all key columns and `WRITTEN` are in its fields, whatever `columns` asks.
+        """Every row; its fields are all key columns and `WRITTEN`, for any `columns`.
 
         One scan of one view, of constant memory. Raises: `StoreDamaged`.
         """
-        del columns  # a header has them all
+        del columns  # a header has all of them
         prefix = row_prefix(self.table.id)
         types = [column.type for column in self.table.key_columns]
         names = self.columns
