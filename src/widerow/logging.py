@@ -55,7 +55,7 @@ def _facts(record: logging.LogRecord) -> dict[str, object]:
 
 
 def _quoted(value: object) -> str:
-    """`value` if it is one word, else its JSON, so that no value can begin a line."""
+    """`value` if it is one word, else its JSON, so that a value cannot begin a new line."""
     words = str(value)
     plain = words.isascii() and words.isprintable() and not set(words) & set(' "=')
     return words if plain and words else json.dumps(words)

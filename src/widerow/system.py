@@ -1,4 +1,4 @@
-"""The real clock, entropy and processors. No other module asks the system for them."""
+"""The real clock, entropy and processors. No other module asks the system for these values."""
 
 import os
 import secrets
@@ -16,7 +16,7 @@ class SystemClock:
     """The machine's clocks."""
 
     def now_us(self) -> int:
-        """Microseconds since 1970-01-01 UTC, as the machine believes."""
+        """Microseconds since 1970-01-01 UTC by the machine's clock, which may be wrong."""
         return _time_ns() // 1000
 
     def monotonic_ns(self) -> int:
@@ -28,12 +28,12 @@ class SystemEntropy:
     """The operating system's source of unpredictable bytes."""
 
     def token_bytes(self, size: int) -> bytes:
-        """`size` bytes that nobody can guess."""
+        """`size` unpredictable bytes."""
         return secrets.token_bytes(size)
 
 
 def processors() -> int:
-    """How many processors this process may use; all of them if the system does not tell."""
+    """How many processors this process may use; all of them if the system does not say."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # outside Linux

@@ -1,5 +1,5 @@
-"""What an open store wants done beside requests: cleaning up, and balance of its partitions.
+"""The background work of an open store: cleaning up, and balancing its partitions.
 
-`routines.py` says what is next and when to ask again. The server does each routine in a task of its
-loop, the library of typed tables both of them on one thread.
+`routines.py` plans the next step and the pause before it. The server runs each routine in a task of
+its loop; the library of typed tables runs both routines on one thread.
 """

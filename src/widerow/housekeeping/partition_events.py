@@ -1,4 +1,4 @@
-"""Changes of partitions, of ranges, and reports about them, as lines of the log."""
+"""Logs changes of partitions and of ranges, and reports about them."""
 
 import logging
 from typing import Final

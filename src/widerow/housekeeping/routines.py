@@ -1,7 +1,7 @@
-"""The routines of an open store: which plan is next, and after how many seconds to ask again.
+"""The routines of an open store: each plans its next step, and the pause before the one after.
 
-A routine commits nothing and waits for no time: whoever runs it has the thread or the loop, commits
-its plans (`widerow.commit`) and pauses. `keep_house` is the loop for a thread.
+A routine commits nothing and waits for no time: its caller has the thread or the loop, commits its
+plans (`widerow.commit`) and pauses. `keep_house` is the loop for a thread.
 """
 
 import logging
@@ -24,8 +24,8 @@ __all__ = ["Routine", "balancing", "chores", "keep_house", "write_down"]
 _log: Final = logging.getLogger("widerow.housekeeping")
 
 FAILURES_TOLD_EACH: Final = 60  # failures in a row, about a minute, between two lines of the log
-_FAILURE_SECONDS_MAX: Final = 1.0  # between two attempts where the ones before have failed
-_DOUBLED_MAX: Final = 10  # doublings of a pause, before its bound is looked at
+_FAILURE_SECONDS_MAX: Final = 1.0  # between two attempts after failures
+_DOUBLED_MAX: Final = 10  # doublings of a pause, before it is bounded
 
 _PUT_OFF: Final = {
     None: "cleaning up is put off",
@@ -42,9 +42,9 @@ CommitStep = Callable[[Plan[None]], object]
 class Routine:
     """Work on an open store that is done in small steps. For any thread.
 
-    `plan_step`: the next step; None when there is nothing to do now. `plan_flush`: writes down what
-    is in memory. `wait`: seconds until the next step where the last time there was none. `tell`
-    logs what happened since the last time. `turn` is held by the one thread that plans.
+    `plan_step`: the next step; None when there is nothing to do now. `plan_flush`: writes what is
+    kept in memory. `wait`: seconds until the next step after there was none. `tell` logs the events
+    since its last call. `turn` is held by the one thread that plans.
     """
 
     store: Store
@@ -62,10 +62,10 @@ class Routine:
             return self.plan_step()
 
     def flush(self, seconds: float = -1) -> Plan[None] | None:
-        """What is counted and noted in memory, to be written down before the store is closed.
+        """The plan that writes what is counted and noted in memory, before the store is closed.
 
-        None where there is nothing, or where a step is still being planned after so many seconds
-        (negative: wait as long as it takes).
+        None where memory holds nothing new, or where a step is still being planned after so many
+        seconds (negative: wait as long as it takes).
         """
         if not self.turn.acquire(timeout=seconds):
             return None
@@ -75,7 +75,7 @@ class Routine:
             self.turn.release()
 
     def do(self, commit: CommitStep) -> bool:
-        """Plan a step and commit it; whether there was one. Raises what either of them raises."""
+        """Plan a step and commit it; whether there was one. Raises the errors of both."""
         with self.turn:
             plan = self.plan_step()
             if plan is not None:
@@ -84,9 +84,9 @@ class Routine:
         return plan is not None
 
     def pause(self, *, more: bool, failures: int = 0) -> float:
-        """Seconds until the next step; `more`: the last time there was one.
+        """Seconds until the next step; `more`: whether there was a step the last time.
 
-        After `failures` in a row the pause is longer, up to `_FAILURE_SECONDS_MAX`.
+        After `failures` failed steps in a row the pause is longer, up to `_FAILURE_SECONDS_MAX`.
         """
         if failures:
             longer = HOUSEKEEPING_PAUSE_SECONDS * 2.0 ** min(failures, _DOUBLED_MAX)
@@ -94,9 +94,9 @@ class Routine:
         return HOUSEKEEPING_PAUSE_SECONDS if more else self.wait()
 
     def failed(self, error: Exception, failures: int = 1) -> None:
-        """Log that a step was not done; the next one tries again. Damage ends all writes.
+        """Log that a step failed; the next step tries again. Damage of the store ends all writes.
 
-        `failures`: how many steps in a row were not done; about one a minute is logged.
+        `failures`: how many steps in a row failed; about one a minute is logged.
         """
         if isinstance(error, StoreDamaged):
             _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
@@ -107,33 +107,34 @@ class Routine:
             _log.warning(self.put_off, extra={"facts": facts})
 
     def lost(self, error: Exception) -> None:
-        """Log that `flush` was not written down: later steps do some work again."""
+        """Log that `flush` failed: later steps repeat some work."""
         facts = {"kind": type(error).__name__, "reason": str(error)}
         _log.info(self.not_kept, extra={"facts": facts})
 
 
 def chores(engine: Engine, line: ChoreLine | None = None) -> Routine:
-    """The chores of a line, or of all (`engine/chores.py`), `HOUSEKEEPING_SECONDS` apart at most.
+    """The chores of a line or of all (`engine/chores.py`), at most `HOUSEKEEPING_SECONDS` apart.
 
-    Less where somebody waits for them. The notes of the sweep are flushed with those of cleaning.
+    The pause is shorter while a request waits for a chore. The notes of the sweep are flushed with
+    those of cleaning.
     """
     return Routine(
         engine.store,
         partial(engine.housekeeping, line),
         engine.sweep.flush if line in (None, ChoreLine.CLEANING) else _nothing,
         partial(engine.pause, HOUSEKEEPING_SECONDS, line),
-        lambda: None,  # what was given back is counted (`Sweep.reclaimed`)
+        lambda: None,  # the sweep counts what was reclaimed (`Sweep.reclaimed`)
         put_off=_PUT_OFF[line],
         not_kept="notes of the sweep are not kept",
     )
 
 
 def _nothing() -> None:
-    """The line keeps nothing in memory that would have to be written down."""
+    """None: the line keeps nothing in memory that must be written."""
 
 
 def balancing(engine: Engine) -> Routine:
-    """Taking in the load of partitions, a few times a second; splitting and merging them."""
+    """Takes in the load of partitions a few times a second; splits and merges them."""
     return Routine(
         engine.store,
         engine.partitions.step,
@@ -148,9 +149,10 @@ def balancing(engine: Engine) -> Routine:
 def keep_house(
     routines: Sequence[Routine], commit: CommitStep, is_over: Callable[[float], bool]
 ) -> None:
-    """Do the routines on this thread, each when its pause is over, until `is_over` says so.
+    """Run the routines on this thread, each after its pause, until `is_over` returns true.
 
-    `is_over` waits for so many seconds at most. What fails is logged and tried again.
+    `is_over` waits for the given number of seconds at most. Failed steps are logged and tried
+    again.
     """
     left = [routine.pause(more=False) for routine in routines]
     while not is_over(pause := min(left)):
@@ -160,16 +162,16 @@ def keep_house(
 
 
 def _attempt(routine: Routine, commit: CommitStep) -> bool:
-    """A step if the store takes writes; whether there was one. Raises nothing."""
+    """Do a step if the store takes writes; whether there was one. Never raises."""
     try:
         return routine.store.writable and routine.do(commit)
-    except Exception as error:  # noqa: BLE001  # it can wait: a table may just be dropped
+    except Exception as error:  # noqa: BLE001  # it is tried again: its table may just be gone
         routine.failed(error)
         return False
 
 
 def write_down(routines: Sequence[Routine], commit: CommitStep) -> None:
-    """Commit what the routines have in memory, for the next opening of the store."""
+    """Commit what the routines keep in memory, for the next opening of the store."""
     for routine in routines:
         try:
             plan = routine.flush()

@@ -1,1 +1,1 @@
-"""Pictures as values: shapes, heat maps, SVG and PNG. Pure, and knows neither tables nor pages."""
+"""Pictures as values: shapes, heat maps, SVG and PNG. Pure; independent of tables and pages."""

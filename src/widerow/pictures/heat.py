@@ -41,9 +41,9 @@ KeyedLoad = tuple[int, Sequence[tuple[bytes, float]]]
 class HeatGrid:
     """Units a second by time and key.
 
-    `starts`: of each column, seconds since 1970; `seconds`: that a column lasts. `keys`: where the
-    rows begin, ascending, the first b"": the beginning of the table. `cells`: one list for each of
-    the rows.
+    `starts`: of each column, seconds since 1970; `seconds`: the length of a column. `keys`: where
+    the rows begin, ascending, the first b"": the beginning of the table. `cells`: one list for each
+    of the rows.
     """
 
     starts: tuple[int, ...]
@@ -83,7 +83,7 @@ def heat_grid(
 
 
 def _rows(loads: Iterable[KeyedLoad], rows: int) -> list[bytes]:
-    """Where rows begin: at b"", and at most so many keys that divide the load evenly.
+    """The starts of rows: b"" and at most so many keys that divide the load evenly.
 
     A key with more load than a row's share has a row of its own.
     """

@@ -1,7 +1,7 @@
-"""Shapes and colours that a picture is made of.
+"""The shapes and colours of pictures.
 
-All places are whole numbers, so that the same picture is the same bytes everywhere. Colours are
-from palettes that people with any colour vision tell apart, and nothing is told by colour alone.
+All positions are whole numbers, so a picture has the same bytes on every machine. Colours are from
+palettes for any colour vision, and no fact is shown by colour alone.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ PAPER: Final = "#ffffff"
 INK: Final = "#1f2328"
 MUTED: Final = "#59636e"
 GRID: Final = "#d1d9e0"
-# Of the palette of Okabe and Ito.
+# From the palette of Okabe and Ito.
 ORANGE: Final = "#d55e00"
 TEAL: Final = "#009e73"
 PURPLE: Final = "#cc79a7"
@@ -97,8 +97,8 @@ Shape = Box | Line | Trace | Dot | Words
 class Picture:
     """Shapes, the later above the earlier, on `PAPER`.
 
-    `dark`: what an SVG has in place of a colour where its reader prefers dark pages; without it the
-    picture is the same everywhere. A PNG is always the light one.
+    `dark`: the colours that an SVG uses where its reader prefers dark pages; without it an SVG has
+    one form. A PNG is always light.
     """
 
     width: int

@@ -14,7 +14,7 @@ _FONT: Final = 'system-ui,-apple-system,"Segoe UI",sans-serif'
 
 
 def svg(picture: Picture) -> str:
-    """The picture as a document of its own."""
+    """The picture as an SVG document."""
     size = f'viewBox="0 0 {picture.width} {picture.height}"'
     head = "\n".join(
         (
@@ -46,7 +46,7 @@ def _dark(colours: Mapping[str, str]) -> Iterator[str]:
 
 
 def _elements(shapes: Iterable[Shape]) -> Iterator[str]:
-    """Boxes of one colour that follow each other become one path."""
+    """The shapes as SVG; neighbouring boxes of one colour are one path."""
     for fill, group in groupby(
         shapes, lambda shape: shape.fill if isinstance(shape, Box) else None
     ):

@@ -1,8 +1,7 @@
 """Rows of a file, one by one: CSV, JSON lines or Parquet, of any size.
 
-A file is read from its start as often as it is needed and never kept in memory. What is wrong with
-it is said with its line (in Parquet: its row). Every value of a CSV file is a text; the other
-formats know their types.
+A file is read from its start each time and never kept in memory. Errors name the line (in Parquet:
+the row). Every value of a CSV file is a text; the other formats know their types.
 """
 
 import codecs
@@ -29,16 +28,16 @@ __all__ = [
 ]
 
 Progress = Callable[[int], None]
-"""Told now and then how much of the source is behind."""
+"""Called now and then with how much of the source is read."""
 
 Rejected = Callable[[int, str, object], None]
-"""Told of a row that cannot be read: its line, why, and what of it there is."""
+"""Called with a row that cannot be read: its line, the reason, and its readable part."""
 
 UTF_8: Final = "utf-8"
 """The encoding of text files, unless another is named."""
 
 KIND_ROWS: Final = 10_000
-"""Rows of a file whose values decide what a column holds."""
+"""The number of rows whose values decide the type of a column."""
 
 _PROGRESS_ROWS: Final = 2_000
 _BATCH_ROWS: Final = 8_192  # of Parquet
@@ -59,41 +58,41 @@ class Record(NamedTuple):
 
 
 class Source(Protocol):
-    """Where rows come from. `total` is in the unit that progress is told in."""
+    """A source of rows. `total` has the unit of progress."""
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """The name for messages."""
         ...
 
     @property
     def total(self) -> int:
-        """The whole of what progress counts."""
+        """The end of progress."""
         ...
 
     @property
     def place(self) -> str:
-        """What `Record.place` counts: line or row."""
+        """The unit of `Record.place`: line or row."""
         ...
 
     @property
     def typed(self) -> bool:
-        """Whether a text that looks like an integer is a text nevertheless."""
+        """Whether the source knows types, so that a text of digits is a text."""
         ...
 
     def records(
         self, columns: Sequence[str] | None = None, progress: Progress | None = None
     ) -> Iterator[Record]:
-        """Every row, from the start; with `columns`, at least these are in its fields."""
+        """Every row, from the start; with `columns`, the fields have at least these columns."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """A file with rows; its suffix says how they are written.
+    """A file with rows, in the format of its suffix.
 
-    `encoding`: of its texts, by its name in Python. Those in which bytes below 128 mean what they
-    mean in ASCII can be read (UTF-8, Latin-1, the Windows code pages, GB18030). Parquet has one.
+    `encoding`: the name in Python of the encoding of texts. Supported are encodings in which bytes
+    below 128 are ASCII (UTF-8, Latin-1, the Windows code pages, GB18030). Parquet has its own.
     """
 
     path: Path
@@ -114,12 +113,12 @@ class FileSource:
 
     @property
     def place(self) -> str:
-        """Rows in Parquet, lines in text."""
+        """The unit of `Record.place`: rows in Parquet, lines in text."""
         return "row" if self.columnar else "line"
 
     @property
     def columnar(self) -> bool:
-        """Whether some columns can be read without reading the others."""
+        """Whether columns can be read without the others."""
         return self.path.suffix.lower() == ".parquet"
 
     @property
@@ -135,8 +134,8 @@ class FileSource:
     ) -> Iterator[Record]:
         """Every row, from the start.
 
-        With `rejected`, rows that are broken by themselves are told to it and left out.
-        Raises: `FileInvalid`.
+        With `rejected`, rows that cannot be read are passed to it and left out. Raises:
+        `FileInvalid`.
         """
         _check_encoding(self)
         reader = _READERS.get(self.path.suffix.lower())
@@ -151,7 +150,7 @@ class FileSource:
 
 
 def _check_encoding(source: FileSource) -> None:
-    """Refuse an encoding that nobody knows, or whose lines cannot be told apart by their bytes."""
+    """Refuse an unknown encoding, or one whose lines cannot be found by their bytes."""
     name = source.encoding
     if source.columnar and name != UTF_8:
         raise FileInvalid(f"{source.name}: Parquet says how it is encoded; leave out --encoding")
@@ -171,7 +170,7 @@ def _check_encoding(source: FileSource) -> None:
 
 
 def _undecodable(data: bytes, at: int, offset: int, encoding: str) -> str:
-    """What is wrong with a line that has byte `at`, at `offset` of the file, and what to do."""
+    """The error of a line with byte `at`, at `offset` of the file, and what to do."""
     utf_8 = codecs.lookup(encoding).name == UTF_8
     shown = "UTF-8" if utf_8 else encoding
     where = f"not {shown} at byte {at} of the line (0x{data[at]:02X}, offset {offset} of the file)"
@@ -179,7 +178,7 @@ def _undecodable(data: bytes, at: int, offset: int, encoding: str) -> str:
         return f"{where}; give --encoding the encoding of the file, or convert the file to UTF-8"
     if offset == 0 and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return f"{where}; the file is UTF-16: convert it, for example with iconv -f UTF-16 -t UTF-8"
-    # Latin-1 has controls there, which no text has, where Windows-1252 has quotes and dashes.
+    # Windows-1252 has quotes and dashes at these bytes; Latin-1 has controls, which no text has.
     guess, title = ("cp1252", "Windows-1252") if 0x80 <= data[at] < 0xA0 else ("latin-1", "Latin-1")
     letter = data[at : at + 1].decode(guess, "replace")
     return (
@@ -193,8 +192,8 @@ def _lines(
 ) -> Iterator[tuple[int, int, str]]:
     """Number, bytes and text of each line, without a byte order mark.
 
-    With `broken`, a line in another encoding is told to it first and comes as well as it can be
-    read.
+    With `broken`, a line in another encoding is first passed to it, and then comes with its
+    readable characters.
     """
     encoding, behind = source.encoding, 0
     with source.path.open("rb") as file:
@@ -220,7 +219,7 @@ def _lines(
 
 
 class _Physical:
-    """The lines of a CSV file as the reader of rows takes them: their bytes, and what was wrong."""
+    """The lines of a CSV file for the reader of rows: their bytes, and their errors."""
 
     def __init__(self, source: FileSource, progress: Progress | None, *, lenient: bool) -> None:
         self.size = 0
@@ -233,7 +232,7 @@ class _Physical:
             yield text
 
     def taken(self) -> tuple[int, str]:
-        """Bytes and faults since this was last asked."""
+        """Bytes and errors since the last call."""
         found = self.size, self.wrong
         self.size, self.wrong = 0, ""
         return found
@@ -295,7 +294,7 @@ def _delimiter(path: Path) -> str:
 
 
 def _check_columns(name: str, header: Sequence[str], columns: Sequence[str] | None) -> None:
-    """The header has every column that is wanted, and each once."""
+    """Check that the header has each wanted column once."""
     for column in columns or header:
         if header.count(column) > 1:
             raise FileInvalid(f"{name} has {header.count(column)} columns named {column}")
@@ -314,7 +313,7 @@ def _read_json(
     progress: Progress | None,
     rejected: Rejected | None,
 ) -> Iterator[Record]:
-    wrong = 0  # the line that was told already
+    wrong = 0  # the line that was reported already
 
     def broken(number: int, words: str, text: object) -> None:
         nonlocal wrong
@@ -339,7 +338,7 @@ def _read_json(
 
 
 def _json_object(text: str) -> dict[str, object] | str:
-    """The object in a line, or what is wrong with it."""
+    """The object in a line, or the error."""
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -380,7 +379,7 @@ def _read_parquet(
 
 
 def _bytes_of_a_row(metadata: Any) -> int:  # noqa: ANN401  # the library has no types
-    """The mean, before compression: rows have no size of their own in columns."""
+    """The mean size of a row before compression: stored columns give no size of a row."""
     groups = range(metadata.num_row_groups)
     total = sum(metadata.row_group(number).total_byte_size for number in groups)
     return int(total // max(1, metadata.num_rows))

@@ -1,4 +1,4 @@
-"""What a value of a file is: an integer, a time."""
+"""The types of values in files: integers and times."""
 
 import math
 import re
@@ -10,14 +10,14 @@ from widerow.limits import INT64_MAX, INT64_MIN
 __all__ = ["is_integer", "seconds"]
 
 _INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,18}|0")
-# Epoch times say their unit by their size: seconds, milliseconds, microseconds, nanoseconds.
+# The size of an epoch time tells its unit: seconds, milliseconds, microseconds, nanoseconds.
 _EPOCH_UNITS: Final = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 
 
 def is_integer(value: object) -> bool:
-    """Whether a value is an integer, or a text that loses no character as one, of 64 bits.
+    """Whether a value is an integer of 64 bits, or its usual text.
 
-    007 and +1 are texts: as integers they would be written otherwise.
+    007 and +1 are texts: as integers they would be written differently.
     """
     if isinstance(value, str):
         return bool(_INTEGER.fullmatch(value)) and INT64_MIN <= int(value) <= INT64_MAX
@@ -27,7 +27,7 @@ def is_integer(value: object) -> bool:
 def seconds(column: str, value: object) -> float:
     """A time as seconds since 1970: an epoch in any usual unit, or ISO 8601.
 
-    Raises: `ValueError` for anything else.
+    Raises: `ValueError` for other values.
     """
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
