@@ -1,10 +1,10 @@
-"""Builds of indexes as tasks that go on in steps, and by themselves after a crash.
+"""Builds of indexes as tasks of many steps, which continue by themselves after a crash.
 
 For every table model: a `BuildSource` says which indexes of its tables are not ready and what a
-step of a build writes. Whoever creates an index drives its build (`IndexBuild.step` until the
-answer is true), or leaves it to housekeeping, which takes up every index that is in a definition,
-not ready and not driven, also after the store was opened again. A row that cannot be indexed ends a
-build: the index goes, and the reason is kept for as long as the store is open.
+step of a build writes. The creator of an index drives its build (`IndexBuild.step` until the answer
+is true), or leaves it to housekeeping, which builds every index that is defined, not ready and not
+driven, also after the store was opened again. A row that cannot be indexed ends a build: the index
+is dropped, and the reason is kept while the store is open.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,18 +25,18 @@ __all__ = [
     "next_rows",
 ]
 
-STEP_ROWS: Final = 256  # share one sync; a group of this size takes a few milliseconds
+STEP_ROWS: Final = 256  # that share one sync; a group of this size takes a few milliseconds
 STEP_RECORDS: Final = 2000  # read in one step, where other records lie between
-STEP_BYTES: Final = 1024 * 1024  # the same where rows are large
+STEP_BYTES: Final = 1024 * 1024  # written in one step, for large rows
 
 T = TypeVar("T")
 
 
 class BuildStep(NamedTuple):
-    """A step of a build: its writes, how many rows it covers, where the next one starts.
+    """A step of a build: its writes, the number of rows, and where the next step starts.
 
-    The plan answers the time of the newest entry that it has left to be written by somebody else,
-    in microseconds since 1970; 0 where it has left none.
+    The plan answers the time of the newest intent that it has left for an entry, in microseconds
+    since 1970; 0 without such an intent.
     """
 
     plan: Plan[int]
@@ -45,7 +45,7 @@ class BuildStep(NamedTuple):
 
 
 class Unready(NamedTuple):
-    """An index that does not answer yet: its number, its name, and that of its table."""
+    """An index that does not answer yet: its number, its name, and the name of its table."""
 
     id: int
     name: str
@@ -56,7 +56,7 @@ class BuildSource(Protocol[T]):
     """The indexes of one table model. `T`: its tables."""
 
     def epoch(self) -> int:
-        """The state of the catalogue, by which `unready` is remembered."""
+        """The epoch of the catalogue; `unready` is computed once for each epoch."""
         ...
 
     def unready(self) -> list[tuple[T, Unready]]:
@@ -64,11 +64,11 @@ class BuildSource(Protocol[T]):
         ...
 
     def is_due(self, table: T, index: Unready) -> bool:
-        """Whether a build may begin by now that nobody drives."""
+        """Whether a build that no creator drives may begin."""
         ...
 
     def index_id(self, table: T, name: str) -> int:
-        """The number of an index by its name; 0 where the table has none."""
+        """The number of an index by its name; 0 where the table has no such index."""
         ...
 
     def current(self, table: T) -> T:
@@ -80,28 +80,29 @@ class BuildSource(Protocol[T]):
         ...
 
     def unsettled(self, table: T, index: Unready, mark: int, start: bytes) -> bytes | None:
-        """Where to look next for an entry that was left to somebody else up to time `mark`.
+        """Where to look next for an entry that is still left to an intent of up to time `mark`.
 
-        From `start` on (b"": everywhere). None: all are written. A bounded number of reads.
+        The search begins at `start` (b"": the first). None: all entries are written. A bounded
+        number of reads.
         """
         ...
 
     def finish(self, table: T, name: str) -> Plan[Any]:
-        """Let an index answer. Its plan raises `NotFound` if it was dropped."""
+        """Let an index answer queries. Its plan raises `NotFound` if the index was dropped."""
         ...
 
     def drop(self, table: T, name: str) -> Plan[Any]:
-        """Take an index away. Its plan raises `NotFound` if it was dropped."""
+        """Remove an index. Its plan raises `NotFound` if the index was dropped."""
         ...
 
 
 def next_rows(
     reader: Reader, start: bytes, stop: bytes, is_row: Callable[[bytes], bool]
 ) -> tuple[list[bytes], bytes | None]:
-    """Keys of the next rows, and where the step behind begins; None: there are no more.
+    """The keys of the next rows, and where the next step begins; None after the last row.
 
-    `is_row`: whether a record is one of the table's rows. Bounded in records and bytes, because
-    other records may lie between.
+    `is_row`: whether a record is one of the table's rows. The read is bounded in records and bytes,
+    because other records may lie between.
     """
     rows: list[bytes] = []
     size = 0
@@ -116,27 +117,28 @@ def next_rows(
 
 @final
 class IndexBuild(Generic[T]):
-    """One build of an index that is in its table's definition. `rows`: how many it has covered."""
+    """The build of an index that is in its table's definition. `rows`: how many it has covered."""
 
     def __init__(self, source: BuildSource[T], table: T, name: str) -> None:
-        """From the first row on: entries that are there already are written again."""
+        """Build from the first row on: entries that already exist are written again."""
         self.rows = 0
         self._source = source
         self._table = table
         self._name = name
         self._start: bytes | None = b""
-        self._mark = 0  # the time of the newest entry that steps have left to somebody else
-        self._unsettled: bytes | None = b""  # where to look whether these are written
+        self._mark = 0  # the time of the newest intent that steps have left
+        # where to look whether these intents are applied; None: all are
+        self._unsettled: bytes | None = b""
 
     @property
     def is_through(self) -> bool:
-        """Whether every row is covered, so that the next step lets the index answer."""
+        """Whether every row is covered, so that the next step lets the index answer queries."""
         return self._start is None
 
     def is_settled(self, index: Unready) -> bool:
-        """Whether every entry is written that steps have left to somebody else.
+        """Whether every entry that steps left to intents is written.
 
-        Looks on for the first one that is not, from where it looked last.
+        Each call continues where the last one stopped.
         """
         if not self._mark:
             return True
@@ -169,21 +171,21 @@ class IndexBuild(Generic[T]):
 class IndexBuilds(Generic[T]):
     """The builds of one table model. `step` is for one caller at a time, the rest for any thread.
 
-    `failures`: why builds were ended that nobody drove, by table and index; the latest of each.
+    `failures`: the latest reason for which an undriven build of an index ended, by table and index.
     """
 
     def __init__(self, source: BuildSource[T]) -> None:
         self.failures: dict[tuple[str, str], InvalidRequest] = {}
         self._source = source
-        self._driven: list[int] = []  # indexes whose creators wait for them
+        self._driven: list[int] = []  # indexes whose creators drive their builds
         self._builds: dict[int, IndexBuild[T]] = {}
-        self._ended: set[int] = set()  # indexes that are to be dropped
+        self._ended: set[int] = set()  # indexes that must be dropped
         self._unready: tuple[int, list[tuple[T, Unready]]] = (-1, [])
-        self._last = 0  # the index that had the last turn
+        self._last = 0  # the index of the last step
 
     @contextmanager
     def driving(self, table: T, name: str) -> Iterator[IndexBuild[T]]:
-        """A build that the caller drives; housekeeping leaves it alone meanwhile."""
+        """A build that the caller drives; housekeeping leaves the index alone meanwhile."""
         current = self._source.current(table)
         number = self._source.index_id(current, name)
         self._driven.append(number)
@@ -193,12 +195,12 @@ class IndexBuilds(Generic[T]):
             self._driven.remove(number)
 
     def step(self) -> Plan[None] | None:
-        """The next step of a build that nobody drives, which take turns; None: there is none."""
+        """The next step of the undriven builds, which take turns; None without such a build."""
         waiting = self._waiting()
         first = 1 + next((at for at, (_, each) in enumerate(waiting) if each.id == self._last), -1)
         for table, index in (*waiting[first:], *waiting[:first]):
             if index.id in self._driven:
-                self._builds.pop(index.id, None)  # whoever drives it begins anew
+                self._builds.pop(index.id, None)  # a creator who drives it begins anew
                 continue
             self._last = index.id
             if not self._source.is_due(table, index):
@@ -216,14 +218,14 @@ class IndexBuilds(Generic[T]):
         return 0 if build is None else build.rows
 
     def _waiting(self) -> list[tuple[T, Unready]]:
-        """Indexes that are not ready, worked out once for each state of the catalogue."""
+        """Indexes that are not ready, computed once for each epoch of the catalogue."""
         epoch = self._source.epoch()
         if self._unready[0] != epoch:
             self._unready = epoch, self._source.unready()
         return self._unready[1]
 
     def _go_on(self, table: T, index: Unready, build: IndexBuild[T]) -> Plan[None]:
-        """A step, whose failure ends the build: then the next step takes the index away."""
+        """A step of a build; if it fails, the build ends and the next step drops the index."""
         if index.id in self._ended:
             return self._end(table, index)
         plan = build.step()
@@ -235,7 +237,7 @@ class IndexBuilds(Generic[T]):
                 self.failures[index.table, index.name] = error
                 self._ended.add(index.id)
             except NotFound:
-                self._builds.pop(index.id, None)  # dropped meanwhile
+                self._builds.pop(index.id, None)  # the index was dropped meanwhile
 
         return Plan(plan.writes, finish, again=lambda _: self._go_on(table, index, build))
 
@@ -248,6 +250,6 @@ class IndexBuilds(Generic[T]):
             try:
                 plan.finish(outcomes)
             except NotFound:
-                return  # somebody else took it away
+                return  # another process has dropped the index
 
         return Plan(plan.writes, finish)

@@ -1,17 +1,17 @@
-"""Working off intents: making entries of global indexes agree with their rows (change §A10).
+"""Applies intents: makes entries of global indexes agree with their rows (change §A10).
 
 Where transactions reach over shards, entries are compared with the row and the intents removed in
-one transaction. Elsewhere an entry is written in the transaction of its own shard, which reads the
-row as it is by then: whatever changes the row later leaves an intent of its own. So a row that is
-written all the time keeps no entry waiting. The intents of a row go behind its entries, in a
-transaction of their own. Doing any of it again does no harm.
+one transaction. Elsewhere an entry is written in a transaction of its own shard, which reads the
+row's present state: a later change of the row leaves an intent of its own. So an entry does not
+wait for a row that is written all the time. The intents of a row are removed after its entries are
+written, in a transaction of their own. Each of these transactions can be repeated without harm.
 
-A wide row is more than one key, so what its entries are is worked out from a view beforehand, and
-given up if the row has changed since; then that row is tried again from a newer view, a few times,
-and no other one waits for it.
+A wide row has more than one key, so its entries are computed from a view beforehand, and given up
+if the row has changed since; then the row is tried again from a newer view, a few times, while
+other rows go on.
 
-Tables take turns, and in a table partition keys do (`engine/rounds.py`). What could not be done
-stays where it is and is met again in the next round.
+Tables take turns, and in a table partition keys do (`engine/rounds.py`). Intents that could not be
+applied stay, and the next round meets them again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,16 +52,16 @@ from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["IntentApplier"]
 
-STEP_ENTRIES: Final = 512  # looked at in one step: as many writes as share a group
+STEP_ENTRIES: Final = 512  # entries compared in one step: as many as writes that share a group
 STEP_RECORDS: Final = 4096  # read in one step, where intents of another kind lie between
-TABLE_ENTRIES_MIN: Final = 32  # of one table in a step, however many have more
+TABLE_ENTRIES_MIN: Final = 32  # of one table in a step, even if many tables have intents
 ATTEMPTS: Final = 3  # of a wide row in one step
 WAITING_SHOWN: Final = 1000  # intents counted at most for a report
-GONE_MAX: Final = 1000  # numbers of what was dropped that are remembered
+GONE_MAX: Final = 1000  # numbers of dropped tables and indexes that are remembered
 
 
 class _Portion(NamedTuple):
-    """Intents of one table that are worked off together, and how many entries they name."""
+    """Intents of one table that are applied together, and the number of entries they name."""
 
     table: Table
     intents: list[EntryIntent]
@@ -69,7 +69,7 @@ class _Portion(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """A write of an entry, and the row that it is for."""
+    """The write of an entry, and the row of the entry."""
 
     write: Write[Any]
     row: "_Row"
@@ -77,7 +77,7 @@ class _Work(NamedTuple):
 
 @final
 class _Row:
-    """A row that left intents, and what its entries are as of the moment at which it is read."""
+    """A row with intents, and its entries as computed from its state when it was read."""
 
     __slots__ = ("_forms", "_known", "_planned", "intents", "key", "table")
 
@@ -91,19 +91,19 @@ class _Row:
         self._planned: tuple[bytes, dict[bytes, bytes]] | None = None
 
     def entries(self) -> Iterator[tuple[int, bytes]]:
-        """The number of the index and the key of every entry that its intents name, each once."""
+        """The index number and key of every entry that the intents of the row name, each once."""
         yield from dict.fromkeys(entry for intent in self.intents for entry in intent.entries)
 
     def look(self, reader: Reader) -> None:
-        """Work out the entries of a wide row as a view shows it."""
+        """Compute the entries of a wide row from a view."""
         record = reader.get(self.key)
         if record is not None and header_of(record).kind == RecordKind.WIDE:
             self._planned = record, self._made(ObservedRow(reader, self.key, record))
 
     def wanted(self, txn: Transaction) -> dict[bytes, bytes]:
-        """The records of all its entries of global indexes, by their keys, as a body reads it.
+        """The records of all entries that the row has in global indexes, by key, read in a body.
 
-        Raises `Replan` for a wide row that is another one than was looked at.
+        Raises `Replan` for a wide row that has changed since `look`.
         """
         record = txn.get(self.key)
         if record is None:
@@ -128,7 +128,7 @@ class _Row:
 
 @final
 class IntentApplier:
-    """Works off the intents of all tables. `step` is for one caller at a time."""
+    """Applies the intents of all tables. `step` is for one caller at a time."""
 
     def __init__(
         self,
@@ -138,9 +138,9 @@ class IntentApplier:
         keeper: SecondaryIndexKeeper,
         lease: Lease,
     ) -> None:
-        """Each intent is worked off when it is `lag_us` microseconds old: at once.
+        """Each intent is applied when it is `lag_us` microseconds old; at first `lag_us` is 0.
 
-        `lease`: of whoever works them off, which this process may take over from another one.
+        `lease`: of the process that applies intents, which may change.
         """
         self._store = store
         self._tables = tables
@@ -150,13 +150,13 @@ class IntentApplier:
         self._terms = lease.terms
         self.lag_us = 0
         self._rounds: Rounds[int, int] = Rounds()  # over tables; names are the numbers of indexes
-        self._position = SPACE_INTENTS  # where the pass over all tables goes on
-        self._pass_worked = False  # whether anything was worked off in this pass
-        self._is_needed = True  # whether there may be intents where none are left any more
-        self._gone: set[int] = set()  # numbers of tables and indexes that were dropped
+        self._position = SPACE_INTENTS  # where the pass over all tables continues
+        self._pass_worked = False  # whether an intent was applied in this pass
+        self._is_needed = True  # False once no intent is left and no more can be left
+        self._gone: set[int] = set()  # numbers of dropped tables and indexes
 
     def pause(self, seconds: float) -> float:
-        """How long to wait at most for the next look, where there was nothing to do."""
+        """The longest wait before the next step, after a step that found no intent."""
         if not self._keeper.deferred:
             return seconds
         if not any(each.indexes for each in self._tables.all()):
@@ -164,9 +164,10 @@ class IntentApplier:
         return min(seconds, max(HOUSEKEEPING_PAUSE_SECONDS, self.lag_us / 4_000_000))
 
     def waiting(self, table: Table) -> tuple[int, dict[int, float]]:
-        """How many intents of a table wait, and how old the oldest is for each index, in seconds.
+        """How many intents of a table wait, and the age in seconds of each index's oldest one.
 
-        Of at most `WAITING_SHOWN`, which are read. An index without any is not among them.
+        Reads and counts at most `WAITING_SHOWN` intents. Indexes without a waiting intent are left
+        out.
         """
         now_us, count = self._clock.now_us(), 0
         ages: dict[int, float] = {}
@@ -178,9 +179,9 @@ class IntentApplier:
         return count, ages
 
     def lags(self) -> list[Lag]:
-        """The lags of all global indexes, without those of which nothing is known yet.
+        """The lags of all global indexes, without indexes whose lag is not known yet.
 
-        Nothing is behind where entries come with their rows. Any thread may call.
+        Lags are 0 where entries are written with their rows. Any thread may call.
         """
         now_us = self._clock.now_us()
         follows = self._keeper.deferred or self._is_needed
@@ -197,33 +198,37 @@ class IntentApplier:
     def step(self) -> Plan[None] | None:
         """The next step; None where no intent is due.
 
-        Without a lag none is left where a transaction reaches the indexes, once all were looked at.
+        Where transactions reach the indexes and no lag is set, no intent comes any more once all
+        were applied.
         """
         if not self._keeper.deferred and not self._is_needed:
             return None
-        if self._terms != self._lease.terms:  # another process may have worked off some since
+        if self._terms != self._lease.terms:  # another process may have applied intents since
             self._terms = self._lease.terms
             self._rounds, self._position = Rounds(), SPACE_INTENTS
         portions = self._portions()
         if not portions and self._position == SPACE_INTENTS and self._pass_worked:
-            portions = self._portions()  # the pass is over that found some: another one begins
+            portions = self._portions()  # the pass that found intents is over: begin another one
         if portions:
             across = self._store.capabilities.atomic_across_shards
             return self._together(portions) if across else self._apart(portions)
         if self._position != SPACE_INTENTS or self._rounds.open:
-            return Plan((), pass_over)  # there is more to look at
+            return Plan((), pass_over)  # more is to be read
         self._is_needed = self._rounds.met
         return None
 
     # --- which intents -----------------------------------------------------------------------
 
     def _portions(self) -> list[_Portion]:
-        """The intents of this step; the pass is over where the position is at its start again."""
+        """The intents of this step.
+
+        After the end of the pass, the position is at the start again.
+        """
         rounds, now_us = self._rounds, self._clock.now_us()
         rounds.begin(now_us)
         if self._position == SPACE_INTENTS:
             self._pass_worked = False
-        # Without a lag none is early, whatever the clock of the server says that left it.
+        # Without a lag every intent is due, whatever the clock of the server that left it says.
         due_us = now_us - self.lag_us if self.lag_us else INT64_MAX
         share = max(TABLE_ENTRIES_MIN, STEP_ENTRIES // max(1, rounds.open))
         walk = IntentWalk(self._store, IntentKind.ENTRIES, self._position, STEP_RECORDS)
@@ -244,14 +249,14 @@ class IntentApplier:
         return portions
 
     def _next_table(self, walk: IntentWalk) -> Table | None:
-        """The table of the next intent; None: the walk ends here."""
+        """The table of the next intent; None where the walk ends."""
         while True:
             try:
                 intent = walk.peek()
             except StoreBusy:
                 passed = walk.pass_by(self._tables.catalog.seen().by_id)
                 if passed is not None:
-                    self._rounds.visit(passed)  # and do not end its round
+                    self._rounds.visit(passed)  # so that its round does not end
                 continue
             if intent is None:
                 return None
@@ -259,22 +264,22 @@ class IntentApplier:
             table = self._known(int.from_bytes(prefix[len(SPACE_INTENTS) :], "big"))
             if table is not None:
                 return table
-            walk.skip_to(after_prefix(prefix))  # dropped: its intents go with it
+            walk.skip_to(after_prefix(prefix))  # the table was dropped: skip its intents
 
     def _portion(self, walk: IntentWalk, table: Table, due_us: int, most: int) -> _Portion:
-        """The next intents of a table, of at most so many entries; the walk is behind it then."""
+        """The next intents of a table, of at most `most` entries; the walk continues after them."""
         rounds, number = self._rounds, table.id
         intents: list[EntryIntent] = []
         entries: set[tuple[int, bytes]] = set()
         walk.skip_to(rounds.visit(number))
         stop = after_prefix(intent_prefix(number))
-        with suppress(StoreBusy):  # then the next portion begins where this one does
+        with suppress(StoreBusy):  # the next portion begins where this one began
             while len(entries) < most:
                 found = walk.peek(stop)
                 if found is None and walk.position >= stop:
                     rounds.ends(number)
                     break
-                if found is None:  # enough was read
+                if found is None:  # the walk has read enough
                     rounds.goes_on(number, walk.position)
                     break
                 walk.skip_to(found.key + b"\x00")
@@ -303,10 +308,10 @@ class IntentApplier:
         return found
 
     def _as_named(self, table: Table, indexes: set[int]) -> Table:
-        """The table with every index of these that was not dropped.
+        """The table with all of these indexes that were not dropped.
 
-        What the catalogue as it was read last does not have may have come since. What it does not
-        have after an intent that names it was seen is gone for good.
+        An index that the catalogue last read does not have may be newer than it. An index that is
+        missing after the catalogue is read again, with the intent already seen, was dropped.
         """
         if not indexes - self._gone - {index.id for index in table.indexes}:
             return table
@@ -353,7 +358,7 @@ class IntentApplier:
 
         return Write(shards, body, reads=self._tables.catalog.reads)
 
-    # --- where they do not -------------------------------------------------------------------
+    # --- where transactions reach one shard --------------------------------------------------
 
     def _apart(self, portions: Sequence[_Portion]) -> Plan[None]:
         rows = [
@@ -370,7 +375,7 @@ class IntentApplier:
         attempts: int,
         trouble: Exception | None = None,
     ) -> Plan[None]:
-        """Write entries of rows, behind other writes; then what follows from how that ended.
+        """Write entries of rows, after the writes `before`; the outcome decides the next plan.
 
         The intents of rows whose entries are all written are removed, and rows that have changed
         are tried again, in one plan. `trouble` is raised when all of it has ended.
@@ -378,7 +383,7 @@ class IntentApplier:
         works = [work for row in rows for work in self._works(row)]
 
         def ended(outcomes: Sequence[Outcome[Any]]) -> tuple[list[_Row], list[_Row]]:
-            """The rows whose entries are written, and those to be tried again."""
+            """The rows whose entries are written, and the rows to try again."""
             failed: dict[_Row, Exception] = {}
             for work, outcome in zip(works, outcomes[len(before) :], strict=True):
                 if outcome.error is not None:
@@ -405,7 +410,7 @@ class IntentApplier:
         return Plan((*before, *[work.write for work in works]), finish, again=again)
 
     def _seen_anew(self, rows: Sequence[_Row]) -> list[_Row]:
-        """These rows as they are now, without those that cannot be read."""
+        """The rows as they are now, without rows that cannot be read."""
         seen = []
         for row in rows:
             with suppress(StoreBusy):
@@ -429,7 +434,7 @@ class IntentApplier:
 
 
 def _rows_of(table: Table, forms: TableForms, intents: Sequence[EntryIntent]) -> list[_Row]:
-    """The rows that left intents, each with all of its own, in the order of the first ones."""
+    """The rows of the intents, in the order of their first intents, each with all of them."""
     rows: dict[bytes, _Row] = {}
     for intent in intents:
         row = rows.get(intent.row)
@@ -440,19 +445,19 @@ def _rows_of(table: Table, forms: TableForms, intents: Sequence[EntryIntent]) ->
 
 
 def _trouble(outcomes: Sequence[Outcome[Any]]) -> Exception | None:
-    """The first error that does not go away by itself."""
+    """The first error that is not temporary."""
     try:
         pass_over(outcomes)
-    except Exception as error:  # noqa: BLE001  # whatever it is
+    except Exception as error:  # noqa: BLE001  # any error is returned
         return error
     return None
 
 
 def _make_agree(txn: Transaction, key: bytes, wanted: dict[bytes, bytes]) -> None:
-    """Make the entry under `key` what `wanted` says, or remove it; with the segments of either.
+    """Put the entry under `key` as in `wanted`, or remove it; with the segments of wide entries.
 
-    It is written in any case: so a body that has read an older state of the row, of another
-    process, is not committed behind this one.
+    The entry is written even if it is unchanged: then a body of another process that has read an
+    older state of the row cannot be committed after this one.
     """
     before = txn.get(key)
     if before is not None and before[0] == RecordKind.WIDE:

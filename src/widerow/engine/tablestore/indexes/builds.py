@@ -1,4 +1,4 @@
-"""The indexes of Tablestore's tables as builds see them (change §A6, `engine/index_builds.py`)."""
+"""The indexes of Tablestore's tables for builds (change §A6, `engine/index_builds.py`)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -31,8 +31,8 @@ __all__ = ["TablestoreBuilds"]
 class TablestoreBuilds:
     """The `BuildSource` of Tablestore's tables.
 
-    A build begins `lag_us` microseconds after its index was created, and not before every write has
-    ended that went by the catalogue from before the index (`Nodes.settled`).
+    A build begins `lag_us` microseconds after its index was created, and not before every write
+    that used an older catalogue has ended (`Nodes.settled`).
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class TablestoreBuilds:
         keeper: SecondaryIndexKeeper,
         settled: Callable[[int], bool],
     ) -> None:
-        """Those of `tables`, whose entries `keeper` makes. `settled`: as `Nodes` tells it."""
+        """The indexes of `tables`, whose entries `keeper` makes. `settled`: see `Nodes.settled`."""
         self.lag_us = 0
         self._store = store
         self._tables = tables
@@ -52,7 +52,7 @@ class TablestoreBuilds:
         self._settled = settled
 
     def epoch(self) -> int:
-        """The state of the catalogue."""
+        """The epoch of the catalogue."""
         return self._tables.catalog.seen().epoch
 
     def unready(self) -> list[tuple[Table, Unready]]:
@@ -65,7 +65,7 @@ class TablestoreBuilds:
         ]
 
     def is_due(self, table: Table, index: Unready) -> bool:  # noqa: ARG002  # as the protocol has it
-        """Whether the index has waited as long as it has to."""
+        """Whether the index has waited for `lag_us` and for writes that used an older catalogue."""
         entry = self._tables.by_id(index.id)
         return entry is not None and self._is_old(entry)
 
@@ -100,9 +100,9 @@ class TablestoreBuilds:
     def _add(
         self, table: Table, index: SecondaryIndex, row: tuple[bytes, bytes], txn: Transaction
     ) -> int:
-        """Put the entry of a row as it is now; nothing where it was deleted meanwhile.
+        """Put the entry of a row as it is now; no entry where the row was deleted meanwhile.
 
-        Answers as `SecondaryIndexKeeper.add`.
+        Returns the same as `SecondaryIndexKeeper.add`.
         """
         current = self._tables.current(table, txn)
         key, shard = row
@@ -115,10 +115,10 @@ class TablestoreBuilds:
         return self._keeper.add(txn, current, found, (ObservedRow(txn, key, record), shard))
 
     def unsettled(self, table: Table, index: Unready, mark: int, start: bytes) -> bytes | None:
-        """Where it goes on to look for an intent of the index that was left until the mark.
+        """Where to look next for an intent of the index that was left up to time `mark`.
 
-        That is where the first one lies, or behind the records that are read at once. An intent
-        that is gone never comes back, and later ones are above the mark.
+        The position is that of the first such intent, or the end of the records that one call
+        reads. A removed intent never comes back, and new intents have times above the mark.
         """
         prefix = intent_prefix(table.id)
         found = self._store.snapshot().scan(max(start, prefix), after_prefix(prefix))
@@ -133,7 +133,7 @@ class TablestoreBuilds:
         return None
 
     def finish(self, table: Table, name: str) -> Plan[None]:
-        """Let an index answer. Its plan raises `NotFound` if it was dropped."""
+        """Let an index answer queries. Its plan raises `NotFound` if the index was dropped."""
 
         def make(draft: Draft) -> None:
             newest = draft.current(TABLESTORE_MODEL, table)
@@ -146,7 +146,7 @@ class TablestoreBuilds:
         return Plan((self._tables.catalog.change(make),), failing)
 
     def drop(self, table: Table, name: str) -> Plan[None]:
-        """Take an index away. Its plan raises `NotFound` if it was dropped."""
+        """Remove an index. Its plan raises `NotFound` if the index was dropped."""
 
         def make(draft: Draft) -> None:
             remove_index(draft, draft.current(TABLESTORE_MODEL, table), name)
@@ -156,7 +156,7 @@ class TablestoreBuilds:
 
 
 def _newest(outcomes: Sequence[Outcome[int]]) -> int:
-    """The largest answer; 0 where there is none. Raises the first error."""
+    """The largest result; 0 without results. Raises the first error."""
     failing(outcomes)
     return max([outcome.result or 0 for outcome in outcomes], default=0)
 

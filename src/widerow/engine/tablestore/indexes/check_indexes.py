@@ -1,8 +1,8 @@
-"""Secondary indexes in the walk of a store (`engine/check.py`): index and table, both ways.
+"""Checks secondary indexes in the walk of a store (`engine/check.py`), in both directions.
 
-Verified: each row of a table has the entries that follow from it, byte for byte, where the index
-is ready and was to have them all; each entry follows from a row. What an intent is still to change
-in a global index is not judged. Memory: one row.
+Verified: each row has, byte for byte, the entries that follow from it, where the index is ready and
+complete; each entry follows from a row. Entries of a global index that an intent may still change
+are not checked. Memory: one row.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ __all__ = ["index_parts"]
 
 
 def index_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
-    """What a walk visits of each table with indexes: its rows and its entries."""
+    """The parts of a walk for tables with indexes: their rows and their entries."""
     dropped = frozenset(each.id for each in catalog.leftovers())
     tables = {table.id: table for table in Tables(catalog, TABLESTORE_MODEL).all()}
     for table in tables.values():
@@ -57,7 +57,7 @@ def index_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
 
 @final
 class _Walk:
-    """One table that is being compared with its indexes."""
+    """One table during its comparison with its indexes."""
 
     __slots__ = ("_dropped", "_snapshot", "_table", "_tables", "forms")
 
@@ -71,7 +71,7 @@ class _Walk:
         self.forms = TableForms(table)
 
     def row(self, key: bytes, record: bytes) -> None:
-        """Whether a row has its entries. Raises `StoreDamaged`."""
+        """Check that a row has its entries. Raises `StoreDamaged`."""
         if header_of(record).kind == RecordKind.SEGMENT:
             return
         shard = self._shard(key)
@@ -87,7 +87,7 @@ class _Walk:
                     raise StoreDamaged(f"the index {index.name!r} has {what} for the row")
 
     def local_entry(self, key: bytes, record: bytes) -> None:
-        """Whether an entry of a local index follows from a row. Raises `StoreDamaged`."""
+        """Check that an entry of a local index follows from a row. Raises `StoreDamaged`."""
         end = key_value_end(key, ROW_PREFIX_BYTES, self._table.key_columns[0].type)
         number = int.from_bytes(key[end : end + 4], "big")
         for form in self.forms.forms:
@@ -99,7 +99,7 @@ class _Walk:
             raise StoreDamaged(f"an entry of the index {number}, which the table does not have")
 
     def global_entry(self, form: EntryForm, key: bytes, record: bytes) -> None:
-        """Whether an entry of a global index follows from a row. Raises `StoreDamaged`."""
+        """Check that an entry of a global index follows from a row. Raises `StoreDamaged`."""
         self._entry(form, key, (key, record))
 
     def _entry(self, form: EntryForm, seen: bytes, stored: tuple[bytes, bytes]) -> None:
@@ -116,7 +116,7 @@ class _Walk:
             raise StoreDamaged(f"the index {form.index.name!r} has an entry {what}")
 
     def _row_of(self, form: EntryForm, seen: bytes) -> bytes:
-        """The key of the row that an entry is of."""
+        """The key of the row of an entry."""
         columns = self._tables[form.index.id].key_columns
         values, _ = decode_key(seen, ROW_PREFIX_BYTES, [column.type for column in columns])
         named = {column.name: value for column, value in zip(columns, values, strict=True)}
@@ -126,7 +126,7 @@ class _Walk:
         return key[: key_value_end(key, ROW_PREFIX_BYTES, self._table.key_columns[0].type)]
 
     def _waits(self, form: EntryForm, shard: bytes) -> bool:
-        """Whether an intent may still be to change what a global index has of a shard."""
+        """Whether an intent may still change entries of a shard in a global index."""
         prefix = SPACE_INTENTS + shard[1:]
         stop = after_prefix(prefix)
         found = intents_between(self._snapshot, prefix, stop, IntentKind.ENTRIES)

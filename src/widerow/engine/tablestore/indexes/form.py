@@ -1,9 +1,9 @@
-"""The entries of a row in an index, which follow from the row as it is stored and nothing else.
+"""The entries of a row in an index, which follow from the stored row alone.
 
 A row has an entry where each listed defined column holds a value of the defined type that may be in
 a key (change §A4). The entry is a row record under the composed key: the listed columns, then the
 key columns of the table that are not among them. It holds the covered cells with their versions.
-Its header says by `latest_server` which version decides whether the entry has expired: the oldest
+`latest_server` in its header is the version that decides whether the entry has expired: the oldest
 of the listed defined columns; where only key columns are listed, the newest of the row.
 """
 
@@ -36,7 +36,7 @@ _CLASSES: Final[dict[KeyType, type]] = {
 
 
 def composed_key(table: Table, listed: tuple[str, ...]) -> tuple[KeyColumn, ...]:
-    """The key columns of an index that lists these, none of them auto-increment (change §A3).
+    """The key columns of an index on the `listed` columns, none auto-increment (change §A3).
 
     Every name is a key column or a defined column of a type that keys have.
     """
@@ -50,11 +50,11 @@ def composed_key(table: Table, listed: tuple[str, ...]) -> tuple[KeyColumn, ...]
 
 @final
 class IndexedRow:
-    """What the entries of a row follow from.
+    """The part of a row that its entries follow from.
 
     `shard`: its prefix among the rows. `newest`: the newest cell of each column that an index
-    names. `latest`: the newest version of all cells, INT64_MAX without cells; it is right only
-    where it was asked for.
+    names. `latest`: the newest version of all cells, INT64_MAX without cells; it is set only where
+    it is asked for.
     """
 
     __slots__ = ("latest", "newest", "shard", "values")
@@ -70,7 +70,7 @@ class IndexedRow:
 
 @final
 class EntryForm:
-    """One index of one definition of its table, ready to make entries."""
+    """One index of one table definition, ready to make entries."""
 
     __slots__ = ("_covered", "_names", "_prefix", "_sources", "_used", "by_key", "index")
 
@@ -95,10 +95,10 @@ class EntryForm:
     def change(
         self, old: IndexedRow | None, new: IndexedRow | None
     ) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
-        """Entries before and after a change of a row; none of either where it changes none.
+        """Entries to remove and entries to put for a change of a row; both empty if none changes.
 
-        Of those before, the keys alone are told where none can be of several records: what stands
-        there is replaced or removed in any case.
+        The entries before the change have empty records where no entry can have several records:
+        their keys are enough to replace or remove them.
         """
         if old is None or new is None:
             return {} if old is None else self._former(old), {} if new is None else self.entries(
@@ -109,7 +109,7 @@ class EntryForm:
         return self._former(old), self.entries(new)
 
     def _same(self, old: IndexedRow, new: IndexedRow) -> bool:
-        """Whether both rows have the same entry."""
+        """Whether both rows have an equal entry."""
         if self.by_key and old.latest != new.latest:
             return False
         for name in self._used:
@@ -131,7 +131,7 @@ class EntryForm:
         return {} if found is None else {self._key(row, found[0]): b""}
 
     def _values(self, row: IndexedRow) -> tuple[tuple[KeyValue, ...], int] | None:
-        """The composed key of the row's entry and what decides its life; None: it has no entry."""
+        """The row's composed key and the version that decides its expiry; None: no entry."""
         values: list[KeyValue] = []
         alive = row.latest if self.by_key else INT64_MAX
         for place, name, kind in self._sources:
@@ -147,7 +147,7 @@ class EntryForm:
         return tuple(values), alive
 
     def entries(self, row: IndexedRow) -> dict[bytes, bytes]:
-        """The records of the row's entry by their keys: none, one, or those of a wide one."""
+        """The records of the row's entry by their keys: none, one, or those of a wide entry."""
         found = self._values(row)
         if found is None:
             return {}
@@ -166,7 +166,7 @@ class EntryForm:
 
 
 def _key_value(cell: Cell, kind: type) -> KeyValue | None:
-    """The value of a cell where it can be one of a key column of that type, or None."""
+    """The value of a cell if it may be a key value of that type, or None."""
     value = cell_value(cell)
     if type(value) is not kind:
         return None
@@ -201,23 +201,25 @@ class TableForms:
         self.listed = frozenset(name for index in table.indexes for name in index.key_columns)
 
     def values(self, key: bytes) -> tuple[KeyValue, ...]:
-        """The values of the key of a row that is stored there."""
+        """The values of a stored row's key."""
         return decode_key(key, ROW_PREFIX_BYTES, self._key_types)[0]
 
     def row(
         self, row: ObservedRow, shard: bytes, values: tuple[KeyValue, ...] | None = None
     ) -> IndexedRow:
-        """What entries need of a stored row. Cost: of a wide row the segments of the columns.
+        """The part of a stored row that entries need.
 
-        All segments where an index lists key columns only. `values`: those of the row's key, where
-        somebody knows them.
+        Cost for a wide row: the segments of the columns.
+
+        All segments are read where an index lists key columns only. `values`: the key's values, if
+        the caller knows them.
         """
         newest: dict[str, Cell] = {}
         latest = -1
         names = self._names
         for cell in row.cells() if self._by_key else row.cells_of(names):
             latest = max(latest, cell.version)
-            if cell.name in names and cell.name not in newest:  # the newest comes first
+            if cell.name in names and cell.name not in newest:  # the newest cell comes first
                 newest[cell.name] = cell
         if values is None:
             values = self.values(row.key)

@@ -1,4 +1,4 @@
-"""What an index may be, and the table that it is in the catalogue (change §A2, §A3)."""
+"""The rules of index definitions, and an index as a table of the catalogue (change §A2, §A3)."""
 
 from dataclasses import replace
 from typing import Final
@@ -32,7 +32,7 @@ _KEY_TYPES: Final = (ColumnType.INTEGER, ColumnType.STRING, ColumnType.BINARY)
 
 
 def check_definition(index: IndexDefinition) -> None:
-    """What holds of an index without its table (change §A2, 1 to 3)."""
+    """Check an index by the rules that need no table (change §A2, 1 to 3)."""
     check_table_name(index.name)
     count = len(index.key_columns)
     if not 1 <= count <= INDEX_KEY_COLUMNS_MAX:
@@ -43,7 +43,7 @@ def check_definition(index: IndexDefinition) -> None:
 
 
 def check_definitions(indexes: tuple[IndexDefinition, ...]) -> None:
-    """The same of all indexes that a table is created with, and how many they are."""
+    """Check all indexes of a CreateTable, and their number."""
     for index in indexes:
         check_definition(index)
     if len(indexes) > INDEXES_MAX:
@@ -64,7 +64,7 @@ def table_named(draft: Draft, instance: str, name: str) -> Table:
 
 
 def check_room(draft: Draft, table: Table, asked: IndexDefinition, quota: int) -> None:
-    """Whether an index of that name may come to a table (change §A2, 7 to 9).
+    """Check that an index of that name may be added to a table (change §A2, 7 to 9).
 
     `quota`: of tables and indexes in an instance. Raises: `Conflict`, `InvalidRequest`,
     `Exhausted`.

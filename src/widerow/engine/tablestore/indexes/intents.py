@@ -1,8 +1,9 @@
-"""What a global index has still to hear of, where the transaction of a row does not tell it.
+"""Intents for global indexes, where the transaction of a row does not reach their entries.
 
-An intent (`engine/intents.py`) of this kind says only which entries have to be looked at again.
-Whoever works it off makes each of them agree with the row as it is then, so working off an intent
-twice, late or in another order leads to the same end, and the entry of an older state never stays.
+An intent (`engine/intents.py`) of this kind only names the entries that must be checked.
+`applier.py` makes each of these entries agree with the row's present state. So an intent may be
+applied twice, late or in another order: the result is the same, and no entry of an older state
+stays.
 """
 
 import struct
@@ -23,10 +24,10 @@ _ENTRY: Final = struct.Struct(">II")  # the index, length of the entry's key
 
 
 class EntryIntent(NamedTuple):
-    """An intent, and what it says.
+    """An intent and its decoded body.
 
     `row`: the key of the row. `entries`: the number of an index and the key of an entry, for each
-    that is concerned.
+    entry to be checked.
     """
 
     intent: Intent
@@ -35,7 +36,7 @@ class EntryIntent(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """The key of the intent, which is in the store until it is worked off."""
+        """The key of the intent, which is in the store until the intent is applied."""
         return self.intent.key
 
 
@@ -46,7 +47,10 @@ def leave_entry_intent(
     row: bytes,
     entries: Sequence[tuple[int, bytes]],
 ) -> int:
-    """Leave an intent in the shard of the row. Answers and raises as `IntentQueue.leave`."""
+    """Leave an intent in the shard of the row.
+
+    Returns and raises the same as `IntentQueue.leave`.
+    """
     parts = [_HEAD.pack(len(row), len(entries)), row]
     for number, key in entries:
         parts += (_ENTRY.pack(number, len(key)), key)
@@ -54,7 +58,7 @@ def leave_entry_intent(
 
 
 def decode_entry_intent(intent: Intent) -> EntryIntent:
-    """What an intent of this kind says. Raises `StoreDamaged`."""
+    """Decode an intent of this kind. Raises `StoreDamaged`."""
     body = intent.body
     try:
         length, count = _HEAD.unpack_from(body)
@@ -73,7 +77,7 @@ def decode_entry_intent(intent: Intent) -> EntryIntent:
 
 
 def entry_intents(reader: Reader, table: Table) -> Iterator[EntryIntent]:
-    """The intents of this kind that rows of a table left and that wait, in the order of their keys.
+    """The waiting intents of this kind for rows of a table, in the order of their keys.
 
     Raises `StoreDamaged`.
     """

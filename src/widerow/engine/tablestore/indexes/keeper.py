@@ -1,6 +1,6 @@
-"""Keeping indexes true: a change of a row changes its entries in the same transaction (change §A4).
+"""Changes the entries of a row in the transaction that changes the row (change §A4).
 
-Where the transaction does not reach a global index, or is not to, it leaves an intent beside the
+Where the transaction cannot reach a global index, or a lag is set, it leaves an intent beside the
 row (`intents.py`).
 """
 
@@ -29,19 +29,19 @@ _NONE: Final[dict[bytes, bytes]] = {}
 
 
 class SecondaryIndexKeeper:
-    """The `RowObserver` of Tablestore's tables with indexes, ready ones and others alike.
+    """The `RowObserver` of Tablestore's tables with indexes, ready or not.
 
     `deferred`: changes of global indexes are left to intents.
     """
 
     def __init__(self, queue: IntentQueue, *, deferred: bool) -> None:
-        """No table is known yet. `queue`: where intents are left."""
+        """`queue`: where intents are left."""
         self._queue = queue
         self._forms: dict[int, TableForms] = {}
         self.deferred = deferred
 
     def watches(self, table: Table) -> bool:
-        """Tables that have an index."""
+        """Whether the table has an index."""
         return bool(table.indexes)
 
     def shards(self, table: Table) -> tuple[bytes, ...]:
@@ -51,13 +51,13 @@ class SecondaryIndexKeeper:
         return tuple(row_prefix(index.id) for index in table.indexes if not index.is_local)
 
     def spaces(self, table: Table) -> bytes:
-        """The entries of local indexes, and the intents of global ones."""
+        """The spaces of local entries and of intents."""
         kinds = {index.is_local for index in table.indexes}
         local = SPACE_LOCAL_INDEXES if True in kinds else b""
         return local + (SPACE_INTENTS if self.deferred and False in kinds else b"")
 
-    def reads(self, table: Table) -> tuple[bytes, ...]:  # noqa: ARG002  # the same for all
-        """Nothing."""
+    def reads(self, table: Table) -> tuple[bytes, ...]:  # noqa: ARG002  # one answer for all tables
+        """Empty: entries follow from the row alone."""
         return ()
 
     def forms(self, table: Table) -> TableForms:
@@ -68,10 +68,10 @@ class SecondaryIndexKeeper:
         return known
 
     def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:
-        """Take away entries that the row no longer has and put those that are new or differ.
+        """Remove the entries that the row no longer has, and put new and changed entries.
 
         Cost: one write for each record that changes. Raises `InvalidRequest` for a write that the
-        indexes do not take, `Exhausted` where too many intents wait.
+        indexes do not allow, `Exhausted` where too many intents wait.
         """
         forms = self.forms(table)
         if event.write is not None:
@@ -93,9 +93,10 @@ class SecondaryIndexKeeper:
     def add(
         self, txn: Transaction, table: Table, index: SecondaryIndex, row: tuple[ObservedRow, bytes]
     ) -> int:
-        """Put the entry of a row that is there, given with its shard: a step of a build.
+        """Put the entry of an existing row, given with its shard: part of a step of a build.
 
-        Answers the time of the intent where it was left to one, in microseconds since 1970; else 0.
+        Returns the time of the intent, in microseconds since 1970, where one was left instead; else
+        0.
         """
         forms = self.forms(table)
         stored, shard = row
@@ -115,7 +116,7 @@ class SecondaryIndexKeeper:
     # --- what writes may hold ----------------------------------------------------------------
 
     def check(self, table: Table, change: RowChange) -> None:
-        """What a change of a row of a table with indexes must keep (change §A4).
+        """Check a change of a row of a table with indexes (change §A4).
 
         Raises `InvalidRequest`: INDEX_VERSION for a cell that names its version, INDEX_VALUE_TYPE,
         KEY_LENGTH for a value that no key may hold, in a column that an index lists.
@@ -147,9 +148,9 @@ def _check_value(cell: CellChange, expected: ColumnType, *, listed: bool) -> Non
 def _entry_keys(
     index: SecondaryIndex, before: dict[bytes, bytes], after: dict[bytes, bytes]
 ) -> list[tuple[int, bytes]]:
-    """The entries that differ: the number of the index, and the key of each.
+    """The changed entries: the number of the index, and the key of each entry.
 
-    A wide entry is all its records together, and their shortest key.
+    A wide entry has several records; its key is the shortest of theirs.
     """
     keys = {min(records) for records in (before, after) if records}
     return [(index.id, key) for key in sorted(keys)]

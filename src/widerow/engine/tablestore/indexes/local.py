@@ -1,11 +1,11 @@
-"""A local index as a table of its own: what a reader sees of it, and where it stands.
+"""A local index as a table of its own: the keys that readers see, and the stored keys.
 
     seen      10 index-id partition-key rest
     stored    13 table-id partition-key index-id rest
 
 So a read of the index is a read of a table through `LocalIndexReader`. Entries of one index and one
-partition key stand together; between those of two partition keys lie those of other indexes, which
-a scan steps over.
+partition key are stored together; between two partition keys lie the entries of other indexes,
+which a scan skips.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -20,7 +20,7 @@ from widerow.storage.interface import Reader
 
 __all__ = ["LocalIndexReader"]
 
-_OTHERS: Final = 8  # entries of other indexes in a row before a scan looks for its next place
+_OTHERS: Final = 8  # entries of other indexes in a row before a scan seeks the next group
 _NO_GROUP: Final = b"\xff"  # no stored entry begins with it
 _Entries = Generator[tuple[bytes, bytes], None, tuple[bytes, bytes] | None]
 _NUMBER_BYTES: Final = 4
@@ -34,7 +34,7 @@ class LocalIndexReader:
     __slots__ = ("_kind", "_number", "_reader", "_seen", "_stored")
 
     def __init__(self, reader: Reader, index: Table) -> None:
-        """Those of `index`, in the store that `reader` shows."""
+        """The entries of `index` in the store that `reader` shows."""
         self._reader = reader
         self._kind = index.key_columns[0].type
         self._number = index.id.to_bytes(_NUMBER_BYTES, "big")
@@ -54,22 +54,23 @@ class LocalIndexReader:
     ) -> Iterator[tuple[bytes, bytes]]:
         """Entries with start ≤ key < stop, ascending, or descending when `reverse`.
 
-        Cost: beside the entries, a look for each partition key among them, and for each where the
-        table has more local indexes.
+        Cost: the entries, one seek for each of their partition keys, and more seeks where the table
+        has other local indexes.
         """
         first, last = self._bound(start), self._bound(stop)
         return self._descending(first, last) if reverse else self._ascending(first, last)
 
-    # --- where things stand ------------------------------------------------------------------
+    # --- stored positions --------------------------------------------------------------------
 
     def _stored_key(self, key: bytes) -> bytes:
         end = key_value_end(key, ROW_PREFIX_BYTES, self._kind)
         return self._stored + key[ROW_PREFIX_BYTES:end] + self._number + key[end:]
 
     def _bound(self, seen: bytes) -> bytes:
-        """Where a bound of a scan lies among the stored keys.
+        """The stored key for a bound of a scan.
 
-        A bound that ends inside the partition key lies before or behind all keys of any one.
+        A bound that ends inside the partition key lies before or after all keys of each partition
+        key.
         """
         if seen <= self._seen:
             return self._stored
@@ -88,7 +89,7 @@ class LocalIndexReader:
         return None if found < 0 else found + len(_TERMINATOR)
 
     def _group(self, key: bytes) -> bytes:
-        """What the stored entries of this index begin with that have the partition key of `key`."""
+        """The stored prefix of this index's entries with the partition key of `key`."""
         return key[: key_value_end(key, ROW_PREFIX_BYTES, self._kind)] + self._number
 
     # --- scanning ----------------------------------------------------------------------------
@@ -110,10 +111,10 @@ class LocalIndexReader:
             last = after_prefix(group) if key > group else group[:-_NUMBER_BYTES]
 
     def _own(self, found: Iterator[tuple[bytes, bytes]]) -> _Entries:
-        """Those of `found` that are of this index, as they are seen.
+        """The pairs of `found` that are of this index, with the keys that readers see.
 
-        Where too many in a row are of others, the last of these is returned, and what the entries
-        of this index begin with that have its partition key.
+        After too many pairs of other indexes in a row it returns the last such key, and the prefix
+        of this index's entries with that partition key.
         """
         group, size, shown, others = _NO_GROUP, 0, b"", 0
         for key, record in found:

@@ -1,36 +1,37 @@
-"""Moving changes from their intents into the logs of tables (change §C1.8, rule 3).
+"""Moves changes from their intents into the logs of tables (change §C1.8, rule 3).
 
-Only where a row's transaction does not reach the log (`recorder.py` leaves an intent there). A log
-is a table's stream or its journal. For each shard of a log there is a queue: the intents of this
-log under the partition keys that the shard takes. A step takes some intents of each of several
-queues, appends the records of each queue to its log in one transaction, and removes the intents in
-others. Queues take turns, and in a queue partition keys do (`engine/rounds.py`): none waits for the
-end of another one. A queue that cannot be read, or whose shard cannot be written, is passed by.
+This happens only where a row's transaction does not reach the log, and `recorder.py` leaves an
+intent beside the row. A log is a table's stream or its journal. For each shard of a log there is a
+queue: the intents of this log under the partition keys that the shard takes. A step takes some
+intents of each of several queues, appends the records of each queue to its log in one transaction,
+and removes the intents in other transactions. Queues take turns, and in a queue partition keys do
+(`engine/rounds.py`): no queue waits for the end of another. A queue that cannot be read, or whose
+shard cannot be written, is skipped.
 
 **Each change is appended once.** The head of the log's shard lists the intents that the last append
 took. An append is planned in this order: read the head; see that every intent on its list is gone;
-read the queue. It is made only if the head still has the same list and is not sealed; its own
-intents are the new list. So nothing was appended since the head was read, and what was appended
-before was on a list that was replaced only when it was gone. Whatever is in the queue behind that
-was never appended, and an intent that is gone never comes back (`engine/intents.py`). What is on
-the list and still there was appended: it is removed, and nothing else happens before that. So any
-number of processes may do this at the same time, be killed at any point, or not know what became
-of a transaction.
+read the queue. The append is made only if the head still has this list and is not sealed; the new
+list is that of the appended intents. So no append was made since the head was read, and an earlier
+list was replaced only when all its intents were removed. An intent in the queue that is on no list
+was never appended, and a removed intent never comes back (`engine/intents.py`). An intent that is
+on the list and still exists was appended: it is removed before any other append. So any number of
+processes may move changes at the same time, be killed at any point, or not know the outcome of a
+transaction.
 
 **Order.** A queue is read by partition key, and of each partition key value from its oldest intent
-on, so records of one value are appended in the order of their commits. A round over a queue goes on
-behind a partition key value, never inside one. Across values a step sorts by the time at which the
-changes were asked for. What one transaction left is appended by one step,
-so its records have one time.
+on, so records of one value are appended in the order of their commits. A round over a queue
+continues after a partition key value, never inside one. Across values a step sorts by the times at
+which the changes were requested. The intents of one transaction are appended by one step, so its
+records have one time.
 
 **Splits and merges.** A shard that the catalogue has closed is sealed: its head says so, which is
-one more check-and-set, made when all intents on its list are gone. Nothing is appended behind it,
-not even by whoever planned before the split. A shard takes nothing before those that it goes on
-from are sealed. So what was not moved in time goes to the shards that the catalogue has now, each
-change to one of them, and all of it later than what their parents hold.
+one more check-and-set, made when all intents on its list are gone. No append to a sealed shard is
+made, even one that was planned before the split. A shard gets its first append after its parents
+are sealed. So changes that were not moved before the split go to the present shards, each change to
+one of them, and after all records of the parents.
 
-What a log left that is off, or was switched on anew since, is removed: the catalogue is asked
-after the intent was seen, so it knows every log that the intent can be of.
+Intents of a log that was switched off, or switched off and on again, are removed: the catalogue is
+read after the intent was seen, so it has every log that the intent can belong to.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -78,36 +79,36 @@ from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["ChangeMover", "queue_of"]
 
-STEP_CHANGES: Final = 512  # moved in one step; the rest of a transaction comes with them
-STEP_BYTES: Final = 1024 * 1024  # the same where records are large
-STEP_QUEUES: Final = 16  # of which a step takes any
+STEP_CHANGES: Final = 512  # moved in one step, plus the rest of a transaction
+STEP_BYTES: Final = 1024 * 1024  # moved in one step, for large records
+STEP_QUEUES: Final = 16  # from which a step takes changes
 STEP_RECORDS: Final = 4096  # read in one step to find queues
-# Read of one queue in a step, where intents of others lie between: more than there may be under one
-# partition key value, so that it comes behind each of them.
+# Records read of one queue in a step. Intents of other logs lie between, so the number exceeds the
+# most intents of one partition key value: a step always gets past each value.
 QUEUE_RECORDS: Final = INTENTS_MAX + 6000
-QUEUE_CHANGES_MIN: Final = 32  # of one queue in a step, however many have more
-QUEUE_BYTES_MIN: Final = 64 * 1024  # the same where records are large
-_HERE: Final = ("",)  # whom a change concerns: its queue as a whole
+QUEUE_CHANGES_MIN: Final = 32  # of one queue in a step, even if many queues have changes
+QUEUE_BYTES_MIN: Final = 64 * 1024  # of one queue in a step, for large records
+_HERE: Final = ("",)  # the name of a change's turn: its whole queue
 
 _QueueId = tuple[int, int]
-"""A queue, by the numbers of its log and of the shard."""
+"""A queue, by the number of its log and of the shard."""
 
 
 def queue_of(reader: Reader, table: Table, log: Stream, shard: LogShard) -> Iterator[ChangeIntent]:
-    """The intents that an open shard of a log is to take, as they lie in the store."""
+    """The intents that an open shard of a log must take, in the order of the store."""
     found = intents_between(reader, *_range_of(table, log, shard), IntentKind.CHANGE)
     return (each for each in map(decode_change_intent, found) if each.log == log.number)
 
 
 def _range_of(table: Table, log: Stream, shard: LogShard) -> tuple[bytes, bytes]:
-    """Where the intents of an open shard lie, and those of other logs and kinds among them."""
+    """The range of an open shard's intents, among which are those of other logs and kinds."""
     prefix = intent_prefix(table.id)
     end = OpenShards(log).stop_of(shard)
     return prefix + shard.start, after_prefix(prefix) if end is None else prefix + end
 
 
 class _Move(NamedTuple):
-    """Part of a step: its writes, and the intents that are removed once these are made."""
+    """A part of a step: its writes, and the intents to remove after these are made."""
 
     writes: tuple[Write[None], ...]
     taken: Sequence[ChangeIntent] = ()
@@ -118,9 +119,9 @@ class ChangeMover:
     """Moves the changes of all tables. `step` is for one caller at a time."""
 
     def __init__(self, store: Store, tables: Tables[Table], clock: Clock, lease: Lease) -> None:
-        """Nothing was looked at. Nothing ever has to be where transactions reach over shards.
+        """No queue was read yet. Where transactions reach over shards, `step` has no work.
 
-        `lease`: of whoever moves changes, which this process may take over from another one.
+        `lease`: of the process that moves changes, which may change.
         """
         self._store = store
         self._tables = tables
@@ -129,22 +130,22 @@ class ChangeMover:
         self._terms = lease.terms
         self._needed = not store.capabilities.atomic_across_shards
         self._rounds: Rounds[_QueueId, str] = Rounds()
-        self._position = SPACE_INTENTS  # where the pass over all queues goes on
-        self._pass_worked = False  # whether anything was done in this pass
-        self._sealed: set[bytes] = set()  # prefixes of shards of which it is known
-        self._all_sealed = -1  # the epoch of the catalogue at which every closed shard was
+        self._position = SPACE_INTENTS  # where the pass over all queues continues
+        self._pass_worked = False  # whether the pass has moved or removed an intent
+        self._sealed: set[bytes] = set()  # prefixes of shards known to be sealed
+        self._all_sealed = -1  # the epoch of the catalogue in which every closed shard was sealed
 
     def pause(self, seconds: float) -> float:
-        """How long to wait at most for the next look, where there was nothing to do."""
+        """The longest wait before the next step, after a step without work."""
         if not self._needed:
             return seconds
         known = any(each.logs for each in self._tables.all())
         return min(seconds, HOUSEKEEPING_PAUSE_SECONDS if known else FIRST_LOOK_SECONDS)
 
     def lags(self) -> list[Lag]:
-        """The lags of all logs, without those of which nothing is known yet.
+        """The lags of all logs, without logs whose lag is not known yet.
 
-        Nothing is behind where changes come into their log with the rows. Any thread may call.
+        Lags are 0 where changes are written to their log with the rows. Any thread may call.
         """
         now_us = self._clock.now_us()
         found = []
@@ -157,26 +158,26 @@ class ChangeMover:
         return found
 
     def _done_until(self, log: Stream) -> int | None:
-        """Every change left before this moment is in a log; None: not known yet."""
+        """Every change left before this moment is in a log; None while the moment is unknown."""
         known = [self._rounds.done_until((log.number, each.number), "") for each in log.shards]
         moments = [each for each in known if each is not None]
         return min(moments) if moments else None
 
     def step(self) -> Plan[None] | None:
-        """The next step; None where nothing waits that can be moved."""
+        """The next step; None where no change can be moved."""
         if not self._needed:
             return None
-        if self._terms != self._lease.terms:  # another process may have moved some since
+        if self._terms != self._lease.terms:  # another process may have moved changes since
             self._terms = self._lease.terms
             self._rounds, self._position = Rounds(), SPACE_INTENTS
         moves = self._seals()
         moves += self._moves()
         if not moves and self._position == SPACE_INTENTS and self._pass_worked:
-            moves = self._moves()  # the pass is over that found some: another one begins
+            moves = self._moves()  # the pass that found intents is over: begin another one
         if moves:
             return self._plan(moves)
         if self._position != SPACE_INTENTS or self._rounds.open:
-            return Plan((), pass_over)  # there is more to look at
+            return Plan((), pass_over)  # more is to be read
         return None
 
     def _plan(self, moves: Sequence[_Move]) -> Plan[None]:
@@ -212,7 +213,7 @@ class ChangeMover:
     # --- queues ------------------------------------------------------------------------------
 
     def _moves(self) -> list[_Move]:
-        """What is done about queues; where the pass is over, the position is at its start again."""
+        """The moves of this step. After the end of the pass, the position is at the start again."""
         rounds = self._rounds
         rounds.begin(self._clock.now_us())
         if self._position == SPACE_INTENTS:
@@ -239,7 +240,7 @@ class ChangeMover:
         return moves
 
     def _next_change(self, walk: IntentWalk) -> ChangeIntent | None:
-        """The next intent; None: the walk ends here."""
+        """The next intent; None where the walk ends."""
         while True:
             try:
                 intent = walk.peek()
@@ -251,7 +252,7 @@ class ChangeMover:
             return None if intent is None else decode_change_intent(intent)
 
     def _leave_open(self, table: Table | None) -> None:
-        """A table was passed by whose intents cannot be read: no round over its queues ends."""
+        """Keep the rounds over a table's queues open: its intents could not be read."""
         for log in () if table is None else table.logs:
             for shard in log.shards:
                 self._rounds.visit((log.number, shard.number))
@@ -259,24 +260,23 @@ class ChangeMover:
     def _moves_at(
         self, walk: IntentWalk, found: ChangeIntent, portion: tuple[int, int]
     ) -> list[_Move]:
-        """What is done about an intent and others of its shards; the walk is behind these then."""
+        """The moves for an intent and others of its shards; the walk continues after these."""
         prefix = found.key[:ROW_PREFIX_BYTES]
         number = int.from_bytes(prefix[len(SPACE_INTENTS) :], "big")
         table = self._tables.by_id(number)
         if table is None or all(log.number != found.log for log in table.logs):
-            self._tables.catalog.renew()  # it may be of a log that was made since
+            self._tables.catalog.renew()  # the log may be newer than the catalogue
             table = self._tables.by_id(number)
         stop = after_prefix(prefix)
         moves: list[_Move] = []
-        if table is not None:  # else it was dropped: its intents go with it
-            for (
-                log
-            ) in table.logs:  # their open shards are the partitions: they have the same ranges
+        if table is not None:  # else the table was dropped, with its intents
+            # Open shards are the partitions: their ranges are those of all logs.
+            for log in table.logs:
                 opened = OpenShards(log)
                 shard = opened.at(found.key[ROW_PREFIX_BYTES:])
                 end = opened.stop_of(shard)
                 stop = after_prefix(prefix) if end is None else prefix + end
-                with suppress(StoreBusy):  # its next portion begins where this one does
+                with suppress(StoreBusy):  # the next portion of the log begins where this one began
                     moves += self._move(table, log, shard, portion)
             if all(log.number != found.log for log in table.logs):
                 moves.append(self._throw_away(table, found, stop))
@@ -284,7 +284,7 @@ class ChangeMover:
         return moves
 
     def _throw_away(self, table: Table, found: ChangeIntent, stop: bytes) -> _Move:
-        """Remove what logs left that the table has no more, from an intent on."""
+        """Remove the intents of logs that the table no longer has, beginning at an intent."""
         known = {log.number for log in table.logs}
         reader = self._store.snapshot()
         intents = islice(intents_between(reader, found.key, stop, IntentKind.CHANGE), STEP_CHANGES)
@@ -294,7 +294,7 @@ class ChangeMover:
     def _move(
         self, table: Table, log: Stream, shard: LogShard, portion: tuple[int, int]
     ) -> list[_Move]:
-        """Append what waits for a shard, or end the append before it; nothing if it has to wait.
+        """Append a shard's changes, or complete its last append; empty if the shard must wait.
 
         `portion`: how many changes at most, and about how many bytes.
         """
@@ -305,7 +305,7 @@ class ChangeMover:
         reader = self._store.snapshot()
         prefix = shard_prefix(table.id, log.number, shard.number)
         head = read_head(reader, prefix) or new_head(floor_of(reader, table, log, shard))
-        reader = self._store.snapshot()  # of a moment behind all that was read so far
+        reader = self._store.snapshot()  # of a moment after all reads so far
         moved = self._still_there(reader, table, head)
         if moved is not None:
             return [moved]
@@ -336,8 +336,8 @@ class ChangeMover:
     ) -> None:
         """Append records in order of their times; those of one partition key value stay in order.
 
-        `place`: the table, and the prefix of the shard. Raises `Replan` where the head is not the
-        one that this was planned on.
+        `place`: the table, and the prefix of the shard. Raises `Replan` where the head has changed
+        since `planned`.
         """
         table, prefix = place
         head = self._unchanged_head(table, prefix, planned, txn)
@@ -351,7 +351,7 @@ class ChangeMover:
     def _unchanged_head(
         self, table: Table, prefix: bytes, planned: LogHead, txn: Transaction
     ) -> LogHead:
-        """The head as it is now, if nothing was appended since and it is not sealed."""
+        """The present head, if no append was made since and it is not sealed."""
         current = self._tables.current(table, txn)
         if prefix not in _logs_of(current):
             raise Replan
@@ -361,7 +361,7 @@ class ChangeMover:
         return head
 
     def _still_there(self, reader: Reader, table: Table, head: LogHead) -> _Move | None:
-        """The removal of what the last append took; None where all of it is gone."""
+        """The removal of the last append's intents; None where all of them are removed."""
         keys = [intent_prefix(table.id) + each for each in head.moved]
         found = zip(keys, reader.get_many(keys), strict=True)
         left = [decode_intent(key, value) for key, value in found if value is not None]
@@ -370,7 +370,7 @@ class ChangeMover:
     # --- shards that are closed --------------------------------------------------------------
 
     def _seals(self) -> list[_Move]:
-        """Closed shards that can be sealed now, a few at once."""
+        """Seal closed shards for which that is possible now, a few at once."""
         epoch = self._tables.catalog.seen().epoch
         if epoch == self._all_sealed:
             return []
@@ -379,7 +379,7 @@ class ChangeMover:
         for table, log, shard in self._closed():
             if len(moves) == STEP_QUEUES:
                 break
-            with suppress(StoreBusy):  # those that cannot be read wait for a later step
+            with suppress(StoreBusy):  # shards that cannot be read wait for a later step
                 if self._is_sealed(table, log, shard):
                     continue
                 if all(self._is_sealed(table, log, each) for each in _parents(log, shard)):
@@ -406,7 +406,7 @@ class ChangeMover:
         return True
 
     def _seal(self, table: Table, log: Stream, shard: LogShard) -> _Move:
-        """Seal a shard, or remove first what its last append took."""
+        """Seal a shard, or remove first the intents of its last append."""
         reader = self._store.snapshot()
         prefix = shard_prefix(table.id, log.number, shard.number)
         head = read_head(reader, prefix) or new_head(floor_of(reader, table, log, shard))
@@ -432,29 +432,29 @@ _ValueAt = Callable[[bytes, LogPosition], bytes]
 
 
 def _record_at(value: bytes, position: LogPosition) -> bytes:
-    """What stands in a stream for a change at a position."""
+    """The record of a stream for a change at a position."""
     record = decode_record(value)
     return encode_record(record._replace(record=placed(record.record, position)))
 
 
 def _row_named(value: bytes, position: LogPosition) -> bytes:
-    """What stands in a journal: it says no position."""
+    """The record of a journal, which does not depend on the position."""
     del position
     return value
 
 
 def _parents(log: Stream, shard: LogShard) -> list[LogShard]:
-    """Those that a shard goes on from, as far as they are listed: others were read to their end."""
+    """The parents of a shard that are still listed: others were read to their end."""
     return [each for each in log.shards if each.number in shard.parents]
 
 
 def _taken(
     records: Iterable[tuple[bytes, bytes]], log: int, portion: tuple[int, int]
 ) -> tuple[list[ChangeIntent], bytes | None]:
-    """What one step takes of a queue, and the key behind it; None: nothing is left.
+    """The changes that one step takes of a queue, and the key after them; None at the end.
 
-    It never stops between two changes of one transaction. The key lies between two partition key
-    values: what is left of the last one waits for the next round.
+    The step never stops between two changes of one transaction. The key lies between two partition
+    key values: further changes of the last value wait for the next round.
     """
     taken: list[ChangeIntent] = []
     most, size = portion
@@ -484,8 +484,7 @@ def _are_together(one: ChangeIntent, other: ChangeIntent) -> bool:
 def _in_order_of_time(changes: Sequence[ChangeIntent]) -> list[tuple[int, ChangeIntent]]:
     """Changes with their times, sorted by them.
 
-    No change has an earlier time than one before it under the same partition key value, whatever
-    the clocks of those who asked said.
+    Times never decrease within one partition key value, whatever the clocks of the servers said.
     """
     timed: list[tuple[int, ChangeIntent]] = []
     latest: dict[bytes, int] = {}
