@@ -1,6 +1,8 @@
 """`widerow advise keys`: candidates for the partition key, ranked."""
 
+import json
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -18,7 +20,6 @@ from widerow.cli.flags import (
 from widerow.cli.partitions import fetch
 from widerow.cli.places import no_table, require_store
 from widerow.cli.progress import progress_bar
-from widerow.cli.showing import print_document, print_table, print_text
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.engine import catalog_models
 from widerow.engine.table_models import TABLE_MODELS
@@ -85,16 +86,21 @@ def _advise_stored(given: Given) -> None:
 
 def _show_live(found: LiveFinding, *, as_json: bool) -> None:
     if as_json:
-        print_document(found.document())
+        sys.stdout.write(json.dumps(found.document(), ensure_ascii=False) + "\n")
         return
-    verdict = f"{found.key} of {found.table} is {found.verdict.value}"
-    print_text(verdict, style=_STYLES[found.verdict])
-    print_text(
-        f"{found.reason}.",
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
+    style = _STYLES[found.verdict]
+    console.print(Text(f"{found.key} of {found.table} is {found.verdict.value}", style=style))
+    console.print(Text(f"{found.reason}."))
+    console.print(
         f"{found.units:,} units in {found.seconds:,} s; partitions: {found.partitions}, the "
-        f"largest of {decimal_size(found.largest_bytes)}.",
-        *found.reports,
+        f"largest of {decimal_size(found.largest_bytes)}."
     )
+    for words in found.reports:
+        console.print(Text(words))
 
 
 def _advise(source: Source, columns: Sequence[str], given: Given) -> None:
@@ -115,7 +121,7 @@ def _advise(source: Source, columns: Sequence[str], given: Given) -> None:
         advice = advise(source, question, progress)
     if given["as_json"]:
         document = {"source": source.name, **advice.document()}
-        print_document(document)
+        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
         return
     _print(advice, given["input"], given["encoding"])
 
@@ -128,19 +134,24 @@ def _size(words: str) -> int:
 
 
 def _print(advice: Advice, file: str | None, encoding: str) -> None:
-    print_table(
-        ("key", "verdict", "spread", "distinct", "top key", "Gini", "largest", "append"),
-        map(_cells, advice.findings),
-        styles=[_STYLES[each.verdict] for each in advice.findings],
-    )
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    columns = ("key", "verdict", "spread", "distinct", "top key", "Gini", "largest", "append")
+    table = Table(*columns)
     for each in advice.findings:
-        print_text(f"{each.candidate.name} is {each.verdict.value}: {_why(each)}.")
+        table.add_row(*map(Text, _cells(each)), style=_STYLES[each.verdict])
+    console = Console()
+    console.print(table)
+    for each in advice.findings:
+        console.print(Text(f"{each.candidate.name} is {each.verdict.value}: {_why(each)}."))
     for each in advice.findings:
         usable = each.verdict in {Verdict.GOOD, Verdict.FAIR}
         if file and usable and each.candidate.kind is not CandidateKind.COLUMN:
             command = each.candidate.command(file, advice.digits)
             command += "" if encoding == UTF_8 else f" --encoding {encoding}"
-            print_text(f"Try {command} --dry-run", soft_wrap=True)
+            console.print(Text(f"Try {command} --dry-run"), soft_wrap=True)
 
 
 def _cells(finding: KeyAssessment) -> list[str]:

@@ -1,5 +1,7 @@
 """`widerow advise cost`: capacity units of a recording, or of a running widerow."""
 
+import json
+import sys
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -10,7 +12,6 @@ from widerow.advice.unit_rules import Units
 from widerow.cli.command import Flag, Given, command
 from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.progress import progress_bar
-from widerow.cli.showing import print_document, print_table, print_text
 from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url
 from widerow.proxy.recording import read_exchanges, recording_bytes
 from widerow.system import SystemClock
@@ -51,7 +52,7 @@ def _advise_cost(given: Given) -> None:
             document["since_start"] = {
                 name: units._asdict() for name, units in sorted(counters.actions.items())
             }
-        print_document(document)
+        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
         return
     _print(cost, prices, counters)
 
@@ -88,38 +89,37 @@ def _fetch(url: str) -> UnitCounters:
 
 
 def _print(cost: WorkloadCost, prices: UnitPrices, counters: UnitCounters | None) -> None:
-    print_table(
-        ("table", "action", "requests", "read units", "write units"),
-        (
-            (name, action, f"{cost.requests[name, action] or ''}", *_shown(units))
-            for (name, action), units in sorted(cost.units.items())
-        ),
-    )
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
+    table = Table("table", "action", "requests", "read units", "write units")
+    for (name, action), units in sorted(cost.units.items()):
+        requests = f"{cost.requests[name, action] or '':}"
+        table.add_row(Text(name), action, requests, f"{units.read:,}", f"{units.write:,}")
+    console.print(table)
     if counters is not None:
-        print_table(
-            ("action, since the server's start", "read units", "write units"),
-            ((name, *_shown(units)) for name, units in sorted(counters.actions.items())),
-        )
-    print_table(
-        ("table", "kind", "most in a second", "in 99 of 100", "beyond that reserve"),
-        (
-            (each.table, each.kind, f"{each.peak:,}", f"{each.p99:,}", f"{each.additional:.1%}")
-            for each in cost.reserves()
-        ),
-    )
+        since = Table("action, since the server's start", "read units", "write units")
+        for name, units in sorted(counters.actions.items()):
+            since.add_row(Text(name), f"{units.read:,}", f"{units.write:,}")
+        console.print(since)
+    reserves = Table("table", "kind", "most in a second", "in 99 of 100", "beyond that reserve")
+    for each in cost.reserves():
+        beyond = f"{each.additional:.1%}"
+        reserves.add_row(Text(each.table), each.kind, f"{each.peak:,}", f"{each.p99:,}", beyond)
+    console.print(reserves)
     for found in cost.dearest():
         spent = f"{found.units.read:,} read and {found.units.write:,} write units"
-        print_text(f"{found.action} of {found.table}: {spent}; {found.request}")
-        print_text(*(f"  {hint}" for hint in found.hints))
+        console.print(Text(f"{found.action} of {found.table}: {spent}; {found.request}"))
+        for hint in found.hints:
+            console.print(Text(f"  {hint}"))
     total = cost.total()
-    print_text(
-        f"{total.read:,} read and {total.write:,} write units in {cost.seconds:,} s",
-        *(f"{name.replace('_', ' ')}: {price:,.4f}" for name, price in cost.prices(prices).items()),
+    console.print(
+        Text(f"{total.read:,} read and {total.write:,} write units in {cost.seconds:,} s")
     )
-
-
-def _shown(units: Units) -> tuple[str, str]:
-    return f"{units.read:,}", f"{units.write:,}"
+    for name, price in cost.prices(prices).items():
+        console.print(Text(f"{name.replace('_', ' ')}: {price:,.4f}"))
 
 
 _PRICE: Final = "Price of 10 000 {} units."

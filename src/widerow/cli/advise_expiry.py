@@ -1,6 +1,8 @@
 """`widerow advise ttl`: samples tables of an endpoint and says what expiry would give back."""
 
+import json
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -18,7 +20,6 @@ from widerow.cli.command import CommandFailed, Flag, Given, Positional, command
 from widerow.cli.connection import CONNECTION_FIELDS, endpoint_of
 from widerow.cli.flags import JSON_OUTPUT, server_flags
 from widerow.cli.progress import progress_bar
-from widerow.cli.showing import print_document, print_table, print_text
 from widerow.client.connection import Client
 from widerow.client.failures import Refused, RequestFailed
 from widerow.keydesign.figures import decimal_size
@@ -99,25 +100,27 @@ def _show(judged: Sequence[_Judged], given: Given) -> None:
                 change = finding.pop("options")
                 finding["command"] = _command(table, change, given) if change else None
             documents.append(document)
-        print_document({"tables": documents})
+        sys.stdout.write(json.dumps({"tables": documents}, ensure_ascii=False) + "\n")
         return
-    print_table(
-        ("table", "rows read", "bytes", "from", "time to live", "versions", "findings"),
-        (_cells(*each) for each in judged),
-    )
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    shown = Table("table", "rows read", "bytes", "from", "time to live", "versions", "findings")
+    for name, options, advice in judged:
+        ttl = "never" if options.time_to_live == -1 else f"{options.time_to_live:,} s"
+        part = "all of it" if advice.whole else f"{advice.places} places"
+        cells = (name, f"{advice.rows:,}", decimal_size(advice.bytes), part, ttl)
+        findings = f"{len(advice.findings)}"
+        shown.add_row(*map(Text, cells), f"{options.max_versions}", findings)
+    console = Console()
+    console.print(shown)
     for name, _, advice in judged:
         for each in advice.findings:
-            print_text(f"{name}, {each.kind}: {each.text}.")
+            console.print(Text(f"{name}, {each.kind}: {each.text}."))
             if each.options:
-                print_text(_gain(advice, each))
-                print_text(f"  {_command(name, each.options, given)}", soft_wrap=True)
-
-
-def _cells(name: str, options: TableOptionsSeen, advice: ExpiryAdvice) -> tuple[str, ...]:
-    ttl = "never" if options.time_to_live == -1 else f"{options.time_to_live:,} s"
-    part = "all of it" if advice.whole else f"{advice.places} places"
-    found = (f"{options.max_versions}", f"{len(advice.findings)}")
-    return (name, f"{advice.rows:,}", decimal_size(advice.bytes), part, ttl, *found)
+                console.print(Text(_gain(advice, each)))
+                console.print(Text(f"  {_command(name, each.options, given)}"), soft_wrap=True)
 
 
 def _gain(advice: ExpiryAdvice, finding: ExpiryFinding) -> str:

@@ -17,7 +17,6 @@ from widerow.cli.doctor import STORE_SETTINGS, find
 from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.places import require_parent, require_store
 from widerow.cli.setting_flags import asked_settings, setting_flags
-from widerow.cli.showing import print_document
 from widerow.server.control import ASK, connect, new_checkpoint, remove_checkpoints
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.storage.backup import Backup, BackupFailed, read_backup, restore_files, write_backup
@@ -194,7 +193,7 @@ def _print_json(backup: Backup, facts: Mapping[str, object]) -> None:
         "bytes": backup.size,
         "digest": backup.digest,
     }
-    print_document(document)
+    sys.stdout.write(json.dumps(document) + "\n")
 
 
 def _sized(backup: Backup) -> str:

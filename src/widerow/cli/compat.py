@@ -1,10 +1,11 @@
 """`widerow compat`: the operations of each protocol and what becomes of them."""
 
+import json
+import sys
 from typing import Final
 
 from widerow.cli.command import Given, command, switch
 from widerow.cli.flags import JSON_OUTPUT
-from widerow.cli.showing import print_document, print_table, print_text
 from widerow.wire.dialects import DIALECTS
 
 __all__ = ["COMPAT", "show_compatibility"]
@@ -29,16 +30,20 @@ def show_compatibility(given: Given) -> None:
             for name, feature in dialect.refused.items()
         ]
     if given["as_json"]:
-        print_document(rows)
+        sys.stdout.write(json.dumps(rows) + "\n")
         return
-    print_table(
-        ("action", "status", "permission", "what it does or belongs to"),
-        (tuple(row.values()) for row in rows),
-        styles=("" if row["status"] == "served" else "dim" for row in rows),
-    )
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+
+    table = Table("action", "status", "permission", "what it does or belongs to")
+    for row in rows:
+        style = None if row["status"] == "served" else "dim"
+        table.add_row(*row.values(), style=style)
+    console = Console()
+    console.print(table)
     served = sum(len(dialect.operations) for dialect in DIALECTS)
     refused = sum(len(dialect.refused) for dialect in DIALECTS)
-    print_text(f"{served} of {served + refused} actions are served.")
+    console.print(f"{served} of {served + refused} actions are served.")
 
 
 COMPAT: Final = command(

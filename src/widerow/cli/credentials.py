@@ -3,6 +3,7 @@
 The file is replaced whole, so a server that follows it never sees half of it.
 """
 
+import json
 import os
 import re
 import sys
@@ -11,6 +12,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from widerow.auth.credentials_file import (
     API_KEYS,
@@ -24,7 +29,6 @@ from widerow.auth.credentials_file import (
 from widerow.auth.keyring import AccessKey, ApiKey, CredentialsInvalid, Keyring, secret_digest
 from widerow.cli.command import Flag, Given, Positional, command, group, switch
 from widerow.cli.flags import JSON_OUTPUT, listed
-from widerow.cli.showing import print_document, print_table
 from widerow.errors import NotPermitted
 from widerow.limits import CREDENTIALS_BYTES_MAX
 from widerow.storage.directory import sync_directory
@@ -61,7 +65,7 @@ def _make_api_key(name: str, given: Given) -> None:
     file = Path(given["file"])
     _replace(file, lambda text: add_key(text, API_KEYS, fields))
     if given["as_json"]:
-        print_document(shown)
+        sys.stdout.write(json.dumps(shown) + "\n")
         return
     sys.stderr.write(f"This is the API key {name}. It is shown once: {file} has its digest only.\n")
     sys.stdout.write(key + "\n")
@@ -101,7 +105,7 @@ def _make_temporary_key(parent: str, given: Given) -> None:
         "expires": _told(end),
     }
     if given["as_json"]:
-        print_document(shown)
+        sys.stdout.write(json.dumps(shown) + "\n")
         return
     sys.stderr.write(f"A temporary key for {parent}. Its token is shown once.\n")
     sys.stdout.write("".join(f"{name}: {value}\n" for name, value in shown.items()))
@@ -135,7 +139,7 @@ def _revoke(names: Sequence[str], given: Given) -> None:
     _replace(file, changed)
     if given["as_json"]:
         told = [{"kind": _KINDS[kind], "name": name} for kind, name in gone]
-        print_document({"revoked": told})
+        sys.stdout.write(json.dumps({"revoked": told}) + "\n")
     else:
         sys.stdout.write("".join(f"revoked {_KINDS[kind]} {name}\n" for kind, name in gone))
 
@@ -149,16 +153,18 @@ def _list(given: Given) -> None:
     known = key_names(text)
     rows = [] if not known else _rows(Keyring.load(text), known)
     if given["as_json"]:
-        print_document({"keys": rows})
+        sys.stdout.write(json.dumps({"keys": rows}) + "\n")
         return
-    headings = ("kind", "name", "stands for", "instances", "permissions", "ends", "state")
-    print_table(headings, map(_cells, rows))
 
-
-def _cells(row: Json) -> tuple[str, ...]:
-    instances = "all" if row["instances"] is None else ", ".join(row["instances"])
-    words = (row["kind"], row["name"], row["parent"] or "", instances)
-    return (*words, ", ".join(row["permissions"]), row["expires"] or "never", row["state"])
+    shown = Table()
+    for heading in ("kind", "name", "stands for", "instances", "permissions", "ends", "state"):
+        shown.add_column(heading, overflow="fold")
+    for row in rows:
+        instances = "all" if row["instances"] is None else ", ".join(row["instances"])
+        words = (row["kind"], row["name"], row["parent"] or "", instances)
+        more = (", ".join(row["permissions"]), row["expires"] or "never", row["state"])
+        shown.add_row(*map(Text, (*words, *more)))
+    Console().print(shown)
 
 
 def _rows(keyring: Keyring, known: Names) -> list[Json]:

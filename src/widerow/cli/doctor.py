@@ -1,7 +1,9 @@
 """`widerow doctor`: verify a store."""
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -9,9 +11,7 @@ from widerow.cli.command import Given, command, switch
 from widerow.cli.doctor_search import SearchReport, print_search, search_document, search_report
 from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.places import require_store
-from widerow.cli.progress import counter
 from widerow.cli.setting_flags import asked_settings, setting_flags
-from widerow.cli.showing import print_document, print_table, print_text
 from widerow.engine.check import Finding, check_store
 from widerow.engine.digest import store_digest
 from widerow.errors import StoreDamaged
@@ -42,7 +42,7 @@ def examine(given: Given) -> int:
         )
     except ValueError as error:
         raise SettingsInvalid(str(error)) from error
-    with store, counter("checking", shown=not as_json) as progress:
+    with store, _progress(as_json=as_json) as progress:
         findings = find(store, progress)
         searched = SearchReport() if findings else search_report(store, directory, progress)
         summed = store_digest(store.snapshot(), progress=progress) if given["digest"] else None
@@ -85,6 +85,21 @@ def _existing(url: str) -> Path | None:
     return directory
 
 
+@contextmanager
+def _progress(*, as_json: bool) -> Iterator[Callable[[int], None]]:
+    """A counter on the terminal, if stderr is one; else nothing is shown."""
+    if as_json or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.progress import Progress, SpinnerColumn, TextColumn  # noqa: PLC0415  # same
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} records of this table checked"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda count: bar.update(task, completed=count)
+
+
 def _print_json(
     url: str, findings: list[Finding], digest: str | None, searched: SearchReport
 ) -> None:
@@ -98,15 +113,22 @@ def _print_json(
     }
     if digest is not None:
         document["digest"] = digest
-    print_document(document)
+    sys.stdout.write(json.dumps(document) + "\n")
 
 
 def _print_table(url: str, findings: list[Finding]) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
     if not findings:
-        print_text(f"{url}: every record is as it must be")
+        console.print(Text(f"{url}: every record is as it must be"))
         return
-    rows = ((each.table, each.key, each.problem) for each in findings)
-    print_table(("table", "key", "problem"), rows, title=f"{len(findings)} findings in {url}")
+    table = Table("table", "key", "problem", title=Text(f"{len(findings)} findings in {url}"))
+    for each in findings:
+        table.add_row(Text(each.table), Text(each.key), Text(each.problem))
+    console.print(table)
 
 
 DOCTOR: Final = command(

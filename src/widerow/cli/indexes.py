@@ -3,15 +3,20 @@
 Of a running server by a signed request, of a store that nobody has open by reading it.
 """
 
+import json
+import sys
 from pathlib import Path
 from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from widerow.cli.asking import ask_server, engine_of
 from widerow.cli.command import Flag, Given, command
 from widerow.cli.flags import JSON_OUTPUT, server_flags
 from widerow.cli.names import TABLE_NAME
 from widerow.cli.places import no_table
-from widerow.cli.showing import print_document, print_table, print_text
 from widerow.errors import NotFound
 
 __all__ = ["INDEXES"]
@@ -25,7 +30,7 @@ def _indexes(table: str, given: Given) -> None:
     else:
         found = _read(Path(given["path"]), given["instance"], table)
     if given["as_json"]:
-        print_document(found)
+        sys.stdout.write(json.dumps(found) + "\n")
     else:
         _print(found)
 
@@ -42,20 +47,19 @@ def _read(directory: Path, instance: str, table: str) -> Json:
 
 
 def _print(found: Json) -> None:
+
     rows = found["indexes"]
     count = f"{len(rows)} index" + ("" if len(rows) == 1 else "es")
-    print_table(
-        ("index", "type", "listed columns", "covered columns", "state"),
-        map(_row, rows),
-        title=f"{found['name']}: {count}",
-    )
+    shown = Table(title=Text(f"{found['name']}: {count}"))
+    for heading in ("index", "type", "listed columns", "covered columns", "state"):
+        shown.add_column(heading, overflow="fold")
+    for row in rows:
+        columns = (", ".join(row[name]) for name in ("key_columns", "defined_columns"))
+        shown.add_row(*map(Text, (row["name"], row["type"], *columns, _state(row))))
+    console = Console()
+    console.print(shown)
     if found["waiting"]:
-        print_text(f"{found['waiting']:,} changes wait for global indexes")
-
-
-def _row(row: Json) -> tuple[str, ...]:
-    columns = (", ".join(row[name]) for name in ("key_columns", "defined_columns"))
-    return (row["name"], row["type"], *columns, _state(row))
+        console.print(f"{found['waiting']:,} changes wait for global indexes")
 
 
 def _state(row: Json) -> str:

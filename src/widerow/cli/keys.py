@@ -1,5 +1,6 @@
 """`widerow keys`: partition keys built from columns, tried out, and taken apart."""
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -9,7 +10,6 @@ from typing import Any, Final
 from widerow.cli.command import Flag, Given, Positional, command, group, switch
 from widerow.cli.flags import ENCODING, JSON_OUTPUT, TEXT_COLUMNS, listed
 from widerow.cli.progress import progress_bar
-from widerow.cli.showing import print_document, print_table, print_text
 from widerow.keydesign.alphabet import Alphabet
 from widerow.keydesign.dry_run import DryRun, Rehearsal, rehearse
 from widerow.keydesign.key import (
@@ -166,18 +166,37 @@ def _alphabets(words: Sequence[str], columns: Sequence[str]) -> dict[str, Alphab
 
 def _show(run: DryRun, name: str, source: Source, *, as_json: bool) -> None:
     if as_json:
-        print_document({"column": name, **run.document()})
+        sys.stdout.write(json.dumps({"column": name, **run.document()}, ensure_ascii=False) + "\n")
         return
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
     types = set(run.design.columns)
     fields = next(source.records()).fields
     others = [key for key in fields if key not in types][:_OTHERS_SHOWN]
     before = [[*map(str, row.values), *row.others] for row in run.before]
     after = [[key, *row.others] for key, row in run.after]
-    queries = [(query.text, "works" if query.works else "breaks") for query in run.queries]
-    print_table([*run.design.columns, *others], before, title="before")
-    print_table([name, *others], after, title="after")
-    print_table(("range", ""), queries, title="range queries")
-    print_text(*_reasons(run), *_verdict(run))
+    console.print(_table("before", [*run.design.columns, *others], before))
+    console.print(_table("after", [name, *others], after))
+    console.print(_queries(run))
+    for line in (*_reasons(run), *_verdict(run)):
+        console.print(Text(line))
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:  # noqa: ANN401  # a table of rich
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    table = Table(*columns, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _queries(run: DryRun) -> Any:  # noqa: ANN401  # a table of rich
+    rows = [(query.text, "works" if query.works else "breaks") for query in run.queries]
+    return _table("range queries", ["range", ""], rows)
 
 
 def _reasons(run: DryRun) -> list[str]:
@@ -214,9 +233,11 @@ def _print_parsed(keys: Sequence[str], design: KeyDesign, *, as_json: bool) -> N
     rows: list[tuple[PartValue, ...]] = [design.parse(key) for key in keys]
     if as_json:
         documents = [dict(zip(design.columns, row, strict=True)) for row in rows]
-        print_document(documents)
+        sys.stdout.write(json.dumps(documents, ensure_ascii=False) + "\n")
         return
-    print_table(design.columns, [[*map(str, row)] for row in rows])
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+
+    Console().print(_table("", design.columns, [[*map(str, row)] for row in rows]))
 
 
 # --- the commands --------------------------------------------------------------------------------

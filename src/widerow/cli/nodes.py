@@ -1,13 +1,17 @@
 """`widerow nodes`: the servers of a shared store, as one of them sees the others."""
 
+import json
 import sys
 from datetime import timedelta
 from typing import Any, Final
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from widerow.cli.asking import ask_server
 from widerow.cli.command import Given, command
 from widerow.cli.flags import JSON_OUTPUT, server_flags
-from widerow.cli.showing import print_document, print_table, print_text
 
 __all__ = ["NODES"]
 
@@ -20,7 +24,7 @@ _RIGHT: Final = ("up", "last beat", "clock", "req/s")
 def _nodes(given: Given) -> None:
     found = ask_server("WiderowNodes", {}, given)
     if given["as_json"]:
-        print_document(found)
+        sys.stdout.write(json.dumps(found) + "\n")
     elif not found["shared"]:
         sys.stdout.write("The store is this server's own; no other server can have it open.\n")
     else:
@@ -28,15 +32,23 @@ def _nodes(given: Given) -> None:
 
 
 def _print(found: Json) -> None:
+
     rows = found["nodes"]
-    print_table(
-        _COLUMNS,
-        (_row(row, asked=row["id"] == found["asked"]) for row in rows),
-        title=f"{len(rows)} node" + ("" if len(rows) == 1 else "s"),
-        right=_RIGHT,
-    )
+    shown = Table(title=Text(f"{len(rows)} node" + ("" if len(rows) == 1 else "s")))
+    for heading in _COLUMNS:
+        right = heading in _RIGHT
+        shown.add_column(
+            heading,
+            overflow="fold",
+            justify="right" if right else "left",
+            no_wrap=heading != "node",
+        )
+    for row in rows:
+        shown.add_row(*map(Text, _row(row, asked=row["id"] == found["asked"])))
+    console = Console()
+    console.print(shown)
     if found["clock"] is not None:
-        print_text(f"Takes no writes: {found['clock']}")
+        console.print(Text(f"Takes no writes: {found['clock']}"))
 
 
 def _row(node: Json, *, asked: bool) -> tuple[str, ...]:

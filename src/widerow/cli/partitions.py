@@ -3,6 +3,8 @@
 Of a running server by a signed request, of a store that nobody has open by reading it.
 """
 
+import json
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +19,6 @@ from widerow.cli.command import Flag, Given, command, switch
 from widerow.cli.flags import JSON_OUTPUT, server_flags
 from widerow.cli.names import TABLE_NAME
 from widerow.cli.places import no_table
-from widerow.cli.showing import print_document
 from widerow.errors import NotFound
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _MEASURED: Final = 10_000  # characters: wider than any terminal
 def _partitions(table: str, given: Given) -> None:
     found = fetch(table, given)
     if given["as_json"] or given["history"]:
-        print_document(found)
+        sys.stdout.write(json.dumps(found) + "\n")
     else:
         print_partitions(found)
 

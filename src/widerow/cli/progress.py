@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from widerow.system import SystemClock
 
-__all__ = ["RowBar", "counter", "progress_bar", "row_bar"]
+__all__ = ["RowBar", "progress_bar", "row_bar"]
 
 _LINE_SECONDS: Final = 5  # between two lines where there is no terminal
 
@@ -76,16 +76,6 @@ def row_bar(words: str, total: int = 0) -> Iterator[RowBar]:
             )
 
         yield tell
-
-
-@contextmanager
-def counter(words: str, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A bar with a count and its rate on stderr, if it is `shown` and that is a terminal."""
-    if not (shown and sys.stderr.isatty()):
-        yield lambda _: None
-        return
-    with row_bar(words) as tell:
-        yield lambda count: tell(0, count)
 
 
 def _lines(words: str, total: int) -> RowBar:

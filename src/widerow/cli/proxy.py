@@ -10,6 +10,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from widerow.auth.policy import AccessRules
 from widerow.cli.command import Flag, Given, Positional, command, group, switch
 from widerow.cli.flags import JSON_OUTPUT, listed
@@ -17,7 +21,6 @@ from widerow.cli.profiles import profiles_path
 from widerow.cli.progress import progress_bar
 from widerow.cli.proxy_keys import ProfileKeys
 from widerow.cli.serve import loop_factory
-from widerow.cli.showing import print_document, print_table, print_text
 from widerow.client.signing import Signer
 from widerow.limits import REPLAY_CONCURRENCY_MAX
 from widerow.logging import configure_logging
@@ -82,7 +85,7 @@ async def _record(given: Given) -> int:
         "dropped_parts": recording.dropped,
     }
     if given["as_json"]:
-        print_document(facts)
+        sys.stdout.write(json.dumps(facts) + "\n")
         return 0
     sys.stderr.write(
         f"{recording.written:,} of {counts.requests:,} requests are recorded in "
@@ -257,24 +260,21 @@ def _finish(report: DifferenceReport, given: Given) -> int:
 
 
 def _print(report: DifferenceReport) -> None:
+
+    console = Console()
     shown = [kind for kind in DifferenceClass if any(found is kind for _, found in report.classes)]
+    table = Table("action", "compared", "differing", *(kind.value for kind in shown))
+    for action, count in sorted(report.compared.items()):
+        kinds = [f"{report.classes[action, kind] or ''}" for kind in shown]
+        table.add_row(action, f"{count:,}", f"{report.differing[action]:,}", *kinds)
     if report.compared:
-        print_table(
-            ("action", "compared", "differing", *(kind.value for kind in shown)),
-            (
-                (
-                    action,
-                    f"{count:,}",
-                    f"{report.differing[action]:,}",
-                    *(f"{report.classes[action, kind] or ''}" for kind in shown),
-                )
-                for action, count in sorted(report.compared.items())
-            ),
-        )
-    print_text(
-        *(f"{each.action}, {each.kind.value}: {each.told}" for each in report.examples),
-        *(f"not compared, {reason}: {count:,}" for reason, count in report.skipped.items()),
-        f"{report.differing.total():,} of {report.compared.total():,} answers differ",
+        console.print(table)
+    for each in report.examples:
+        console.print(Text(f"{each.action}, {each.kind.value}: {each.told}"))
+    for reason, count in report.skipped.items():
+        console.print(Text(f"not compared, {reason}: {count:,}"))
+    console.print(
+        Text(f"{report.differing.total():,} of {report.compared.total():,} answers differ")
     )
 
 

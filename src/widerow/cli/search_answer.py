@@ -5,7 +5,6 @@ import math
 import sys
 from base64 import b64encode
 from collections.abc import Sequence
-from shutil import get_terminal_size
 from typing import Any, Final, NamedTuple
 
 from widerow.cli.search_json import QueryUnreadable
@@ -187,8 +186,11 @@ def print_answer(found: Json, by_itself: Sequence[str] = ()) -> None:
 
     `by_itself`: columns that nobody asked for; of these the ones that fit are shown, others named.
     """
-    from widerow.cli.showing import print_table  # noqa: PLC0415  # rich is not for the console
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
 
+    console = Console()
     hits = found["hits"]
     keys = list(dict.fromkeys(name for hit in hits for name in hit["key"]))
     there = {name for hit in hits for name in hit["columns"]}
@@ -199,18 +201,23 @@ def print_answer(found: Json, by_itself: Sequence[str] = ()) -> None:
     marks = [(f"{name} (marked)", [_marks(hit, name) for hit in hits]) for name in marked]
     rest = [(name, [_cell(hit["columns"], name) for hit in hits]) for name in columns]
     if by_itself:
-        rest = rest[: _fitting(rest, get_terminal_size().columns - _width([*grid, *marks]))]
-    shown = [*grid, *rest, *marks]
+        rest = rest[: _fitting(rest, console.width - _width([*grid, *marks]))]
+    shown = Table()
+    for heading, _ in (*grid, *rest, *marks):
+        shown.add_column(heading, overflow="fold")
+    for row in zip(*(cells for _, cells in (*grid, *rest, *marks)), strict=True):
+        shown.add_row(*map(Text, row))
     sys.stdout.write(f"{found['total']:,} found, {len(hits)} shown\n")
     if hits:
-        cells = zip(*(cells for _, cells in shown), strict=True)
-        print_table([heading for heading, _ in shown], cells)
+        console.print(shown)
     left = columns[len(rest) :]
     if left:
         sys.stdout.write(f"not shown: {', '.join(left)} (--columns {','.join(left)})\n")
     if "groups" in found:
-        groups = [(each["key"], f"{each['row_count']:,}") for each in found["groups"]]
-        print_table(("group", "rows"), groups)
+        groups = Table("group", "rows")
+        for each in found["groups"]:
+            groups.add_row(Text(each["key"]), f"{each['row_count']:,}")
+        console.print(groups)
 
 
 def _score(hit: Json) -> str:
@@ -240,13 +247,18 @@ def _fitting(grid: Sequence[_Column], width: int) -> int:
 
 def print_index(found: Json) -> None:
     """Show an index as a table."""
-    from widerow.cli.showing import print_table  # noqa: PLC0415  # rich is not for the console
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
 
     state = "ready" if found["built"] else "being built"
     sys.stdout.write(f"{found['table']}.{found['index']}: {found['rows']:,} rows, {state}\n")
-    print_table(("field", "type", "analyzer", "column"), map(_field, found["fields"]))
-
-
-def _field(field: Json) -> tuple[str, ...]:
-    kind = field["type"] + ("[]" if field["array"] else "")
-    return (field["name"], kind, field["analyzer"] or "", field["source"] or "")
+    shown = Table()
+    for heading in ("field", "type", "analyzer", "column"):
+        shown.add_column(heading, overflow="fold")
+    for each in found["fields"]:
+        kind = each["type"] + ("[]" if each["array"] else "")
+        shown.add_row(
+            *map(Text, (each["name"], kind, each["analyzer"] or "", each["source"] or ""))
+        )
+    Console().print(shown)

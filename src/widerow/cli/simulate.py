@@ -1,5 +1,7 @@
 """`widerow simulate`: a load replayed on so many nodes, as a table, as JSON and as a picture."""
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +11,6 @@ from widerow.cli.command import Flag, Given, command, switch
 from widerow.cli.flags import ENCODING, FILE_OF_ROWS, JSON_OUTPUT, TABLE_OF_ROWS, TIME_COLUMN
 from widerow.cli.partitions import fetch
 from widerow.cli.progress import progress_bar
-from widerow.cli.showing import print_document, print_table, print_text
 from widerow.engine.partitions.rules import Thresholds
 from widerow.keydesign.heat_map import Legend, heat_map
 from widerow.keydesign.replay import Replay, ReplayScript, ReplayStep, replay
@@ -157,21 +158,25 @@ def _print_json(subject: _Subject, run: Replay) -> None:
         ],
         "steps": [step.document() for step in run.steps],
     }
-    print_document(document)
+    sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
 
 
 def _print(subject: _Subject, run: Replay) -> None:
-    print_text(subject.title, style="bold")
-    print_text(subject.subtitle, style="dim")
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
+    console.print(Text(subject.title, style="bold"))
+    console.print(Text(subject.subtitle, style="dim"))
     columns = ("until", "units/s", "partitions", "splits", "merges", "moves", "skew")
-    print_table(
-        (*columns, "load of the nodes"),
-        (
-            (subject.time(group[-1].start + group[-1].seconds), *_cells(group))
-            for group in _groups(run.steps)
-        ),
-    )
-    print_text(*_verdict(run))
+    table = Table(*columns, "load of the nodes")
+    for group in _groups(run.steps):
+        ends = group[-1].start + group[-1].seconds
+        table.add_row(*map(Text, (subject.time(ends), *_cells(group))))
+    console.print(table)
+    for line in _verdict(run):
+        console.print(Text(line))
 
 
 def _groups(steps: Sequence[ReplayStep]) -> list[Sequence[ReplayStep]]:

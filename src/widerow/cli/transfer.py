@@ -1,5 +1,6 @@
 """`widerow export`, `widerow import` and `widerow archive`, and what they say at their end."""
 
+import json
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,7 +14,6 @@ from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import ENCODING, JSON_OUTPUT, listed, server_flags
 from widerow.cli.names import TABLE_NAME
 from widerow.cli.progress import row_bar
-from widerow.cli.showing import print_document
 from widerow.client.connection import Client
 from widerow.client.tables import find_table
 from widerow.transfer import archive
@@ -165,7 +165,7 @@ def _note(words: str, *, quiet: bool) -> None:
 
 def _say(given: Given, document: Mapping[str, Any], words: str) -> None:
     if given["as_json"]:
-        print_document(document)
+        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     elif words:
         sys.stdout.write(words + "\n")
 

@@ -3,16 +3,21 @@
 Over the protocol, so of any endpoint that speaks Tablestore.
 """
 
+import json
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from widerow.cli.command import Given, command, switch
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import JSON_OUTPUT, server_flags
 from widerow.cli.names import OPTIONAL_TABLE
-from widerow.cli.showing import print_document, print_table
 from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client
 from widerow.system import SystemClock
 from widerow.wire.tablestore import tunnel_messages as t
@@ -33,7 +38,7 @@ def _tunnels(table: str | None, given: Given) -> None:
     with Client(endpoint_of(given), patience=FIRST_PATIENCE_SECONDS) as client:
         found = tunnel_documents(client, table)
     if given["as_json"]:
-        print_document({"tunnels": found})
+        sys.stdout.write(json.dumps({"tunnels": found}) + "\n")
     else:
         _print(found, table, channels=given["channels"])
 
@@ -90,13 +95,16 @@ def _behind(consumed_ns: int, now_ns: int) -> float | None:
 
 
 def _print(found: list[Json], table: str | None, *, channels: bool) -> None:
+
     count = f"{len(found)} tunnel" + ("" if len(found) == 1 else "s")
-    print_table(
-        _CHANNEL_COLUMNS if channels else _COLUMNS,
-        [row for each in found for row in (_channel_rows(each) if channels else [_row(each)])],
-        title=count if table is None else f"{table}: {count}",
-        right=("records", "behind"),
-    )
+    shown = Table(title=Text(count if table is None else f"{table}: {count}"))
+    for heading in _CHANNEL_COLUMNS if channels else _COLUMNS:
+        right = heading in ("records", "behind")
+        shown.add_column(heading, overflow="fold", justify="right" if right else "left")
+    rows = [row for each in found for row in (_channel_rows(each) if channels else [_row(each)])]
+    for row in rows:
+        shown.add_row(*map(Text, row))
+    Console().print(shown)
 
 
 def _row(tunnel: Json) -> tuple[str, ...]:

@@ -1,18 +1,16 @@
 """`widerow version`: what is running."""
 
+import json
 import platform
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Final
-
-from rich.console import Console
-from rich.table import Table
 
 import widerow
 from widerow import __version__
 from widerow.cli.command import Given, command
 from widerow.cli.flags import JSON_OUTPUT
-from widerow.cli.showing import print_document
 from widerow.rows import cells
 
 __all__ = ["VERSION"]
@@ -33,8 +31,11 @@ def _show(given: Given) -> None:
         **{name: _installed(name) for name in _LIBRARIES},
     }
     if given["as_json"]:
-        print_document(facts)
+        sys.stdout.write(json.dumps(facts) + "\n")
         return
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+
     table = Table.grid(padding=(0, 2))
     for name, value in facts.items():
         table.add_row(name, value or "not installed")

@@ -7,9 +7,8 @@ from typing import Any, Final
 from widerow.cli.kv.command import Command, missing_argument
 from widerow.cli.kv.faults import CommandFault
 from widerow.cli.kv.selection import FIELD_FLAGS, INDEX_FLAGS, check_fields, select_by_flags
-from widerow.cli.kv.session import Session
+from widerow.cli.kv.session import Session, counting
 from widerow.cli.kv.values import NUMERIC_KINDS, counted, table_of
-from widerow.cli.progress import counter
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.typed.json_rows import dumps
@@ -80,7 +79,7 @@ def _aggregate(session: Session, given: Arguments) -> str:
     selection = select_by_flags(session, table, given)
     sums = _columns(table.definition, given.get("-sum"))
     averages = _columns(table.definition, given.get("-avg"))
-    with counter("rows read", shown=session.screen is not None) as report:
+    with counting(session, "rows read") as report:
         count = _read(selection.rows(), (*sums, *averages), report)
     parts: list[str] = []
     if given.has("-count"):

@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 from widerow.cli.kv.command import number_of
 from widerow.cli.kv.faults import Call, CommandFault, Fault, PlainFault, PlanFault
-from widerow.cli.kv.session import Session
-from widerow.cli.progress import counter
+from widerow.cli.kv.session import Session, counting
 from widerow.cli.shell.command import Arguments
 from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound, Unsupported, WiderowError
 from widerow.model.typed.index_paths import checked_index
@@ -238,7 +237,7 @@ def _check_add_index(session: Session, plan: TablePlan) -> None:
 
 def _add_index(session: Session, plan: TablePlan) -> None:
     assert plan.index is not None
-    with counter("rows indexed", shown=session.screen is not None) as report:
+    with counting(session, "rows indexed") as report:
         session.store.create_index(plan.table, plan.index, progress=report)
 
 

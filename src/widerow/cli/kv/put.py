@@ -9,9 +9,8 @@ from typing import Any, Final
 from widerow.cli.kv.command import Command, refuse_both
 from widerow.cli.kv.faults import ArgumentFault, CommandFault, PlainFault, UnreadableFault
 from widerow.cli.kv.put_mode import PUT_COMMANDS, NamedLevel, named_field
-from widerow.cli.kv.session import Mode, Session
+from widerow.cli.kv.session import Mode, Session, counting
 from widerow.cli.kv.values import key_json, table_of
-from widerow.cli.progress import counter
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.errors import InvalidRequest
 from widerow.model.typed.names import folded
@@ -125,10 +124,7 @@ def _put_file(
     make, word = _file_operation(table, condition)
     count = 0
     try:
-        with (
-            Path(name).open(encoding="utf-8") as lines,
-            counter("rows", shown=session.screen is not None) as report,
-        ):
+        with Path(name).open(encoding="utf-8") as lines, counting(session, "rows") as report:
             source = _RowLines(table, lines, exact=exact)
             operations = map(make, source)
             while batch := list(islice(operations, _BATCH)):

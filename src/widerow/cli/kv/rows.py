@@ -14,9 +14,8 @@ from widerow.cli.kv.selection import (
     check_fields,
     select_by_flags,
 )
-from widerow.cli.kv.session import Session
+from widerow.cli.kv.session import Session, counting
 from widerow.cli.kv.values import counted, key_json, table_of
-from widerow.cli.progress import counter
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.nosql import Row
 
@@ -163,7 +162,7 @@ def _one_by_one(session: Session, selection: KeySelection) -> int:
     """Delete rows of several shards, in batches: one transaction cannot cover them all."""
     rows = selection.rows()
     count = 0
-    with counter("rows deleted", shown=session.screen is not None) as report:
+    with counting(session, "rows deleted") as report:
         while batch := list(islice(rows, _BATCH)):
             operations = [
                 session.store.table(row.table.qualified).operation().delete(row.key)

@@ -1,12 +1,15 @@
 """What the shell remembers between two commands, and which store it works on."""
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from widerow import nosql
 from widerow.cli.places import require_parent, require_store
+from widerow.cli.progress import row_bar
 from widerow.clock import Clock
 from widerow.errors import StoreLocked
 from widerow.model.typed.table import TypedTable
@@ -22,6 +25,7 @@ __all__ = [
     "Screen",
     "Session",
     "Staged",
+    "counting",
     "open_target",
 ]
 
@@ -186,3 +190,16 @@ def open_target(path: str, *, create: bool = False) -> TypedStore:
         ) from error
     except ValueError as error:
         raise SettingsInvalid(str(error)) from error
+
+
+@contextmanager
+def counting(session: Session, what: str) -> Iterator[Callable[[int], None]]:
+    """Show a counter on the terminal during a long command: the caller passes it each new count.
+
+    Nothing is shown where no person watches.
+    """
+    if session.screen is None or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with row_bar(what) as tell:
+        yield lambda count: tell(0, count)

@@ -10,9 +10,8 @@ from widerow.cli.kv.build_levels import CreateLevel, EvolveLevel
 from widerow.cli.kv.build_mode import CREATE_COMMANDS, EVOLVE_COMMANDS
 from widerow.cli.kv.command import Command, missing_argument, refuse_both
 from widerow.cli.kv.faults import CommandFault
-from widerow.cli.kv.session import Mode, Session, Staged
+from widerow.cli.kv.session import Mode, Session, Staged, counting
 from widerow.cli.kv.values import counted
-from widerow.cli.progress import counter
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.names import split_name
@@ -152,7 +151,7 @@ def _execute(session: Session, given: Arguments) -> None:
     (statement,) = given.words
     if not statement.strip():
         raise CommandFault("Empty statement")
-    with counter("rows indexed", shown=session.screen is not None) as report:
+    with counting(session, "rows indexed") as report:
         result = session.store.run_statement(
             statement, namespace=session.namespace, progress=report
         )
