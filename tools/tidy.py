@@ -362,6 +362,23 @@ def check_causes(tree: Tree) -> Iterator[Finding]:
             yield Finding(path, node.lineno, text)
 
 
+def check_handlers(tree: Tree) -> Iterator[Finding]:
+    """Two handlers of a compiled function give their errors two names.
+
+    mypyc types the name by the class of the first handler, and the second one fails on its own.
+    """
+    for path in compiled_modules(tree):
+        for function in (node for node in tree[path].nodes if isinstance(node, Function)):
+            taken: dict[str, str] = {}
+            for node in ast.walk(function):
+                if not isinstance(node, ast.ExceptHandler) or node.name is None:
+                    continue
+                caught = ast.unparse(node.type) if node.type else ""
+                if taken.setdefault(node.name, caught) != caught:
+                    text = f"compiled, both errors named {node.name!r} have the first one's type"
+                    yield Finding(path, node.lineno, text)
+
+
 def check_collected(source: Source) -> Iterator[Finding]:
     """No class is left out of the search for cycles: freed deep down, it would damage others.
 
@@ -563,6 +580,7 @@ TREE_CHECKS: Final = (
     check_citations,
     check_generators,
     check_causes,
+    check_handlers,
 )
 
 

@@ -211,6 +211,19 @@ def test_compiled_modules_do_not_hide_causes(module: str, line: str, *, found: b
     assert ("is ignored" in said) is found, said
 
 
+@pytest.mark.parametrize(
+    ("module", "names", "found"),
+    [("hot", "ee", True), ("hot", "ef", False), ("cold", "ee", False)],
+)
+def test_handlers_of_compiled_modules_have_names_of_their_own(
+    module: str, names: str, *, found: bool
+) -> None:
+    first, second = names
+    handlers = f"  except OSError as {first}: g()\n  except ValueError as {second}: g()"
+    said = said_where_hot_is_compiled(module, f"def f() -> None:\n  try: g()\n{handlers}")
+    assert ("have the first one's type" in said) is found, said
+
+
 def test_a_page_of_the_specification_may_be_named_where_it_is_public() -> None:
     naming = {"docs/a.md": "# A\n\nSee nosql-" + "model.md.\n"}
     (found,) = tidy.check_tree(tree(naming))

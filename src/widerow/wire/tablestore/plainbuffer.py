@@ -227,8 +227,8 @@ def decode_variant_value(data: bytes, rule: Rule = Rule.ROW_ENCODING) -> KeyInpu
         return _VARIANT_READERS[data[0]](data)
     except (KeyError, IndexError) as error:
         raise InvalidRequest(rule, message=_BAD_TYPE) from error
-    except (ValueError, struct.error) as error:
-        raise InvalidRequest(rule, message=_BAD_FORMAT) from error
+    except (ValueError, struct.error) as malformed:
+        raise InvalidRequest(rule, message=_BAD_FORMAT) from malformed
 
 
 # --- rows ------------------------------------------------------------------------------------

@@ -42,8 +42,8 @@ def parsed(message: type[M], body: bytes) -> M:
     except Crowded as error:
         field = error.name or "any kind"
         raise InvalidRequest(Rule.REQUEST_ELEMENTS, field=field, limit=error.limit) from error
-    except (DecodeError, Unreadable) as error:
-        raise InvalidRequest(Rule.BODY_UNREADABLE) from error
+    except (DecodeError, Unreadable) as unreadable:
+        raise InvalidRequest(Rule.BODY_UNREADABLE) from unreadable
 
 
 def initialized(sent: M) -> M:
