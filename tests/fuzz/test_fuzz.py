@@ -10,7 +10,8 @@ from tests.fuzz.prepared import Prepared, ask
 from tests.fuzz.run import FOLDER, TARGETS, corpus, load
 
 from widerow.engine.check import check_store
-from widerow.errors import NotFound, Rule
+from widerow.errors import NotFound
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 
@@ -42,7 +43,7 @@ def test_prepared_requests_are_answered_by_any_engine_that_is_prepared() -> None
             ask(engine, OPERATIONS[name], body)
         except NotFound as error:
             refused.append((name, error.rule))
-    assert refused == [("AbortTransaction", Rule.TRANSACTION_ENDED)]
+    assert refused == [("AbortTransaction", TablestoreRule.TRANSACTION_ENDED)]
     assert check_store(engine.core.store) == []
 
 

@@ -27,6 +27,7 @@ from widerow.auth.signing import (
     derive_v4,
 )
 from widerow.errors import InvalidRequest, NotPermitted, Rule
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.dialect import Opened
 from widerow.wire.tablestore.envelope import (
     answer_date,
@@ -165,7 +166,7 @@ def test_base64_with_other_spare_bits_is_a_mismatch(good: Headers, version: Vers
 def test_no_signature_is_no_entry(good: Headers, version: Version) -> None:
     del good[signature_name(version)]
     error = refusal(lambda: attempt(good))
-    assert error.rule is Rule.HEADER_MISSING
+    assert error.rule is TablestoreRule.HEADER_MISSING
     good[signature_name(version)] = sign(plain(), KEY_A, version)[signature_name(version)]
 
 
@@ -196,7 +197,7 @@ def test_stripping_a_signed_header_is_refused(version: Version) -> None:
     for name in headers:
         stripped = {other: value for other, value in headers.items() if other != name}
         error = refusal(partial(attempt, stripped))
-        assert error.rule in {Rule.HEADER_MISSING, Rule.SIGNATURE_MISMATCH}
+        assert error.rule in {TablestoreRule.HEADER_MISSING, Rule.SIGNATURE_MISMATCH}
 
 
 @given(
@@ -210,7 +211,7 @@ def test_adding_an_unsigned_header_is_refused(name: str, value: str, version: Ve
     if added != headers:
         assert refusal(lambda: attempt(added)).rule in {
             Rule.SIGNATURE_MISMATCH,
-            Rule.HEADER_MISSING,
+            TablestoreRule.HEADER_MISSING,
         }
 
 
@@ -237,7 +238,7 @@ def test_two_headers_cannot_travel_as_one(version: Version) -> None:
 
 def test_a_changed_body_is_refused(good: Headers) -> None:
     for body in (b"", b"a bodY", BODY + b"\0", b"\0" + BODY, BODY[:-1]):
-        assert refusal(partial(attempt, good, body)).rule is Rule.BODY_DIGEST, body
+        assert refusal(partial(attempt, good, body)).rule is TablestoreRule.BODY_DIGEST, body
 
 
 def test_a_changed_body_with_its_own_digest_is_refused(good: Headers) -> None:
@@ -255,7 +256,7 @@ def test_a_body_without_digest_is_refused(version: Version) -> None:
 def test_a_digest_of_something_else_is_refused_even_when_signed(version: Version) -> None:
     for text in ("", "x", digest(BODY).lower(), digest(b"other"), "é", "\udc80"):
         headers = sign(plain(contentmd5=text), KEY_A, version)
-        assert refusal(partial(attempt, headers)).rule is Rule.BODY_DIGEST, text
+        assert refusal(partial(attempt, headers)).rule is TablestoreRule.BODY_DIGEST, text
 
 
 # --- time ----------------------------------------------------------------------------------------
@@ -263,11 +264,11 @@ def test_a_digest_of_something_else_is_refused_even_when_signed(version: Version
 
 def test_impossible_dates_are_refused(version: Version) -> None:
     for date, rule in (
-        ("9999-12-31T23:59:59.000Z", Rule.DATE_SKEW),
-        ("0001-01-01T00:00:00.000Z", Rule.DATE_SKEW),
-        ("10000-01-01T00:00:00.000Z", Rule.DATE_FORMAT),
-        ("2024-01-02T03:04:05.000Z\0", Rule.DATE_FORMAT),
-        ("\ud800" * 20, Rule.DATE_FORMAT),
+        ("9999-12-31T23:59:59.000Z", TablestoreRule.DATE_SKEW),
+        ("0001-01-01T00:00:00.000Z", TablestoreRule.DATE_SKEW),
+        ("10000-01-01T00:00:00.000Z", TablestoreRule.DATE_FORMAT),
+        ("2024-01-02T03:04:05.000Z\0", TablestoreRule.DATE_FORMAT),
+        ("\ud800" * 20, TablestoreRule.DATE_FORMAT),
     ):
         headers = sign(plain(date=date), KEY_A, version)
         assert refusal(partial(attempt, headers)).rule is rule, date
@@ -335,7 +336,7 @@ def test_odd_instance_names_are_refused(version: Version) -> None:
 def test_a_wrong_security_token_is_refused_even_when_signed(version: Version) -> None:
     for token in ("", "x", TOKEN.upper(), TOKEN + "x", "é", "\udc80"):
         headers = sign(plain(KEY_T, ststoken=token), KEY_T, version)
-        assert refusal(partial(attempt, headers)).rule is Rule.SECURITY_TOKEN, token
+        assert refusal(partial(attempt, headers)).rule is TablestoreRule.SECURITY_TOKEN, token
 
 
 def test_a_security_token_alone_opens_nothing(version: Version) -> None:

@@ -12,10 +12,11 @@ from tests.support.answers import AnsweredRow, decode_answer_rows, decode_row, p
 from tests.support.changes import Columns, create, delete, get, put, put_cells, scan_all, update
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import AnyRule, InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Selection, TimeRange
 from widerow.model.values import KeyMarker, KeyType, KeyValue, Value
 from widerow.testing.clock import FakeClock
@@ -93,10 +94,10 @@ def test_names_types_and_order_of_a_key_are_fixed_at_creation(engine: Tablestore
     described = engine.describe_table("i", "t").key_columns
     assert [(column.name, column.type) for column in described] == list(declared.items())
     write(engine, put("t", {"s": "a", "i": 1, "b": b""}, {}))
-    assert refusal(engine, put("t", {"i": 1, "s": "a", "b": b""}, {})) is Rule.KEY_NAME
-    assert refusal(engine, put("t", {"s": "a", "i": "1", "b": b""}, {})) is Rule.KEY_TYPE
-    assert refusal(engine, put("t", {"s": "a", "i": 1, "c": b""}, {})) is Rule.KEY_NAME
-    assert refusal(engine, put("t", {"s": "a", "i": 1}, {})) is Rule.KEY_SIZE
+    assert refusal(engine, put("t", {"i": 1, "s": "a", "b": b""}, {})) is TablestoreRule.KEY_NAME
+    assert refusal(engine, put("t", {"s": "a", "i": "1", "b": b""}, {})) is TablestoreRule.KEY_TYPE
+    assert refusal(engine, put("t", {"s": "a", "i": 1, "c": b""}, {})) is TablestoreRule.KEY_NAME
+    assert refusal(engine, put("t", {"s": "a", "i": 1}, {})) is TablestoreRule.KEY_SIZE
 
 
 # --- partition key -------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ def test_the_offset_counts_whole_seconds_too(
     put_versions(engine, low, high - 1)
     for version in (low - 1, high):
         change = put("t", {"k": 1}, {"x": [(version, 1)]})
-        assert refusal(engine, change) is Rule.VERSION_WINDOW
+        assert refusal(engine, change) is TablestoreRule.VERSION_WINDOW
 
 
 @pytest.mark.parametrize("late", [0, 1, 499, 999])
@@ -237,8 +238,8 @@ def test_names_outside_the_convention_are_refused(engine: TablestoreEngine) -> N
     for name in BAD_NAMES:
         with pytest.raises(InvalidRequest) as refused:
             engine.core.run(engine.create_table("i", create("key", {name: KeyType.INTEGER})))
-        assert refused.value.rule is Rule.COLUMN_NAME, name
-        assert refusal(engine, put("t", {"k": 1}, {name: 1})) is Rule.COLUMN_NAME, name
+        assert refused.value.rule is TablestoreRule.COLUMN_NAME, name
+        assert refusal(engine, put("t", {"k": 1}, {name: 1})) is TablestoreRule.COLUMN_NAME, name
     assert read(engine) is None
 
 
@@ -253,7 +254,7 @@ def test_every_other_character_is_refused_at_any_place(engine: TablestoreEngine)
         ):
             change = put("t", {"k": 1}, {name: 1})
             if character not in allowed:
-                assert refusal(engine, change) is Rule.COLUMN_NAME, name
+                assert refusal(engine, change) is TablestoreRule.COLUMN_NAME, name
             elif name != "k":  # the key's own name
                 write(engine, change)
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from tests.support.scripts import Ask, ScriptKey
 
 from widerow.errors import Conflict, Rule, WiderowError
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyInput
 
 __all__ = [
@@ -59,7 +60,7 @@ SOMETIMES: Final = (
     "an open commit turned out undone",
 )
 
-_LOCKS: Final = frozenset({Rule.KEY_LOCKED, Rule.TRANSACTION_BUSY})
+_LOCKS: Final = frozenset({Rule.KEY_LOCKED, TablestoreRule.TRANSACTION_BUSY})
 
 
 class Violation(AssertionError):

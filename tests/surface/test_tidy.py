@@ -218,8 +218,7 @@ def test_compiled_modules_do_not_hide_causes(module: str, line: str, *, found: b
 def test_handlers_of_compiled_modules_have_names_of_their_own(
     module: str, names: str, *, found: bool
 ) -> None:
-    first, second = names
-    handlers = f"  except OSError as {first}: g()\n  except ValueError as {second}: g()"
+    handlers = f"  except OSError as {names[0]}: g()\n  except ValueError as {names[1]}: g()"
     said = said_where_hot_is_compiled(module, f"def f() -> None:\n  try: g()\n{handlers}")
     assert ("have the first one's type" in said) is found, said
 

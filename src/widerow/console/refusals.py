@@ -9,17 +9,16 @@ from typing import Final
 
 from widerow.console.parts import ConsoleRefused, PageDocument
 from widerow.errors import (
-    AnyRule,
     Conflict,
     Exhausted,
     InvalidRequest,
     NotFound,
     NotPermitted,
-    Rule,
     StorageFailure,
     Unsupported,
     WiderowError,
 )
+from widerow.model.typed.rules import TypedRule
 from widerow.wire.tablestore.errors.answers import foreign, hint
 
 __all__ = ["refusal_of", "with_refusal"]
@@ -65,10 +64,9 @@ def refusal_of(error: Exception) -> tuple[int, PageDocument]:
     """
     if isinstance(error, ConsoleRefused):
         return error.status, _told(error.status, "", str(error), error.hint)
-    rule: object = getattr(error, "rule", None)
-    if isinstance(error, _RULED) and isinstance(rule, AnyRule) and not isinstance(rule, Rule):
-        status = _STATUSES[type(error)]  # of typed tables, whose messages are not of one dialect
-        return status, _told(status, rule.name.lower(), str(error), "")
+    if isinstance(error, _RULED) and isinstance(error.rule, TypedRule):
+        status = _STATUSES[type(error)]  # whose messages are not of one dialect
+        return status, _told(status, error.rule.name.lower(), str(error), "")
     if isinstance(error, (*_RULED, StorageFailure)):
         status, code, message = foreign(error)
         return status, _told(status, code, message, hint(error))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.search.schema import (
     JsonKind,
     SearchField,
@@ -17,6 +17,7 @@ from widerow.model.search.schema import (
     SearchSchema,
     TextAnalyzer,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.analyzers.analysis import Analysis, analysis_of
 from widerow.search.dates import DateFormats
 
@@ -208,7 +209,7 @@ class SearchFields:
         level = self._level_of.get(name)
         found = None if level is None else level.by_name[name]
         if found is None or not found.definition.index:
-            raise InvalidRequest(Rule.SEARCH_QUERY_FIELD, field=name)
+            raise InvalidRequest(TablestoreRule.SEARCH_QUERY_FIELD, field=name)
         return found
 
     def _compile(

@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField, SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.columns import TermColumn, ValueColumn
 from widerow.search.fields import TERM_TYPES, DocumentLevel, IndexedField, SearchFields
@@ -195,10 +196,13 @@ class SelectedDocuments:
             return FieldValues(found.values, ancestors[found.owners], found.terms)
         field = self._level.by_name.get(name)
         if field is None:
-            raise InvalidRequest(Rule.SEARCH_QUERY_FIELD, field=name)
+            raise InvalidRequest(TablestoreRule.SEARCH_QUERY_FIELD, field=name)
         if field.type in (SearchFieldType.TEXT, SearchFieldType.VECTOR):
             raise InvalidRequest(
-                Rule.SEARCH_QUERY_FIELD_TYPE, field=name, type=field.type.name, query="VALUES"
+                TablestoreRule.SEARCH_QUERY_FIELD_TYPE,
+                field=name,
+                type=field.type.name,
+                query="VALUES",
             )
         return self._values(field)
 
@@ -254,7 +258,7 @@ class SelectedDocuments:
         level = self._moment.fields.level_of(name)
         field = None if level is None else level.by_name.get(name)
         if field is None:
-            raise InvalidRequest(Rule.SEARCH_QUERY_FIELD, field=name)
+            raise InvalidRequest(TablestoreRule.SEARCH_QUERY_FIELD, field=name)
         return literal_of(field, value)
 
     # --- queries ---------------------------------------------------------------------------------
@@ -291,7 +295,7 @@ class SelectedDocuments:
         """The documents at a nested path below these, and the number of each one's ancestor."""
         level = self._moment.fields.level(path)
         if level is None or not level.is_below(self._level):
-            raise InvalidRequest(Rule.SEARCH_QUERY_PATH, field=path)
+            raise InvalidRequest(TablestoreRule.SEARCH_QUERY_PATH, field=path)
         parts: list[Integers | None] = []
         ancestors: list[Integers] = [np.zeros(0, dtype=np.int64)]
         for at, part in enumerate(self._parts):

@@ -28,12 +28,13 @@ from widerow.engine.settings import EngineSettings
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.engine import TablestoreEngine, TablestoreSettings
 from widerow.engine.tablestore.plug import TABLESTORE
-from widerow.errors import Rule, StorageFailure, StorePoisoned
+from widerow.errors import StorageFailure, StorePoisoned
 from widerow.limits import (
     DRAIN_SECONDS_MAX,
     FLUSH_SECONDS_MAX,
     REQUEST_SAMPLE_SECONDS,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.server.admission import Admission
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
@@ -256,10 +257,10 @@ class Server:
         )
         return EngineSettings(settings.thresholds, settings.enforce_throughput, (tablestore,))
 
-    def _delivery_refusal(self) -> Rule | None:
+    def _delivery_refusal(self) -> TablestoreRule | None:
         """Why delivery tasks are refused; None: a thread writes their files."""
         if self.settings.delivery_root is None:
-            return Rule.DELIVERY_OFF
+            return TablestoreRule.DELIVERY_OFF
         if not Path(self.settings.delivery_root).is_dir():
             root = Path(self.settings.delivery_root).resolve()
             raise SettingsInvalid(f"delivery_root: {root} is no directory; make it first")

@@ -38,7 +38,7 @@ def refusal(policy: InstancePolicy, instance: str, key: AccessKey) -> AnyRule | 
     ],
 )
 def test_instances(  # semantics §18.1, the 403 rows
-    policy: InstancePolicy, key: AccessKey, instance: str, rule: Rule | None
+    policy: InstancePolicy, key: AccessKey, instance: str, rule: AnyRule | None
 ) -> None:
     assert refusal(policy, instance, key) is rule
 

@@ -9,8 +9,9 @@ import pytest
 from widerow.commit.committer import Committer, Uncounted
 from widerow.commit.places import Caller
 from widerow.engine.plan import Plan, single
-from widerow.errors import Conflict, Rule
+from widerow.errors import Conflict
 from widerow.keys.layout import SPACE_ROWS
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore
 from widerow.system import SystemClock
@@ -30,7 +31,7 @@ class _Announced(Write[str]):
 
     def run(self, txn: Transaction) -> str:
         if self._refused:
-            raise Conflict(Rule.TABLE_EXISTS, instance="i", table="t")
+            raise Conflict(TablestoreRule.TABLE_EXISTS, instance="i", table="t")
         txn.put(SHARD, b"value")
         return "done"
 

@@ -32,6 +32,7 @@ from widerow.limits import (
     LOOP_GROUP_WRITES_MAX,
     LOOP_WAIT_NS_MAX,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.server.metrics import Metrics
 from widerow.storage.interface import Outcome, Transaction, Write
 from widerow.storage.memory import MemoryStore
@@ -218,7 +219,7 @@ def test_a_plan_above_every_bound_still_runs(world: World) -> None:
 
 def test_a_refused_body_concerns_its_plan_alone(world: World) -> None:
     def refuse(_: Transaction) -> None:
-        raise Conflict(Rule.CONDITION_FAILED)
+        raise Conflict(TablestoreRule.CONDITION_FAILED)
 
     world.hold()
     world.submit(put(b"a"))
@@ -295,7 +296,7 @@ def test_a_refused_body_is_not_settled(world: World) -> None:
     seen: list[bytes] = []
 
     def refuse(_: Transaction) -> bytes:
-        raise Conflict(Rule.CONDITION_FAILED)
+        raise Conflict(TablestoreRule.CONDITION_FAILED)
 
     world.release()
     world.submit(Plan((Write((SHARD,), refuse, settled=seen.append),), failing))
@@ -363,7 +364,7 @@ def test_without_a_thread_plans_run_where_they_are() -> None:
 
 
 def _refuse(_: Sequence[Outcome[Any]]) -> bytes:
-    raise Conflict(Rule.CONDITION_FAILED)
+    raise Conflict(TablestoreRule.CONDITION_FAILED)
 
 
 def test_without_a_thread_groups_run_when_they_are_asked_for() -> None:
@@ -524,7 +525,7 @@ def test_groups_that_write_nothing_say_nothing_of_the_disk() -> None:
     """Nothing is synced for them, so a slow disk looks quick."""
 
     def refuse(_: Transaction) -> None:
-        raise Conflict(Rule.CONDITION_FAILED)
+        raise Conflict(TablestoreRule.CONDITION_FAILED)
 
     turns = Turns()
     while turns.here(2 * LOOP_WAIT_NS_MAX):

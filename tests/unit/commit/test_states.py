@@ -20,7 +20,7 @@ from tests.support.volume import examples
 from widerow.commit.committer import Committer, Uncounted
 from widerow.commit.places import Caller, DiskWait, Place, place_of
 from widerow.engine.plan import Plan, single
-from widerow.errors import Conflict, Exhausted, Rule, StoreFull
+from widerow.errors import Conflict, Exhausted, StoreFull
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import (
     ALONE_WAIT_NS_MAX,
@@ -30,6 +30,7 @@ from widerow.limits import (
     LOOP_GROUP_WRITES_MAX,
     LOOP_WAIT_NS_MAX,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.storage.interface import Outcome, Transaction, Write
 from widerow.storage.opener import open_store
 from widerow.system import SystemClock
@@ -89,7 +90,7 @@ class Machine(RuleBasedStateMachine):
 
         def body(txn: Transaction) -> int:
             if refuse:
-                raise Conflict(Rule.CONDITION_FAILED)
+                raise Conflict(TablestoreRule.CONDITION_FAILED)
             txn.put(SHARD + b"%d" % number, b"%d" % number)
             return number
 

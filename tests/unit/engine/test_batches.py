@@ -5,12 +5,13 @@ from tests.support.answers import decode_row, plain
 from tests.support.changes import create, delete, get, primary_key, put, put_cells, update
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, Rule, WiderowError
+from widerow.errors import AnyRule, InvalidRequest, Rule, WiderowError
 from widerow.model.tablestore.answers import RowOutcome
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.filter import Comparator, Comparison
 from widerow.model.tablestore.requests import BatchGet, BatchWrite, TableGet, TableWrite
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyInput, KeyType
 
@@ -35,7 +36,7 @@ def row(engine: TablestoreEngine, key: str, number: int, table: str = "t") -> ob
     return plain(decode_row(found))
 
 
-def rules(outcomes: list[RowOutcome]) -> list[Rule | None]:
+def rules(outcomes: list[RowOutcome]) -> list[AnyRule | None]:
     return [getattr(outcome.error, "rule", None) for outcome in outcomes]
 
 
@@ -50,9 +51,9 @@ def test_every_row_stands_alone(engine: TablestoreEngine) -> None:
     )
     assert rules(outcomes) == [
         None,
-        Rule.CONDITION_FAILED,
+        TablestoreRule.CONDITION_FAILED,
         Rule.TABLE_NOT_FOUND,
-        Rule.KEY_SIZE,
+        TablestoreRule.KEY_SIZE,
         None,
     ]
     assert row(engine, "a", 1) == {"x": 1}
@@ -75,8 +76,8 @@ def test_repeated_rows_take_no_conditions(engine: TablestoreEngine) -> None:
     key: dict[str, KeyInput] = {"k": "a", "n": 1}
     test = Condition(columns=Comparison("x", Comparator.EQUAL, 1))
     for condition, rule in (
-        (EXISTS, Rule.BATCH_REPEATED_EXPECTATION),
-        (test, Rule.BATCH_REPEATED_CONDITION),
+        (EXISTS, TablestoreRule.BATCH_REPEATED_EXPECTATION),
+        (test, TablestoreRule.BATCH_REPEATED_CONDITION),
     ):
         with pytest.raises(InvalidRequest) as refused:
             batch(engine, put("t", key, {"x": 1}), put("t", key, {"x": 2}, condition))
@@ -94,10 +95,10 @@ def test_static_violations_fail_the_whole_request(engine: TablestoreEngine) -> N
 def test_batch_write_counts(engine: TablestoreEngine) -> None:
     changes = [put("t", {"k": "a", "n": n}, {"x": n}) for n in range(201)]
     assert rules(batch(engine, *changes[:200])) == [None] * 200
-    cases: list[tuple[BatchWrite, Rule]] = [
-        (BatchWrite((TableWrite("t", tuple(changes)),)), Rule.BATCH_WRITE_COUNT),
-        (BatchWrite(()), Rule.BATCH_WRITE_EMPTY),
-        (BatchWrite((TableWrite("t", ()),)), Rule.BATCH_WRITE_TABLE_EMPTY),
+    cases: list[tuple[BatchWrite, AnyRule]] = [
+        (BatchWrite((TableWrite("t", tuple(changes)),)), TablestoreRule.BATCH_WRITE_COUNT),
+        (BatchWrite(()), TablestoreRule.BATCH_WRITE_EMPTY),
+        (BatchWrite((TableWrite("t", ()),)), TablestoreRule.BATCH_WRITE_TABLE_EMPTY),
     ]
     for request, rule in cases:
         with pytest.raises(InvalidRequest) as refused:
@@ -114,11 +115,11 @@ def test_atomic_batches(engine: TablestoreEngine) -> None:
         put("t", {"k": "a", "n": 1}, {"x": 10}),
         put("t", {"k": "a", "n": 99}, {"x": 1}, EXISTS),
     ]
-    assert rules(batch(engine, *failing, atomic=True)) == [Rule.CONDITION_FAILED] * 2
+    assert rules(batch(engine, *failing, atomic=True)) == [TablestoreRule.CONDITION_FAILED] * 2
     assert row(engine, "a", 1) == {"x": 1}
     for other in (put("t", {"k": "b", "n": 1}, {"x": 1}), put("u", {"k": "a", "n": 1}, {"x": 1})):
         outcomes = batch(engine, good[0], other, atomic=True)
-        assert rules(outcomes) == [Rule.BATCH_ATOMIC_SCOPE] * 2
+        assert rules(outcomes) == [TablestoreRule.BATCH_ATOMIC_SCOPE] * 2
 
 
 def test_batch_get(engine: TablestoreEngine) -> None:
@@ -136,7 +137,7 @@ def test_batch_get(engine: TablestoreEngine) -> None:
     found = [plain(decode_row(o.read.row)) if o.read else o.error for o in t]
     assert found[:4] == [{"x": 0}, None, {"x": 2}, {"x": 2}]
     assert isinstance(found[4], WiderowError)
-    assert rules(t) == [None, None, None, None, Rule.KEY_SIZE]
+    assert rules(t) == [None, None, None, None, TablestoreRule.KEY_SIZE]
     assert rules(nowhere) == [Rule.TABLE_NOT_FOUND]
     assert empty == []
 
@@ -145,8 +146,8 @@ def test_batch_get_counts(engine: TablestoreEngine) -> None:
     keys = tuple(primary_key({"k": "a", "n": n}) for n in range(101))
     engine.rows.batch_get_row("i", BatchGet((TableGet("t", keys[:100], Selection()),)))
     for request, rule in (
-        (BatchGet((TableGet("t", keys, Selection()),)), Rule.BATCH_GET_COUNT),
-        (BatchGet(()), Rule.BATCH_GET_EMPTY),
+        (BatchGet((TableGet("t", keys, Selection()),)), TablestoreRule.BATCH_GET_COUNT),
+        (BatchGet(()), TablestoreRule.BATCH_GET_EMPTY),
     ):
         with pytest.raises(InvalidRequest) as refused:
             engine.rows.batch_get_row("i", request)

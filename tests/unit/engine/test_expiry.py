@@ -5,9 +5,10 @@ from tests.support.answers import AnsweredRow, decode_answer_rows, decode_row
 from tests.support.changes import create, get, increment, put, put_cells, scan_all, update
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Conflict, InvalidRequest, Rule
+from widerow.errors import Conflict, InvalidRequest
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyMarker, KeyType
 from widerow.testing.clock import FakeClock
 
@@ -63,7 +64,7 @@ def test_expired_data_cannot_be_written(engine: TablestoreEngine, clock: FakeClo
     create_table(engine, time_to_live=DAY, offset=10 * DAY)
     with pytest.raises(InvalidRequest) as refused:
         write(engine, [(JULY_20 - 1, 1)])
-    assert refused.value.rule is Rule.VERSION_WINDOW
+    assert refused.value.rule is TablestoreRule.VERSION_WINDOW
     assert refused.value.details == {
         "column": "x",
         "version": JULY_20 - 1,
@@ -83,7 +84,7 @@ def test_versions_must_lie_within_the_offset(engine: TablestoreEngine, clock: Fa
     for version in (JULY_20 - 1, 1_468_943_999_000, 1_469_116_800_000):
         with pytest.raises(InvalidRequest) as refused:
             write(engine, [(version, 1)])
-        assert refused.value.rule is Rule.VERSION_WINDOW
+        assert refused.value.rule is TablestoreRule.VERSION_WINDOW
 
 
 def test_an_expired_row_does_not_exist(engine: TablestoreEngine, clock: FakeClock) -> None:

@@ -9,11 +9,12 @@ from tests.support.engines import open_tablestore
 from tests.support.volume import examples
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.tablestore.answers import RangePage
 from widerow.model.tablestore.filter import Comparator, Comparison
 from widerow.model.tablestore.requests import BatchWrite, GetRange, TableWrite
 from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.opener import open_store
@@ -67,7 +68,7 @@ def test_both_directions_with_exclusive_ends(engine: TablestoreEngine) -> None:
 @pytest.mark.parametrize("backward", [False, True])
 def test_wrong_order_and_equal_bounds(engine: TablestoreEngine, *, backward: bool) -> None:
     fill(engine, 1)
-    rule = Rule.RANGE_BACKWARD_ORDER if backward else Rule.RANGE_FORWARD_ORDER
+    rule = TablestoreRule.RANGE_BACKWARD_ORDER if backward else TablestoreRule.RANGE_FORWARD_ORDER
     low, high = ({"k": MAX}, {"k": MIN}) if not backward else ({"k": MIN}, {"k": MAX})
     for start, end in ((low, high), ({"k": 3}, {"k": 3})):
         with pytest.raises(InvalidRequest) as refused:
@@ -90,7 +91,7 @@ def test_limit_and_next_key(engine: TablestoreEngine) -> None:
     for limit in (0, -1):
         with pytest.raises(InvalidRequest) as refused:
             engine.rows.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}, limit=limit))
-        assert refused.value.rule is Rule.RANGE_LIMIT
+        assert refused.value.rule is TablestoreRule.RANGE_LIMIT
 
 
 @pytest.mark.parametrize("backward", [False, True])

@@ -18,11 +18,12 @@ from tests.support.changes import (
 )
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
+from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
 from widerow.model.tablestore.requests import BatchGet, GetRow, TableGet
 from widerow.model.tablestore.row import ReturnContent, ReturnType, RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Selection, TimeRange
 from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
 from widerow.testing.clock import FakeClock
@@ -160,7 +161,7 @@ def test_row_existence(
     if fails:
         with pytest.raises(Conflict) as refused:
             write(engine, changes[kind])
-        assert refused.value.rule is Rule.CONDITION_FAILED
+        assert refused.value.rule is TablestoreRule.CONDITION_FAILED
         assert plain(read(engine)) == ({"x": 1} if present else None)
     else:
         write(engine, changes[kind])
@@ -218,10 +219,10 @@ def test_increment_refusals_change_nothing(engine: TablestoreEngine) -> None:
     write(engine, put("t", {"k": "a"}, {"text": "x", "big": 2**63 - 1}))
     before = read(engine)
     for cells, rule in (
-        ([increment("text", 1)], Rule.INCREMENT_TYPE),
-        ([*put_cells({"new": 1}), increment("big", 1)], Rule.INCREMENT_OVERFLOW),
-        ([increment("n", 1), delete_all("n")], Rule.INCREMENT_COMBINED),
-        ([increment("n", 1), increment("n", 1)], Rule.INCREMENT_COMBINED),
+        ([increment("text", 1)], TablestoreRule.INCREMENT_TYPE),
+        ([*put_cells({"new": 1}), increment("big", 1)], TablestoreRule.INCREMENT_OVERFLOW),
+        ([increment("n", 1), delete_all("n")], TablestoreRule.INCREMENT_COMBINED),
+        ([increment("n", 1), increment("n", 1)], TablestoreRule.INCREMENT_COMBINED),
     ):
         with pytest.raises(InvalidRequest) as refused:
             write(engine, update("t", {"k": "a"}, cells))
@@ -325,13 +326,13 @@ def test_server_versions_never_go_back(engine: TablestoreEngine, clock: FakeCloc
 
 def test_keys_that_do_not_fit_the_table(engine: TablestoreEngine) -> None:
     # semantics §3
-    cases: list[tuple[dict[str, KeyInput], Rule]] = [
-        ({"k": "a", "l": 1}, Rule.KEY_SIZE),
-        ({"q": "a"}, Rule.KEY_NAME),
-        ({"k": 1}, Rule.KEY_TYPE),
-        ({"k": KeyMarker.INF_MIN}, Rule.KEY_MARKER),
-        ({"k": KeyMarker.AUTO_INCREMENT}, Rule.AUTO_INCREMENT_MARKER),
-        ({"k": "x" * 1025}, Rule.KEY_LENGTH),
+    cases: list[tuple[dict[str, KeyInput], AnyRule]] = [
+        ({"k": "a", "l": 1}, TablestoreRule.KEY_SIZE),
+        ({"q": "a"}, TablestoreRule.KEY_NAME),
+        ({"k": 1}, TablestoreRule.KEY_TYPE),
+        ({"k": KeyMarker.INF_MIN}, TablestoreRule.KEY_MARKER),
+        ({"k": KeyMarker.AUTO_INCREMENT}, TablestoreRule.AUTO_INCREMENT_MARKER),
+        ({"k": "x" * 1025}, TablestoreRule.KEY_LENGTH),
     ]
     for key, rule in cases:
         with pytest.raises(InvalidRequest) as refused:
@@ -347,15 +348,15 @@ def test_static_limits(engine: TablestoreEngine) -> None:
     # semantics §17, at the limit and one over
     write(engine, put("t", {"k": "a"}, {"x": "v" * 2_097_152}))
     write(engine, put("t", {"k": "a"}, {f"c{n}": n for n in range(1024)}))
-    cases: list[tuple[Columns, Rule]] = [
-        ({"x": "v" * 2_097_153}, Rule.VALUE_LENGTH),
-        ({"x": b"v" * 2_097_153}, Rule.VALUE_LENGTH),
-        ({f"c{n}": n for n in range(1025)}, Rule.COLUMN_COUNT),
-        ({"#": 1}, Rule.ATTRIBUTE_NAME),
-        ({"n" * 256: 1}, Rule.ATTRIBUTE_NAME),
-        ({"k": 1}, Rule.COLUMN_SHADOWS_KEY),
-        ({"x": [(-1, 1)]}, Rule.VERSION_RANGE),
-        ({"x": [((2**63 - 1) // 1000, 1)]}, Rule.VERSION_RANGE),
+    cases: list[tuple[Columns, AnyRule]] = [
+        ({"x": "v" * 2_097_153}, TablestoreRule.VALUE_LENGTH),
+        ({"x": b"v" * 2_097_153}, TablestoreRule.VALUE_LENGTH),
+        ({f"c{n}": n for n in range(1025)}, TablestoreRule.COLUMN_COUNT),
+        ({"#": 1}, TablestoreRule.ATTRIBUTE_NAME),
+        ({"n" * 256: 1}, TablestoreRule.ATTRIBUTE_NAME),
+        ({"k": 1}, TablestoreRule.COLUMN_SHADOWS_KEY),
+        ({"x": [(-1, 1)]}, TablestoreRule.VERSION_RANGE),
+        ({"x": [((2**63 - 1) // 1000, 1)]}, TablestoreRule.VERSION_RANGE),
     ]
     for columns, rule in cases:
         with pytest.raises(InvalidRequest) as refused:

@@ -20,7 +20,7 @@ from tests.support.engines import open_tablestore
 from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.table_record import decode_table, encode_table
-from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, StoreDamaged
+from widerow.errors import AnyRule, Conflict, Exhausted, InvalidRequest, NotFound, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS, SPACE_SEQUENCES
 from widerow.model.tablestore.requests import (
@@ -33,6 +33,7 @@ from widerow.model.tablestore.requests import (
     UpdateTable,
 )
 from widerow.model.tablestore.row import ReturnContent, ReturnType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import DefinedColumn, Encryption, KeyColumn, Table, Throughput
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
@@ -98,7 +99,7 @@ def test_existing_and_unknown_names(engine: TablestoreEngine) -> None:
     engine.core.run(engine.create_table("i", create("t", SCHEMA)))
     with pytest.raises(Conflict) as exists:
         engine.create_table("i", create("t", SCHEMA))
-    assert exists.value.rule is Rule.TABLE_EXISTS
+    assert exists.value.rule is TablestoreRule.TABLE_EXISTS
     engine.core.run(engine.create_table("other", create("t", SCHEMA)))  # instances do not meet
     assert engine.list_tables("i") == ("t",)
     for call in (engine.describe_table, engine.delete_table):
@@ -121,7 +122,7 @@ def test_invalid_table_names_come_before_everything(engine: TablestoreEngine, na
     ):
         with pytest.raises(InvalidRequest) as refused:
             call()
-        assert refused.value.rule is Rule.TABLE_NAME
+        assert refused.value.rule is TablestoreRule.TABLE_NAME
 
 
 @pytest.mark.parametrize("name", ["_0", "_T", "A0", "a" * 255])
@@ -161,14 +162,14 @@ def test_an_interrupted_drop_is_finished_by_the_next_engine(
     assert list(store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS))) == []
 
 
-BAD_DEFINITIONS: list[tuple[CreateTable, Rule]] = [
-    (create("t", {}), Rule.KEY_COLUMN_COUNT),
-    (create("t", {f"k{n}": KeyType.STRING for n in range(5)}), Rule.KEY_COLUMN_COUNT),
+BAD_DEFINITIONS: list[tuple[CreateTable, AnyRule]] = [
+    (create("t", {}), TablestoreRule.KEY_COLUMN_COUNT),
+    (create("t", {f"k{n}": KeyType.STRING for n in range(5)}), TablestoreRule.KEY_COLUMN_COUNT),
     (
         create("t", [KeyColumn("k", KeyType.STRING), KeyColumn("k", KeyType.STRING)]),
-        Rule.KEY_COLUMN_DUPLICATE,
+        TablestoreRule.KEY_COLUMN_DUPLICATE,
     ),
-    (create("t", {"3k": KeyType.STRING}), Rule.COLUMN_NAME),
+    (create("t", {"3k": KeyType.STRING}), TablestoreRule.COLUMN_NAME),
     (
         create(
             "t",
@@ -178,47 +179,53 @@ BAD_DEFINITIONS: list[tuple[CreateTable, Rule]] = [
                 KeyColumn("b", KeyType.INTEGER, auto_increment=True),
             ],
         ),
-        Rule.AUTO_INCREMENT_COUNT,
+        TablestoreRule.AUTO_INCREMENT_COUNT,
     ),
     (
         create("t", [KeyColumn("k", KeyType.STRING), KeyColumn("a", KeyType.STRING, True)]),  # noqa: FBT003  # the flag under test
-        Rule.AUTO_INCREMENT_TYPE,
+        TablestoreRule.AUTO_INCREMENT_TYPE,
     ),
     (
         create("t", [KeyColumn("k", KeyType.INTEGER, auto_increment=True)]),
-        Rule.AUTO_INCREMENT_FIRST,
+        TablestoreRule.AUTO_INCREMENT_FIRST,
     ),
-    (create("t", SCHEMA, time_to_live=0), Rule.TIME_TO_LIVE_VALUE),
-    (create("t", SCHEMA, time_to_live=-2), Rule.TIME_TO_LIVE_VALUE),
-    (create("t", SCHEMA, max_versions=0), Rule.MAX_VERSIONS_VALUE),
-    (create("t", SCHEMA, max_version_offset=-1), Rule.MAX_VERSION_OFFSET),
-    (create("t", SCHEMA, max_version_offset=(2**63 - 1) // 1_000_000 + 1), Rule.MAX_VERSION_OFFSET),
+    (create("t", SCHEMA, time_to_live=0), TablestoreRule.TIME_TO_LIVE_VALUE),
+    (create("t", SCHEMA, time_to_live=-2), TablestoreRule.TIME_TO_LIVE_VALUE),
+    (create("t", SCHEMA, max_versions=0), TablestoreRule.MAX_VERSIONS_VALUE),
+    (create("t", SCHEMA, max_version_offset=-1), TablestoreRule.MAX_VERSION_OFFSET),
+    (
+        create("t", SCHEMA, max_version_offset=(2**63 - 1) // 1_000_000 + 1),
+        TablestoreRule.MAX_VERSION_OFFSET,
+    ),
     (
         replace(create("t", SCHEMA), options=OptionsChange(max_versions=1)),
-        Rule.TIME_TO_LIVE_MISSING,
+        TablestoreRule.TIME_TO_LIVE_MISSING,
     ),
-    (replace(create("t", SCHEMA), options=OptionsChange(-1)), Rule.MAX_VERSIONS_MISSING),
-    (replace(FULL, throughput=ThroughputChange(1, None)), Rule.THROUGHPUT_MISSING),
-    (replace(FULL, throughput=ThroughputChange(-1, 0)), Rule.THROUGHPUT_READ_NEGATIVE),
-    (replace(FULL, throughput=ThroughputChange(0, -1)), Rule.THROUGHPUT_WRITE_NEGATIVE),
-    (replace(FULL, throughput=ThroughputChange(0, 100_001)), Rule.THROUGHPUT_TOO_LARGE),
-    (replace(FULL, stream=StreamChange(enable=True, expiration_hours=169)), Rule.STREAM_EXPIRATION),
+    (replace(create("t", SCHEMA), options=OptionsChange(-1)), TablestoreRule.MAX_VERSIONS_MISSING),
+    (replace(FULL, throughput=ThroughputChange(1, None)), TablestoreRule.THROUGHPUT_MISSING),
+    (replace(FULL, throughput=ThroughputChange(-1, 0)), TablestoreRule.THROUGHPUT_READ_NEGATIVE),
+    (replace(FULL, throughput=ThroughputChange(0, -1)), TablestoreRule.THROUGHPUT_WRITE_NEGATIVE),
+    (replace(FULL, throughput=ThroughputChange(0, 100_001)), TablestoreRule.THROUGHPUT_TOO_LARGE),
+    (
+        replace(FULL, stream=StreamChange(enable=True, expiration_hours=169)),
+        TablestoreRule.STREAM_EXPIRATION,
+    ),
     (
         replace(FULL, defined_columns=(DefinedColumn("k", ColumnType.STRING),)),
-        Rule.DEFINED_COLUMN_DUPLICATE,
+        TablestoreRule.DEFINED_COLUMN_DUPLICATE,
     ),
     (
         replace(
             FULL,
             defined_columns=tuple(DefinedColumn(f"d{n}", ColumnType.STRING) for n in range(33)),
         ),
-        Rule.DEFINED_COLUMN_COUNT,
+        TablestoreRule.DEFINED_COLUMN_COUNT,
     ),
 ]
 
 
 @pytest.mark.parametrize(("request_", "rule"), BAD_DEFINITIONS)
-def test_bad_definitions(engine: TablestoreEngine, request_: CreateTable, rule: Rule) -> None:
+def test_bad_definitions(engine: TablestoreEngine, request_: CreateTable, rule: AnyRule) -> None:
     # semantics §2.1, §4.7
     with pytest.raises(InvalidRequest) as refused:
         engine.create_table("i", request_)
@@ -232,14 +239,14 @@ def test_bad_pre_splits(engine: TablestoreEngine) -> None:
     text = replace(FULL, key_columns=(KeyColumn("k", KeyType.STRING),))
     eleven = [(low, 1), *((n, n + 1) for n in range(1, 10)), (10, high)]
     for request, partitions, rule in (
-        (FULL, eleven, Rule.SPLIT_COUNT),
-        (FULL, [(low, 2**63 - 1), (2**63 - 1, high)], Rule.SPLIT_INFINITE),
-        (FULL, [(low, "a"), ("a", high)], Rule.SPLIT_TYPE),
-        (FULL, [(low, 5), (6, high)], Rule.SPLIT_CONTIGUOUS),
-        (FULL, [(low, 5), (5, 4), (4, high)], Rule.SPLIT_CONTIGUOUS),
-        (FULL, [(1, 5), (5, high)], Rule.SPLIT_CONTIGUOUS),
-        (text, [(low, ""), ("", high)], Rule.SPLIT_EMPTY_STRING),
-        (text, [(low, "a" * 65), ("a" * 65, high)], Rule.SPLIT_LENGTH),
+        (FULL, eleven, TablestoreRule.SPLIT_COUNT),
+        (FULL, [(low, 2**63 - 1), (2**63 - 1, high)], TablestoreRule.SPLIT_INFINITE),
+        (FULL, [(low, "a"), ("a", high)], TablestoreRule.SPLIT_TYPE),
+        (FULL, [(low, 5), (6, high)], TablestoreRule.SPLIT_CONTIGUOUS),
+        (FULL, [(low, 5), (5, 4), (4, high)], TablestoreRule.SPLIT_CONTIGUOUS),
+        (FULL, [(1, 5), (5, high)], TablestoreRule.SPLIT_CONTIGUOUS),
+        (text, [(low, ""), ("", high)], TablestoreRule.SPLIT_EMPTY_STRING),
+        (text, [(low, "a" * 65), ("a" * 65, high)], TablestoreRule.SPLIT_LENGTH),
     ):
         with pytest.raises(InvalidRequest) as refused:
             engine.create_table("i", replace(request, partitions=tuple(partitions)))  # type: ignore[arg-type]  # a mixed table of cases
@@ -252,7 +259,7 @@ def test_table_quota(engine: TablestoreEngine) -> None:
         engine.core.run(engine.create_table("i", create(f"t{n}", SCHEMA)))
     with pytest.raises(Exhausted) as refused:
         engine.create_table("i", create("t64", SCHEMA))
-    assert refused.value.rule is Rule.TABLE_QUOTA
+    assert refused.value.rule is TablestoreRule.TABLE_QUOTA
     engine.core.run(engine.create_table("other", create("t", SCHEMA)))
 
 
@@ -267,7 +274,7 @@ def test_update_table(engine: TablestoreEngine, clock: FakeClock) -> None:
     assert engine.describe_table("i", "t").options.time_to_live == 3600
     with pytest.raises(Exhausted) as early:
         change(throughput=ThroughputChange(5, None))
-    assert early.value.rule is Rule.THROUGHPUT_CHANGE_RATE
+    assert early.value.rule is TablestoreRule.THROUGHPUT_CHANGE_RATE
     clock.advance(120)
     table = change(throughput=ThroughputChange(5, None))
     assert table.throughput.reserved == Throughput(5, 0)
@@ -285,15 +292,21 @@ def test_update_table(engine: TablestoreEngine, clock: FakeClock) -> None:
 @pytest.mark.parametrize(
     ("request_", "rule"),
     [
-        (UpdateTable("t"), Rule.TABLE_UPDATE_EMPTY),
-        (UpdateTable("t", options=OptionsChange()), Rule.TABLE_OPTIONS_EMPTY),
-        (UpdateTable("t", options=OptionsChange(0)), Rule.TIME_TO_LIVE_VALUE),
-        (UpdateTable("t", options=OptionsChange(update_full_row=True)), Rule.UPDATE_FULL_ROW_FIXED),
-        (UpdateTable("t", throughput=ThroughputChange(-1, -1)), Rule.THROUGHPUT_UPDATE),
-        (UpdateTable("t", throughput=ThroughputChange(100_001, 1)), Rule.THROUGHPUT_TOO_LARGE),
+        (UpdateTable("t"), TablestoreRule.TABLE_UPDATE_EMPTY),
+        (UpdateTable("t", options=OptionsChange()), TablestoreRule.TABLE_OPTIONS_EMPTY),
+        (UpdateTable("t", options=OptionsChange(0)), TablestoreRule.TIME_TO_LIVE_VALUE),
+        (
+            UpdateTable("t", options=OptionsChange(update_full_row=True)),
+            TablestoreRule.UPDATE_FULL_ROW_FIXED,
+        ),
+        (UpdateTable("t", throughput=ThroughputChange(-1, -1)), TablestoreRule.THROUGHPUT_UPDATE),
+        (
+            UpdateTable("t", throughput=ThroughputChange(100_001, 1)),
+            TablestoreRule.THROUGHPUT_TOO_LARGE,
+        ),
     ],
 )
-def test_bad_updates(engine: TablestoreEngine, request_: UpdateTable, rule: Rule) -> None:
+def test_bad_updates(engine: TablestoreEngine, request_: UpdateTable, rule: AnyRule) -> None:
     engine.core.run(engine.create_table("i", create("t", SCHEMA)))
     with pytest.raises(InvalidRequest) as refused:
         engine.update_table("i", request_)
@@ -330,10 +343,10 @@ def test_auto_increment_keys(engine: TablestoreEngine, clock: FakeClock) -> None
     assert row[0]["n"] == far + 1
     with pytest.raises(InvalidRequest) as refused:
         engine.rows.write_row("i", delete("t", chosen))
-    assert refused.value.rule is Rule.AUTO_INCREMENT_DELETE
+    assert refused.value.rule is TablestoreRule.AUTO_INCREMENT_DELETE
     with pytest.raises(InvalidRequest) as refused:
         engine.rows.get_row("i", get("t", chosen))
-    assert refused.value.rule is Rule.KEY_AUTO_INCREMENT_READ
+    assert refused.value.rule is TablestoreRule.KEY_AUTO_INCREMENT_READ
     engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 2**63 - 1}, {"x": 1})))
     with pytest.raises(Exhausted):
         engine.core.run(engine.rows.write_row("i", put("t", chosen, {"x": 1})))
@@ -348,7 +361,7 @@ def test_updates_make_no_row_under_a_concrete_auto_increment_key(engine: Tablest
         change = update("t", absent, cells)
         with pytest.raises(Conflict) as refused:
             engine.core.run(engine.rows.write_row("i", change))
-        assert refused.value.rule is Rule.CONDITION_FAILED
+        assert refused.value.rule is TablestoreRule.CONDITION_FAILED
         for atomic in (False, True):
             batch = BatchWrite((TableWrite("t", (change,)),), atomic)
             ((outcome,),) = engine.core.run(engine.rows.batch_write_row("i", batch))
@@ -386,18 +399,21 @@ def test_defined_columns_come_and_go(engine: TablestoreEngine, store: Store) -> 
     assert [c.name for c in again.describe_table("i", "full").defined_columns] == names
     text = ColumnType.STRING
     for columns, rule in (
-        ((DefinedColumn("s", text),), Rule.DEFINED_COLUMN_DUPLICATE),
-        ((DefinedColumn("k", text),), Rule.DEFINED_COLUMN_DUPLICATE),
-        ((DefinedColumn("#", text),), Rule.COLUMN_NAME),
-        ((), Rule.DEFINED_COLUMN_MISSING),
-        (tuple(DefinedColumn(f"x{n}", text) for n in range(31)), Rule.DEFINED_COLUMN_COUNT),
+        ((DefinedColumn("s", text),), TablestoreRule.DEFINED_COLUMN_DUPLICATE),
+        ((DefinedColumn("k", text),), TablestoreRule.DEFINED_COLUMN_DUPLICATE),
+        ((DefinedColumn("#", text),), TablestoreRule.COLUMN_NAME),
+        ((), TablestoreRule.DEFINED_COLUMN_MISSING),
+        (
+            tuple(DefinedColumn(f"x{n}", text) for n in range(31)),
+            TablestoreRule.DEFINED_COLUMN_COUNT,
+        ),
     ):
         with pytest.raises(InvalidRequest) as refused:
             engine.core.run(engine.add_defined_columns("i", "full", columns))
         assert refused.value.rule is rule
     with pytest.raises(InvalidRequest) as unknown:
         engine.core.run(engine.delete_defined_columns("i", "full", ("nowhere",)))
-    assert unknown.value.rule is Rule.DEFINED_COLUMN_UNKNOWN
+    assert unknown.value.rule is TablestoreRule.DEFINED_COLUMN_UNKNOWN
     with pytest.raises(NotFound):
         engine.add_defined_columns("i", "nowhere", more)
 
@@ -421,7 +437,7 @@ def test_attribute_columns_are_named_as_the_service_names_them(
         ):
             with pytest.raises(InvalidRequest) as refused:
                 ask()
-            assert refused.value.rule is Rule.COLUMN_NAME
+            assert refused.value.rule is TablestoreRule.COLUMN_NAME
         lenient.core.run(lenient.rows.write_row("i", change))
         row = decode_row(lenient.rows.get_row("i", read).row)
         assert row is not None
@@ -429,7 +445,7 @@ def test_attribute_columns_are_named_as_the_service_names_them(
     for name in ("#", "#abc", "#公司", "# ", "", "a" * 256, "公" * 86):
         with pytest.raises(InvalidRequest) as refused:
             lenient.rows.write_row("i", put("t", {"k": "a"}, {name: 1}))
-        assert refused.value.rule is Rule.ATTRIBUTE_NAME
+        assert refused.value.rule is TablestoreRule.ATTRIBUTE_NAME
 
 
 @pytest.mark.parametrize("name", ["公司", "a b", "price-2", "3x"])
@@ -443,8 +459,8 @@ def test_declared_columns_are_named_by_the_documented_rule(
     for request in (create("t", {name: KeyType.STRING}), defined):
         with pytest.raises(InvalidRequest) as refused:
             engine.create_table("i", request)
-        assert refused.value.rule is Rule.COLUMN_NAME
+        assert refused.value.rule is TablestoreRule.COLUMN_NAME
     engine.core.run(engine.create_table("i", create("t", SCHEMA)))
     with pytest.raises(InvalidRequest) as refused:
         engine.rows.write_row("i", put("t", {"k": "a", name: 1}, {"x": 1}))
-    assert refused.value.rule is Rule.COLUMN_NAME
+    assert refused.value.rule is TablestoreRule.COLUMN_NAME

@@ -27,7 +27,7 @@ from widerow.engine.tablestore.reads import read_row
 from widerow.engine.tablestore.schema import row_key
 from widerow.engine.tablestore.select import ReadRule
 from widerow.engine.tablestore.wide import read_wide
-from widerow.errors import Conflict, InvalidRequest, Rule
+from widerow.errors import Conflict, InvalidRequest
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import INT64_MIN, SEGMENT_CELLS_MAX, WHOLE_ROW_BYTES_MAX, WHOLE_ROW_CELLS_MAX
@@ -36,6 +36,7 @@ from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
 from widerow.model.tablestore.requests import BatchGet, GetRow, TableGet
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.record import RecordKind, header_of
@@ -293,7 +294,7 @@ def test_a_batch_of_very_wide_rows_is_bounded(engine: TablestoreEngine) -> None:
     assert [read.resume is None for read in reads] == [True, True, False]
     error = outcomes[3].error
     assert isinstance(error, InvalidRequest)
-    assert error.rule is Rule.BATCH_GET_SIZE
+    assert error.rule is TablestoreRule.BATCH_GET_SIZE
 
 
 def test_a_range_goes_on_inside_a_very_wide_row(engine: TablestoreEngine) -> None:
@@ -351,7 +352,7 @@ def test_versions_of_one_column_are_bounded_in_bytes(
     before = engine.rows.get_row("i", get("deep", KEY, Selection(max_versions=1))).row
     with pytest.raises(InvalidRequest) as refused:
         write(engine, update("deep", KEY, put_cells({"a": 2, "big": "v" * 2_000_000})))
-    assert refused.value.rule is Rule.COLUMN_SIZE
+    assert refused.value.rule is TablestoreRule.COLUMN_SIZE
     assert refused.value.details["column"] == "big"
     assert engine.rows.get_row("i", get("deep", KEY, Selection(max_versions=1))).row == before
     write(engine, update("deep", KEY, [delete_all("big"), *put_cells({"big": "small"})]))

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.support.search_index import changes_of, index_of
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest
 from widerow.model.search.query import (
     MATCH_ALL,
     BoolQuery,
@@ -53,6 +53,7 @@ from widerow.model.search.schema import (
     VectorMetric,
     VectorOptions,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.fields import SearchFields
 from widerow.search.view import SegmentedView
@@ -304,59 +305,59 @@ def _nested(depth: int) -> Query:
 @pytest.mark.parametrize(
     ("query", "rule"),
     [
-        (TermQuery("none", 1), Rule.SEARCH_QUERY_FIELD),
-        (ExistsQuery("none"), Rule.SEARCH_QUERY_FIELD),
-        (TermQuery("off", "a"), Rule.SEARCH_QUERY_FIELD),
-        (NestedQuery("none", MATCH_ALL), Rule.SEARCH_QUERY_PATH),
-        (NestedQuery("", MATCH_ALL), Rule.SEARCH_QUERY_PATH),
-        (TermQuery("l", "x"), Rule.SEARCH_QUERY_VALUE),
-        (TermQuery("d", float("nan")), Rule.SEARCH_QUERY_VALUE),
-        (TermQuery("at", "x"), Rule.SEARCH_QUERY_VALUE),
-        (TermQuery("k", b"x"), Rule.SEARCH_QUERY_VALUE),
-        (TermQuery("g", "0,0"), Rule.SEARCH_QUERY_FIELD_TYPE),
-        (RangeQuery("g", "0,0"), Rule.SEARCH_QUERY_FIELD_TYPE),
-        (PrefixQuery("l", "1"), Rule.SEARCH_QUERY_FIELD_TYPE),
-        (SuffixQuery("t", "1"), Rule.SEARCH_QUERY_FIELD_TYPE),
-        (GeoDistanceQuery("k", "0,0", 1), Rule.SEARCH_QUERY_FIELD_TYPE),
-        (FunctionScoreQuery(MATCH_ALL, "k"), Rule.SEARCH_QUERY_FIELD_TYPE),
-        (TermsQuery("l", tuple(range(1025))), Rule.SEARCH_QUERY_TERMS),
-        (PrefixQuery("k", "x" * 1001), Rule.SEARCH_QUERY_PREFIX),
-        (WildcardQuery("k", "x" * 33), Rule.SEARCH_QUERY_WILDCARD),
-        (MatchQuery("t", "x " * 1025), Rule.SEARCH_QUERY_TEXT),
-        (MatchQuery("t", "x", minimum_should_match="x"), Rule.SEARCH_QUERY_MINIMUM),
-        (GeoDistanceQuery("g", "x", 1), Rule.SEARCH_QUERY_GEO),
-        (GeoPolygonQuery("g", ("0,0", "1,1")), Rule.SEARCH_QUERY_GEO),
-        (GeoDistanceQuery("g", "0,0", -1), Rule.SEARCH_QUERY_WEIGHT),
-        (TermQuery("k", "a", 0.0), Rule.SEARCH_QUERY_WEIGHT),
-        (TermQuery("k", "a", math.inf), Rule.SEARCH_QUERY_WEIGHT),
-        (FunctionsScoreQuery(MATCH_ALL, _THREE + _THREE), Rule.SEARCH_QUERY_FUNCTIONS),
+        (TermQuery("none", 1), TablestoreRule.SEARCH_QUERY_FIELD),
+        (ExistsQuery("none"), TablestoreRule.SEARCH_QUERY_FIELD),
+        (TermQuery("off", "a"), TablestoreRule.SEARCH_QUERY_FIELD),
+        (NestedQuery("none", MATCH_ALL), TablestoreRule.SEARCH_QUERY_PATH),
+        (NestedQuery("", MATCH_ALL), TablestoreRule.SEARCH_QUERY_PATH),
+        (TermQuery("l", "x"), TablestoreRule.SEARCH_QUERY_VALUE),
+        (TermQuery("d", float("nan")), TablestoreRule.SEARCH_QUERY_VALUE),
+        (TermQuery("at", "x"), TablestoreRule.SEARCH_QUERY_VALUE),
+        (TermQuery("k", b"x"), TablestoreRule.SEARCH_QUERY_VALUE),
+        (TermQuery("g", "0,0"), TablestoreRule.SEARCH_QUERY_FIELD_TYPE),
+        (RangeQuery("g", "0,0"), TablestoreRule.SEARCH_QUERY_FIELD_TYPE),
+        (PrefixQuery("l", "1"), TablestoreRule.SEARCH_QUERY_FIELD_TYPE),
+        (SuffixQuery("t", "1"), TablestoreRule.SEARCH_QUERY_FIELD_TYPE),
+        (GeoDistanceQuery("k", "0,0", 1), TablestoreRule.SEARCH_QUERY_FIELD_TYPE),
+        (FunctionScoreQuery(MATCH_ALL, "k"), TablestoreRule.SEARCH_QUERY_FIELD_TYPE),
+        (TermsQuery("l", tuple(range(1025))), TablestoreRule.SEARCH_QUERY_TERMS),
+        (PrefixQuery("k", "x" * 1001), TablestoreRule.SEARCH_QUERY_PREFIX),
+        (WildcardQuery("k", "x" * 33), TablestoreRule.SEARCH_QUERY_WILDCARD),
+        (MatchQuery("t", "x " * 1025), TablestoreRule.SEARCH_QUERY_TEXT),
+        (MatchQuery("t", "x", minimum_should_match="x"), TablestoreRule.SEARCH_QUERY_MINIMUM),
+        (GeoDistanceQuery("g", "x", 1), TablestoreRule.SEARCH_QUERY_GEO),
+        (GeoPolygonQuery("g", ("0,0", "1,1")), TablestoreRule.SEARCH_QUERY_GEO),
+        (GeoDistanceQuery("g", "0,0", -1), TablestoreRule.SEARCH_QUERY_WEIGHT),
+        (TermQuery("k", "a", 0.0), TablestoreRule.SEARCH_QUERY_WEIGHT),
+        (TermQuery("k", "a", math.inf), TablestoreRule.SEARCH_QUERY_WEIGHT),
+        (FunctionsScoreQuery(MATCH_ALL, _THREE + _THREE), TablestoreRule.SEARCH_QUERY_FUNCTIONS),
         (
             _function(ScoreFunction(DecayFunction("d", DecayMath.EXP, DecayNumericParam(0, 0)))),
-            Rule.SEARCH_QUERY_WEIGHT,
+            TablestoreRule.SEARCH_QUERY_WEIGHT,
         ),
         (
             _function(
                 ScoreFunction(DecayFunction("d", DecayMath.EXP, DecayNumericParam(0, 1), 1.0))
             ),
-            Rule.SEARCH_QUERY_FUNCTIONS,
+            TablestoreRule.SEARCH_QUERY_FUNCTIONS,
         ),
         (
             _function(ScoreFunction(DecayFunction("d", DecayMath.EXP, DecayGeoParam("0,0", 1)))),
-            Rule.SEARCH_QUERY_FIELD_TYPE,
+            TablestoreRule.SEARCH_QUERY_FIELD_TYPE,
         ),
-        (KnnVectorQuery("v", (1.0, 0.0), 1001), Rule.SEARCH_QUERY_TOP_K),
-        (KnnVectorQuery("v", (1.0, 0.0), 0), Rule.SEARCH_QUERY_TOP_K),
-        (KnnVectorQuery("v", (1.0,), 1), Rule.SEARCH_QUERY_VECTOR),
-        (KnnVectorQuery("v", (0.0, 0.0), 1), Rule.SEARCH_QUERY_VECTOR),
-        (KnnVectorQuery("v", (math.nan, 0.0), 1), Rule.SEARCH_QUERY_VECTOR),
-        (KnnVectorQuery("k", (1.0, 0.0), 1), Rule.SEARCH_QUERY_FIELD_TYPE),
-        (BoolQuery(must=(MATCH_ALL,) * 1024), Rule.SEARCH_QUERY_NODES),
-        (_deep(MATCH_ALL, 32), Rule.SEARCH_QUERY_DEPTH),
-        (_nested(6), Rule.SEARCH_QUERY_DEPTH),
+        (KnnVectorQuery("v", (1.0, 0.0), 1001), TablestoreRule.SEARCH_QUERY_TOP_K),
+        (KnnVectorQuery("v", (1.0, 0.0), 0), TablestoreRule.SEARCH_QUERY_TOP_K),
+        (KnnVectorQuery("v", (1.0,), 1), TablestoreRule.SEARCH_QUERY_VECTOR),
+        (KnnVectorQuery("v", (0.0, 0.0), 1), TablestoreRule.SEARCH_QUERY_VECTOR),
+        (KnnVectorQuery("v", (math.nan, 0.0), 1), TablestoreRule.SEARCH_QUERY_VECTOR),
+        (KnnVectorQuery("k", (1.0, 0.0), 1), TablestoreRule.SEARCH_QUERY_FIELD_TYPE),
+        (BoolQuery(must=(MATCH_ALL,) * 1024), TablestoreRule.SEARCH_QUERY_NODES),
+        (_deep(MATCH_ALL, 32), TablestoreRule.SEARCH_QUERY_DEPTH),
+        (_nested(6), TablestoreRule.SEARCH_QUERY_DEPTH),
     ],
 )
 @pytest.mark.parametrize("scored", [False, True])
-def test_what_a_query_must_not_ask(query: Query, rule: Rule, *, scored: bool) -> None:
+def test_what_a_query_must_not_ask(query: Query, rule: AnyRule, *, scored: bool) -> None:
     with pytest.raises(InvalidRequest) as refused:
         _VIEW.select(query, scored=scored)
     assert refused.value.rule is rule

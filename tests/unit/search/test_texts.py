@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.search_index import index_of, keys_of, one_field
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.search.query import (
     FunctionScoreQuery,
     MatchPhraseQuery,
@@ -23,6 +23,7 @@ from widerow.model.search.schema import (
     SearchSchema,
     TextAnalyzer,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.analyzers.analysis import analysis_of
 from widerow.search.fields import SearchFields
@@ -166,7 +167,7 @@ def test_how_many_tokens_have_to_match(written: str | None, count: int, required
 def test_other_forms_of_a_minimum_are_refused(written: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         required_of(written, 4, absent=1)
-    assert refused.value.rule is Rule.SEARCH_QUERY_MINIMUM
+    assert refused.value.rule is TablestoreRule.SEARCH_QUERY_MINIMUM
 
 
 _WORDS = one_field(SearchFieldType.TEXT)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.volume import examples
 
-from widerow.errors import Rule
+from widerow.errors import AnyRule, Rule
 from widerow.limits import (
     BODY_SECONDS_MAX,
     HEADER_SECONDS_MAX,
@@ -60,7 +60,7 @@ def reads(side: "Side") -> bool:
     return side.wire.reading
 
 
-def rule(side: "Side") -> Rule:
+def rule(side: "Side") -> AnyRule:
     """The rule of the only refusal."""
     (error,) = side.handler.refused
     found = getattr(error, "rule", None)

@@ -20,8 +20,9 @@ from widerow.auth.keyring import Keyring, Permission
 from widerow.auth.policy import InstancePolicy
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.plug import TABLESTORE
-from widerow.errors import InvalidRequest, NotPermitted, Rule, Unsupported
+from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule, Unsupported
 from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.server import lifecycle
@@ -44,7 +45,7 @@ def _select(method: str, target: str, body: bytes) -> WireOperation:
         raise InvalidRequest(Rule.HTTP_METHOD)
     found = OPERATIONS.get(_name(body))
     if found is None:
-        raise Unsupported(Rule.ACTION_UNKNOWN, action=_name(body))
+        raise Unsupported(TablestoreRule.ACTION_UNKNOWN, action=_name(body))
     return found
 
 
@@ -84,7 +85,7 @@ def _envelope(
 
 def _refuse(error: Exception, name: str) -> Refusal:
     rule = getattr(error, "rule", None)
-    code = rule.name if isinstance(rule, Rule) else "FAULT"
+    code = rule.name if isinstance(rule, AnyRule) else "FAULT"
     return Refusal(200, code, b"\x06" + f"{name or '-'}:{code}".encode(), b"x-tiny-refused: 1\r\n")
 
 

@@ -39,6 +39,7 @@ from widerow.limits import (
     STAGED_ROW_BYTES_MAX,
 )
 from widerow.model.tablestore.answers import RowRead
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.server.message import Request, Response
 from widerow.server.request_ids import RequestIds
 from widerow.server.schedule import Rules
@@ -224,7 +225,7 @@ def test_what_never_became_a_request_is_refused_in_the_same_form(desk: Desk) -> 
 
 
 def test_every_rule_can_be_refused(desk: Desk) -> None:
-    for rule in Rule:
+    for rule in (*Rule, *TablestoreRule):
         answer = read(desk.dispatcher.refuse(InvalidRequest(rule)))
         assert 400 <= answer.status < 504, rule
         assert answer.headers["x-widerow-hint"], rule
@@ -286,7 +287,7 @@ def test_blocking_reads_and_writes_run_on_threads(desk: Desk, table_body: bytes)
 @pytest.mark.parametrize("part", ["decode", "call", "encode"])
 def test_errors_on_threads_are_answered(desk: Desk, part: str) -> None:
     def refuse(*_: object) -> bytes:
-        raise InvalidRequest(Rule.RANGE_LIMIT)
+        raise InvalidRequest(TablestoreRule.RANGE_LIMIT)
 
     desk.serve("ListTable", **{part: refuse})
     assert later(desk, signed("ListTable"), BLOCKING).status == 400

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import Rule, WiderowError
+from widerow.errors import AnyRule, Rule, WiderowError
 from widerow.limits import (
     BODY_BYTES_MAX,
     HEADERS_BYTES_MAX,
@@ -64,7 +64,7 @@ class Peer:
         self._answer(self.requests[-1])
         self._run()
 
-    def rule(self) -> Rule:
+    def rule(self) -> AnyRule:
         """The rule of the only refusal."""
         (error,) = self.refused
         found = getattr(error, "rule", None)

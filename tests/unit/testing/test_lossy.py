@@ -13,13 +13,7 @@ from tests.support.faults import FaultPlan, PowerCut, os_failure, power_cut
 from tests.support.lossy import Keep, LossyDisk, LossyStore
 from tests.support.volume import examples
 
-from widerow.errors import (
-    OutcomeUnknown,
-    StorageFailure,
-    StoreDamaged,
-    StoreFull,
-    StorePoisoned,
-)
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreDamaged, StoreFull, StorePoisoned
 from widerow.storage.interface import Outcome, Store, Transaction, Write
 
 SHARD: Final = b"\x10s"

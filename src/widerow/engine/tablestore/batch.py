@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule, WiderowError
+from widerow.errors import InvalidRequest, WiderowError
 from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.model.tablestore.answers import RowOutcome
 from widerow.model.tablestore.condition import RowExpectation
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 
 __all__ = ["arrange", "atomic_scope_error", "check_batch_write", "filled", "without"]
 
@@ -20,14 +21,16 @@ _IGNORE: Final = RowExpectation.IGNORE
 def check_batch_write(request: BatchWrite) -> None:
     """Raise `InvalidRequest` for too many rows, or repeated rows with a condition on the row."""
     if not request.tables:
-        raise InvalidRequest(Rule.BATCH_WRITE_EMPTY)
+        raise InvalidRequest(TablestoreRule.BATCH_WRITE_EMPTY)
     count = sum([len(table.changes) for table in request.tables])
     if count > BATCH_WRITE_ROWS_MAX:
-        raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count)
+        raise InvalidRequest(
+            TablestoreRule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count
+        )
     conditional = False
     for table in request.tables:
         if not table.changes:
-            raise InvalidRequest(Rule.BATCH_WRITE_TABLE_EMPTY, table=table.table)
+            raise InvalidRequest(TablestoreRule.BATCH_WRITE_TABLE_EMPTY, table=table.table)
         for change in table.changes:
             conditional = conditional or _is_conditional(change)
     if conditional:
@@ -48,9 +51,9 @@ def _check_repeated(changes: list[RowChange]) -> None:
         if counts[_identity(change)] == 1:
             continue
         if change.condition.row is not _IGNORE:
-            raise InvalidRequest(Rule.BATCH_REPEATED_EXPECTATION)
+            raise InvalidRequest(TablestoreRule.BATCH_REPEATED_EXPECTATION)
         if change.condition.columns is not None:
-            raise InvalidRequest(Rule.BATCH_REPEATED_CONDITION)
+            raise InvalidRequest(TablestoreRule.BATCH_REPEATED_CONDITION)
 
 
 def _identity(change: RowChange) -> tuple[object, ...]:
@@ -64,7 +67,7 @@ def atomic_scope_error(changes: list[RowChange]) -> WiderowError | None:
         same_key = change.key.columns[0] == first.key.columns[0]
         if change.table != first.table or not same_key:
             return InvalidRequest(
-                Rule.BATCH_ATOMIC_SCOPE,
+                TablestoreRule.BATCH_ATOMIC_SCOPE,
                 atomic=str(first.key.columns[0][1]),
                 data=str(change.key.columns[0][1]),
             )

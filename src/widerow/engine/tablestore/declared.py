@@ -7,8 +7,9 @@ declaration.
 from collections.abc import Mapping
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import ColumnType
 from widerow.rows.cells import body_value
@@ -42,5 +43,8 @@ def check_declared(declared: Mapping[str, ColumnType], change: RowChange) -> Non
         found = _TYPES[type(body_value(cell.body))]
         if found is not expected:
             raise InvalidRequest(
-                Rule.DECLARED_TYPE, column=cell.name, expected=expected.name, type=found.name
+                TablestoreRule.DECLARED_TYPE,
+                column=cell.name,
+                expected=expected.name,
+                type=found.name,
             )

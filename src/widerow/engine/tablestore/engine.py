@@ -64,6 +64,7 @@ from widerow.model.tablestore.requests import (
     SplitPoints,
     UpdateTable,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import DefinedColumn, Table
 from widerow.storage.interface import Reader, Store
 
@@ -95,7 +96,7 @@ class TablestoreSettings:
     index_lag: float = 0.0
     keeps_indexed_tables: bool = False
     search_host: "Callable[[TablestoreEngine], SearchHost]" = lambda _: ALONE
-    delivery_refusal: Rule | None = Rule.DELIVERY_OFF
+    delivery_refusal: TablestoreRule | None = TablestoreRule.DELIVERY_OFF
 
 
 TABLESTORE_DEFAULTS = TablestoreSettings()
@@ -294,9 +295,9 @@ class TablestoreEngine(OpenModel[Table]):
 
     def _check_room(self, state: CatalogState, instance: str, name: str) -> None:
         if (SPACE_CATALOG, instance, name) in state.by_name:
-            raise Conflict(Rule.TABLE_EXISTS, instance=instance, table=name)
+            raise Conflict(TablestoreRule.TABLE_EXISTS, instance=instance, table=name)
         if len(state.names(SPACE_CATALOG, instance)) >= self._settings.tables_per_instance:
-            raise Exhausted(Rule.TABLE_QUOTA, limit=self._settings.tables_per_instance)
+            raise Exhausted(TablestoreRule.TABLE_QUOTA, limit=self._settings.tables_per_instance)
 
     def list_tables(self, instance: str) -> tuple[str, ...]:
         """ListTable: the instance's tables by name, without indexes (semantics §2.2)."""
@@ -313,9 +314,9 @@ class TablestoreEngine(OpenModel[Table]):
         Without a write in between, equal requests get equal points.
         """
         if request.split_bytes <= 0:
-            raise InvalidRequest(Rule.SPLIT_SIZE)
+            raise InvalidRequest(TablestoreRule.SPLIT_SIZE)
         if request.limit is not None and request.limit <= 0:
-            raise InvalidRequest(Rule.SPLIT_POINT_LIMIT, value=request.limit)
+            raise InvalidRequest(TablestoreRule.SPLIT_POINT_LIMIT, value=request.limit)
         table = self._table(instance, request.table)
         divided = self._divided(table)
         load, written = self.core.partitions.load_of(divided), self._written(divided)

@@ -4,9 +4,10 @@ Versions are milliseconds and are divided by 1000 before they meet a number of s
 founding document demands; so every bound here is a whole second, returned in milliseconds.
 """
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import INT64_MIN
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import TableOptions
 
 __all__ = ["check_versions", "live_from", "version_window"]
@@ -45,5 +46,9 @@ def check_versions(change: RowChange, options: TableOptions, now_ms: int) -> Non
             continue
         if not start <= version < stop:
             raise InvalidRequest(
-                Rule.VERSION_WINDOW, column=cell.name, version=version, minimum=start, maximum=stop
+                TablestoreRule.VERSION_WINDOW,
+                column=cell.name,
+                version=version,
+                minimum=start,
+                maximum=stop,
             )

@@ -13,12 +13,13 @@ from widerow.engine.capacity import units
 from widerow.engine.tablestore.reads import is_copied, read_record
 from widerow.engine.tablestore.select import ReadRule
 from widerow.engine.tablestore.stored import key_section_of
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.keys.decode import decode_key
 from widerow.keys.encode import encode_bound, model_order
 from widerow.keys.layout import row_prefix
 from widerow.limits import RANGE_BYTES_MAX, RANGE_ROWS_MAX
 from widerow.model.tablestore.answers import RangePage
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import RangeDirection, Resume
 from widerow.model.values import KeyInput, KeyValue
@@ -51,11 +52,11 @@ def range_bounds(
     first, last = model_order(start), model_order(end)
     if direction is RangeDirection.FORWARD:
         if first >= last:
-            raise InvalidRequest(Rule.RANGE_FORWARD_ORDER)
+            raise InvalidRequest(TablestoreRule.RANGE_FORWARD_ORDER)
         low, high = start, end
     else:
         if first <= last:
-            raise InvalidRequest(Rule.RANGE_BACKWARD_ORDER)
+            raise InvalidRequest(TablestoreRule.RANGE_BACKWARD_ORDER)
         low, high = end, start
     after = direction is RangeDirection.BACKWARD
     return RangeBounds(

@@ -36,7 +36,7 @@ from widerow.engine.tablestore.static import (
     check_selection,
     check_table_name,
 )
-from widerow.errors import InvalidRequest, Replan, Rule, WiderowError
+from widerow.errors import InvalidRequest, Replan, WiderowError
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.limits import (
@@ -51,6 +51,7 @@ from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, Row
 from widerow.model.tablestore.condition import RowExpectation
 from widerow.model.tablestore.requests import BatchGet, BatchWrite, GetRange, GetRow, TableGet
 from widerow.model.tablestore.row import Modification, PrimaryKey, RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import Resume, Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue, value_bytes
@@ -151,13 +152,17 @@ class RowOperations:
     ) -> list[list[RowOutcome]]:
         """BatchGetRow: one list a table, one outcome a row, in order (semantics §5.5)."""
         if not request.tables:
-            raise InvalidRequest(Rule.BATCH_GET_EMPTY)
+            raise InvalidRequest(TablestoreRule.BATCH_GET_EMPTY)
         count = sum(len(table.keys) for table in request.tables)
         if count > BATCH_GET_ROWS_MAX:
-            raise InvalidRequest(Rule.BATCH_GET_COUNT, limit=BATCH_GET_ROWS_MAX, count=count)
+            raise InvalidRequest(
+                TablestoreRule.BATCH_GET_COUNT, limit=BATCH_GET_ROWS_MAX, count=count
+            )
         for get in request.tables:
             check_table_name(get.table)
-            check_selection(get.selection, self._names, Rule.VERSION_CONDITION_MISSING_IN_BATCH)
+            check_selection(
+                get.selection, self._names, TablestoreRule.VERSION_CONDITION_MISSING_IN_BATCH
+            )
             for key in get.keys:
                 check_point_key(key, write=False)
         store = self._store
@@ -234,7 +239,7 @@ class RowOperations:
         check_range_key(end)
         check_selection(request.selection, self._names)
         if limit is not None and limit <= 0:
-            raise InvalidRequest(Rule.RANGE_LIMIT, value=limit)
+            raise InvalidRequest(TablestoreRule.RANGE_LIMIT, value=limit)
         table = self._tables.find(instance, request.table)
         first = check_key(table, start)
         bounds = range_bounds(table, first, check_key(table, end), direction)
@@ -386,7 +391,7 @@ class RowOperations:
         made `inside` that transaction.
         """
         if table.index_of:
-            raise InvalidRequest(Rule.INDEX_WRITE, table=table.name)
+            raise InvalidRequest(TablestoreRule.INDEX_WRITE, table=table.name)
         values = check_key(table, change.key)
         if table.indexes:
             self._indexes.observer.check(table, change)
@@ -432,7 +437,7 @@ def _checked(table: Table, key: PrimaryKey) -> tuple[KeyValue, ...] | WiderowErr
 
 def _concerns_batch(error: WiderowError) -> bool:
     """Whether an error of one row refuses the whole batch."""
-    return isinstance(error, InvalidRequest) and error.rule is Rule.KEY_COLUMN_COUNT
+    return isinstance(error, InvalidRequest) and error.rule is TablestoreRule.KEY_COLUMN_COUNT
 
 
 def _records(
@@ -468,7 +473,9 @@ def _read_in_batch(
     if record is None:
         return RowOutcome(read=ABSENT)
     if room <= 0 and record[0] == RecordKind.WIDE:
-        return RowOutcome(error=InvalidRequest(Rule.BATCH_GET_SIZE, limit=BATCH_GET_BYTES_MAX))
+        return RowOutcome(
+            error=InvalidRequest(TablestoreRule.BATCH_GET_SIZE, limit=BATCH_GET_BYTES_MAX)
+        )
     page = min(room, ROW_PAGE_BYTES_MAX)
     read = read_record(source, (key, record), values, rule, resume, page)
     answer = ABSENT if read is None else RowRead(read.row, units(read.size), read.resume)
@@ -501,11 +508,15 @@ def _check_auto_increment(table: Table, change: RowChange, values: tuple[KeyInpu
     expectation = change.condition.row
     if values[table.auto_increment] is not KeyMarker.AUTO_INCREMENT:
         if expectation is RowExpectation.EXPECT_NOT_EXIST:
-            raise InvalidRequest(Rule.AUTO_INCREMENT_SPECIFIC, expectation=expectation.name)
+            raise InvalidRequest(
+                TablestoreRule.AUTO_INCREMENT_SPECIFIC, expectation=expectation.name
+            )
         return
     if change.modification is Modification.DELETE:
-        raise InvalidRequest(Rule.AUTO_INCREMENT_DELETE)
+        raise InvalidRequest(TablestoreRule.AUTO_INCREMENT_DELETE)
     if expectation is not RowExpectation.IGNORE:
-        raise InvalidRequest(Rule.AUTO_INCREMENT_EXPECTATION, expectation=expectation.name)
+        raise InvalidRequest(
+            TablestoreRule.AUTO_INCREMENT_EXPECTATION, expectation=expectation.name
+        )
     if change.condition.columns is not None:
-        raise InvalidRequest(Rule.AUTO_INCREMENT_CONDITION)
+        raise InvalidRequest(TablestoreRule.AUTO_INCREMENT_CONDITION)

@@ -5,10 +5,11 @@ from typing import Final
 
 from widerow.engine.scan import Bound, RowAccess, ScannedRow
 from widerow.engine.tablestore.newest import newest_row
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.keys.encode import after_prefix, encode_key
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.limits import INT64_MIN
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyType
 from widerow.rows.record import RecordKind, header_of
@@ -84,13 +85,13 @@ def _stop_of(table: Table, prefix: bytes, bound: Bound) -> bytes:
 def _checked(table: Table, bound: Bound) -> tuple[int | str | bytes, ...]:
     if len(bound.values) > len(table.key_columns):
         raise InvalidRequest(
-            Rule.KEY_SIZE, count=len(bound.values), expected=len(table.key_columns)
+            TablestoreRule.KEY_SIZE, count=len(bound.values), expected=len(table.key_columns)
         )
     for column, value in zip(table.key_columns, bound.values, strict=False):
         kind = _TYPES.get(type(value))
         if kind is not column.type:
             shown = type(value).__name__ if kind is None else kind.value
             raise InvalidRequest(
-                Rule.KEY_TYPE, column=column.name, type=shown, expected=column.type.value
+                TablestoreRule.KEY_TYPE, column=column.name, type=shown, expected=column.type.value
             )
     return bound.values

@@ -2,11 +2,12 @@
 
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.keys.encode import encode_key, encode_key_value
 from widerow.keys.layout import row_prefix
 from widerow.limits import KEY_COLUMNS_MAX
 from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 
@@ -29,12 +30,14 @@ def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
     if len(columns) != len(expected):
         most = KEY_COLUMNS_MAX if table.index_of == 0 else len(expected)
         if not 1 <= len(columns) <= most:
-            raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(columns))
-        raise InvalidRequest(Rule.KEY_SIZE, count=len(columns), expected=len(expected))
+            raise InvalidRequest(
+                TablestoreRule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(columns)
+            )
+        raise InvalidRequest(TablestoreRule.KEY_SIZE, count=len(columns), expected=len(expected))
     for index, column in enumerate(expected):
         name, value = columns[index]
         if name != column.name:
-            raise InvalidRequest(Rule.KEY_NAME, name=name, expected=column.name)
+            raise InvalidRequest(TablestoreRule.KEY_NAME, name=name, expected=column.name)
         if _TYPES.get(type(value)) is not column.type:
             _check_marker(column, value)
     return tuple([value for _, value in columns])
@@ -48,13 +51,13 @@ def concrete(values: tuple[KeyInput, ...]) -> tuple[KeyValue, ...]:
 def _check_marker(column: KeyColumn, value: KeyInput) -> None:
     if not isinstance(value, KeyMarker):
         raise InvalidRequest(
-            Rule.KEY_TYPE,
+            TablestoreRule.KEY_TYPE,
             column=column.name,
             type=_TYPES[type(value)].value,
             expected=column.type.value,
         )
     if value is KeyMarker.AUTO_INCREMENT and not column.auto_increment:
-        raise InvalidRequest(Rule.AUTO_INCREMENT_MARKER, column=column.name)
+        raise InvalidRequest(TablestoreRule.AUTO_INCREMENT_MARKER, column=column.name)
 
 
 def row_key(table: Table, values: tuple[KeyValue, ...]) -> bytes:

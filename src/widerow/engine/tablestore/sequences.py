@@ -5,9 +5,10 @@ there, so values are unique and strictly increasing within it. They start at the
 microseconds, as the service's do.
 """
 
-from widerow.errors import Exhausted, Rule
+from widerow.errors import Exhausted
 from widerow.keys.layout import sequence_key
 from widerow.limits import INT64_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyValue
 from widerow.storage.interface import Transaction
@@ -20,7 +21,7 @@ def next_value(txn: Transaction, table: Table, partition_key: KeyValue, now_us: 
     key = sequence_key(table.id, partition_key)
     value = max(_last(txn, key) + 1, now_us)
     if value > INT64_MAX:
-        raise Exhausted(Rule.AUTO_INCREMENT_EXHAUSTED, table=table.name)
+        raise Exhausted(TablestoreRule.AUTO_INCREMENT_EXHAUSTED, table=table.name)
     txn.put(key, value.to_bytes(8, "big"))
     return value
 

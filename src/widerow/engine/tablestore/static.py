@@ -7,7 +7,7 @@ not its table exists.
 import re
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import (
     CELLS_PER_CHANGE_MAX,
     KEY_COLUMNS_MAX,
@@ -27,6 +27,7 @@ from widerow.model.tablestore.row import (
     RowChange,
     RowShape,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker
 from widerow.rows.cells import body_value
@@ -70,7 +71,7 @@ class ColumnNames:
         A name seen before costs one set lookup.
         """
         if not self.takes(name):
-            rule = Rule.COLUMN_NAME if self._strict else Rule.ATTRIBUTE_NAME
+            rule = TablestoreRule.COLUMN_NAME if self._strict else TablestoreRule.ATTRIBUTE_NAME
             raise InvalidRequest(rule, name=name)
 
     def takes(self, name: str) -> bool:
@@ -110,7 +111,7 @@ STRICT: Final = ColumnNames(strict=True)
 def check_table_name(name: str) -> None:
     """Raise `InvalidRequest(TABLE_NAME)` unless `name` follows the strict rule of column names."""
     if not STRICT.takes(name):
-        raise InvalidRequest(Rule.TABLE_NAME, name=name)
+        raise InvalidRequest(TablestoreRule.TABLE_NAME, name=name)
 
 
 def _check_key_length(key: PrimaryKey) -> None:
@@ -125,7 +126,7 @@ def _check_key_length(key: PrimaryKey) -> None:
         size = len(value.encode()) if isinstance(value, str) else len(value)
         if size > KEY_VALUE_BYTES_MAX:
             raise InvalidRequest(
-                Rule.KEY_LENGTH, column=name, limit=KEY_VALUE_BYTES_MAX, length=size
+                TablestoreRule.KEY_LENGTH, column=name, limit=KEY_VALUE_BYTES_MAX, length=size
             )
 
 
@@ -139,22 +140,22 @@ def check_point_key(key: PrimaryKey, *, write: bool) -> None:
 
 def _refuse_marker(marker: KeyMarker, *, write: bool) -> None:
     if marker is not KeyMarker.AUTO_INCREMENT:
-        raise InvalidRequest(Rule.KEY_MARKER, marker=marker.value)
+        raise InvalidRequest(TablestoreRule.KEY_MARKER, marker=marker.value)
     if not write:
-        raise InvalidRequest(Rule.KEY_AUTO_INCREMENT_READ)
+        raise InvalidRequest(TablestoreRule.KEY_AUTO_INCREMENT_READ)
 
 
 def check_range_key(key: PrimaryKey) -> None:
     """Check a bound of a range: infinities are allowed, the auto-increment marker is not."""
     if any(value is KeyMarker.AUTO_INCREMENT for _, value in key.columns):
-        raise InvalidRequest(Rule.KEY_AUTO_INCREMENT_READ)
+        raise InvalidRequest(TablestoreRule.KEY_AUTO_INCREMENT_READ)
     _check_key_length(key)
 
 
 def check_selection(
     selection: Selection,
     names: ColumnNames = STRICT,
-    missing: Rule = Rule.VERSION_CONDITION_MISSING,
+    missing: TablestoreRule = TablestoreRule.VERSION_CONDITION_MISSING,
 ) -> None:
     """Check the columns that a read and its filter name, and that it says which versions.
 
@@ -165,7 +166,7 @@ def check_selection(
         return
     if len(selection.columns) > READ_COLUMNS_MAX:
         raise InvalidRequest(
-            Rule.READ_COLUMN_COUNT, limit=READ_COLUMNS_MAX, count=len(selection.columns)
+            TablestoreRule.READ_COLUMN_COUNT, limit=READ_COLUMNS_MAX, count=len(selection.columns)
         )
     named = set(selection.columns)
     if selection.filter is not None:
@@ -203,18 +204,20 @@ def _check_names(change: RowChange, names: ColumnNames) -> None:
     key_names = [name for name, _ in change.key.columns]
     # an index has up to twice as many; the table is checked later
     if not 1 <= len(key_names) <= 2 * KEY_COLUMNS_MAX:
-        raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(key_names))
+        raise InvalidRequest(
+            TablestoreRule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(key_names)
+        )
     for name in key_names:
         STRICT.check(name)
     check_point_key(change.key, write=True)
     count = change.cell_count
     if count > CELLS_PER_CHANGE_MAX:
-        raise InvalidRequest(Rule.COLUMN_COUNT, limit=CELLS_PER_CHANGE_MAX, count=count)
+        raise InvalidRequest(TablestoreRule.COLUMN_COUNT, limit=CELLS_PER_CHANGE_MAX, count=count)
     sent = change.sent
     for name in [cell.name for cell in change.cells] if sent is None else sent.shape.names:
         names.check(name)
         if name in key_names:
-            raise InvalidRequest(Rule.COLUMN_SHADOWS_KEY, name=name)
+            raise InvalidRequest(TablestoreRule.COLUMN_SHADOWS_KEY, name=name)
 
 
 def _check_values(cells: tuple[CellChange, ...]) -> None:
@@ -222,7 +225,9 @@ def _check_values(cells: tuple[CellChange, ...]) -> None:
         if len(cell.body) > VALUE_BYTES_MAX:
             _check_value_length(cell)
         if cell.version is not None and not 0 <= cell.version <= VERSION_MAX:
-            raise InvalidRequest(Rule.VERSION_RANGE, column=cell.name, version=cell.version)
+            raise InvalidRequest(
+                TablestoreRule.VERSION_RANGE, column=cell.name, version=cell.version
+            )
 
 
 def _check_value_length(cell: CellChange) -> None:
@@ -231,7 +236,7 @@ def _check_value_length(cell: CellChange) -> None:
     size = len(value) if isinstance(value, bytes) else size
     if size > VALUE_BYTES_MAX:
         raise InvalidRequest(
-            Rule.VALUE_LENGTH, column=cell.name, limit=VALUE_BYTES_MAX, length=size
+            TablestoreRule.VALUE_LENGTH, column=cell.name, limit=VALUE_BYTES_MAX, length=size
         )
 
 
@@ -242,19 +247,19 @@ def _check_increments(cells: tuple[CellChange, ...]) -> None:
     names = [cell.name for cell in cells]
     for name in increments:
         if names.count(name) > 1:
-            raise InvalidRequest(Rule.INCREMENT_COMBINED, column=name)
+            raise InvalidRequest(TablestoreRule.INCREMENT_COMBINED, column=name)
     for cell in cells:
         if cell.operation is CellOperation.INCREMENT and type(body_value(cell.body)) is not int:
-            raise InvalidRequest(Rule.INCREMENT_OPERAND, column=cell.name)
+            raise InvalidRequest(TablestoreRule.INCREMENT_OPERAND, column=cell.name)
 
 
 def _check_returns(change: RowChange) -> None:
     returns = change.returns
     if returns.type is not ReturnType.AFTER_MODIFY:
         if returns.columns:
-            raise InvalidRequest(Rule.RETURN_COLUMNS, column=returns.columns[0])
+            raise InvalidRequest(TablestoreRule.RETURN_COLUMNS, column=returns.columns[0])
         return
     incremented = {c.name for c in change.cells if c.operation is CellOperation.INCREMENT}
     for name in returns.columns:
         if name not in incremented:
-            raise InvalidRequest(Rule.RETURN_COLUMNS, column=name)
+            raise InvalidRequest(TablestoreRule.RETURN_COLUMNS, column=name)

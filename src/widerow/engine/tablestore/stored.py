@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple, final
 
-from widerow.errors import InvalidRequest, Rule, StoreDamaged
+from widerow.errors import InvalidRequest, StoreDamaged
 from widerow.keys.layout import segment_key, segment_range
 from widerow.limits import (
     COLUMN_BYTES_MAX,
@@ -20,6 +20,7 @@ from widerow.limits import (
     WHOLE_ROW_CELLS_MAX,
 )
 from widerow.model.tablestore.row import SentCells
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.rows.cells import SEAL_BYTES, Cell, split_cells
 from widerow.rows.plain import PlainCells
 from widerow.rows.record import (
@@ -264,7 +265,7 @@ def _cut(cells: Sequence[Cell], first: str = "") -> Iterator[tuple[str, Sequence
 def _check_column(last: Cell, size: int) -> None:
     """Raise `InvalidRequest(COLUMN_SIZE)` for a segment that is too large: its last column is."""
     if size > COLUMN_BYTES_MAX:
-        raise InvalidRequest(Rule.COLUMN_SIZE, column=last.name, limit=COLUMN_BYTES_MAX)
+        raise InvalidRequest(TablestoreRule.COLUMN_SIZE, column=last.name, limit=COLUMN_BYTES_MAX)
 
 
 def update_segments(

@@ -7,7 +7,7 @@ from typing import Final
 
 from widerow.engine.tablestore.log_shards import first_shards
 from widerow.engine.tablestore.static import STRICT, check_table_name
-from widerow.errors import Exhausted, InvalidRequest, Rule
+from widerow.errors import Exhausted, InvalidRequest
 from widerow.keys.encode import encode_key_value
 from widerow.limits import (
     CAPACITY_UNITS_MAX,
@@ -29,6 +29,7 @@ from widerow.model.tablestore.requests import (
     ThroughputChange,
     UpdateTable,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import (
     DefinedColumn,
     KeyColumn,
@@ -68,9 +69,9 @@ def check_create(request: CreateTable) -> None:
     _check_defined_columns(request)
     _check_throughput(request.throughput)
     if request.options.time_to_live is None:
-        raise InvalidRequest(Rule.TIME_TO_LIVE_MISSING)
+        raise InvalidRequest(TablestoreRule.TIME_TO_LIVE_MISSING)
     if request.options.max_versions is None:
-        raise InvalidRequest(Rule.MAX_VERSIONS_MISSING)
+        raise InvalidRequest(TablestoreRule.MAX_VERSIONS_MISSING)
     _check_options(request.options)
     _check_partitions(request)
     if request.stream is not None:
@@ -79,20 +80,22 @@ def check_create(request: CreateTable) -> None:
 
 def _check_key_columns(table: str, columns: tuple[KeyColumn, ...]) -> None:
     if not 1 <= len(columns) <= KEY_COLUMNS_MAX:
-        raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(columns))
+        raise InvalidRequest(
+            TablestoreRule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(columns)
+        )
     seen: set[str] = set()
     for column in columns:
         STRICT.check(column.name)
         if column.name in seen:
-            raise InvalidRequest(Rule.KEY_COLUMN_DUPLICATE, name=column.name)
+            raise InvalidRequest(TablestoreRule.KEY_COLUMN_DUPLICATE, name=column.name)
         seen.add(column.name)
     chosen = [column for column in columns if column.auto_increment]
     if len(chosen) > 1:
-        raise InvalidRequest(Rule.AUTO_INCREMENT_COUNT, count=len(chosen))
+        raise InvalidRequest(TablestoreRule.AUTO_INCREMENT_COUNT, count=len(chosen))
     if chosen and chosen[0].type is not KeyType.INTEGER:
-        raise InvalidRequest(Rule.AUTO_INCREMENT_TYPE, column=chosen[0].name)
+        raise InvalidRequest(TablestoreRule.AUTO_INCREMENT_TYPE, column=chosen[0].name)
     if columns[0].auto_increment:
-        raise InvalidRequest(Rule.AUTO_INCREMENT_FIRST, table=table)
+        raise InvalidRequest(TablestoreRule.AUTO_INCREMENT_FIRST, table=table)
 
 
 def _check_defined_columns(request: CreateTable) -> None:
@@ -103,39 +106,41 @@ def _check_columns(columns: tuple[DefinedColumn, ...], seen: set[str]) -> None:
     """Check the number and the names of columns; no name may be in `seen` or repeat."""
     if len(columns) > DEFINED_COLUMNS_MAX:
         raise InvalidRequest(
-            Rule.DEFINED_COLUMN_COUNT, limit=DEFINED_COLUMNS_MAX, count=len(columns)
+            TablestoreRule.DEFINED_COLUMN_COUNT, limit=DEFINED_COLUMNS_MAX, count=len(columns)
         )
     for column in columns:
         STRICT.check(column.name)
         if column.name in seen:
-            raise InvalidRequest(Rule.DEFINED_COLUMN_DUPLICATE, name=column.name)
+            raise InvalidRequest(TablestoreRule.DEFINED_COLUMN_DUPLICATE, name=column.name)
         seen.add(column.name)
 
 
 def _check_throughput(asked: ThroughputChange) -> None:
     if asked.read is None or asked.write is None:
-        raise InvalidRequest(Rule.THROUGHPUT_MISSING)
+        raise InvalidRequest(TablestoreRule.THROUGHPUT_MISSING)
     if asked.read < 0:
-        raise InvalidRequest(Rule.THROUGHPUT_READ_NEGATIVE, value=asked.read)
+        raise InvalidRequest(TablestoreRule.THROUGHPUT_READ_NEGATIVE, value=asked.read)
     if asked.write < 0:
-        raise InvalidRequest(Rule.THROUGHPUT_WRITE_NEGATIVE, value=asked.write)
+        raise InvalidRequest(TablestoreRule.THROUGHPUT_WRITE_NEGATIVE, value=asked.write)
     _check_throughput_size(asked)
 
 
 def _check_throughput_size(asked: ThroughputChange) -> None:
     largest = max(asked.read or 0, asked.write or 0)
     if largest > CAPACITY_UNITS_MAX:
-        raise InvalidRequest(Rule.THROUGHPUT_TOO_LARGE, value=largest, limit=CAPACITY_UNITS_MAX)
+        raise InvalidRequest(
+            TablestoreRule.THROUGHPUT_TOO_LARGE, value=largest, limit=CAPACITY_UNITS_MAX
+        )
 
 
 def _check_options(options: OptionsChange) -> None:
     ttl, versions, offset = options.time_to_live, options.max_versions, options.max_version_offset
     if ttl is not None and (ttl == 0 or ttl < -1):
-        raise InvalidRequest(Rule.TIME_TO_LIVE_VALUE, value=ttl)
+        raise InvalidRequest(TablestoreRule.TIME_TO_LIVE_VALUE, value=ttl)
     if versions is not None and versions <= 0:
-        raise InvalidRequest(Rule.MAX_VERSIONS_VALUE, value=versions)
+        raise InvalidRequest(TablestoreRule.MAX_VERSIONS_VALUE, value=versions)
     if offset is not None and not 0 <= offset <= MAX_VERSION_OFFSET_MAX:
-        raise InvalidRequest(Rule.MAX_VERSION_OFFSET, value=offset)
+        raise InvalidRequest(TablestoreRule.MAX_VERSION_OFFSET, value=offset)
 
 
 def _check_partitions(request: CreateTable) -> None:
@@ -143,14 +148,16 @@ def _check_partitions(request: CreateTable) -> None:
     if not partitions:
         return
     if len(partitions) > PARTITIONS_MAX:
-        raise InvalidRequest(Rule.SPLIT_COUNT, limit=PARTITIONS_MAX, count=len(partitions))
+        raise InvalidRequest(
+            TablestoreRule.SPLIT_COUNT, limit=PARTITIONS_MAX, count=len(partitions)
+        )
     if partitions[0][0] is not KeyMarker.INF_MIN or partitions[-1][1] is not KeyMarker.INF_MAX:
-        raise InvalidRequest(Rule.SPLIT_CONTIGUOUS)
+        raise InvalidRequest(TablestoreRule.SPLIT_CONTIGUOUS)
     previous: KeyValue | None = None
     for (_, end), (begin, _) in pairwise(partitions):
         bound = _check_split(begin, request.key_columns[0].type)
         if end != begin or (previous is not None and _encoded(previous) >= _encoded(bound)):
-            raise InvalidRequest(Rule.SPLIT_CONTIGUOUS)
+            raise InvalidRequest(TablestoreRule.SPLIT_CONTIGUOUS)
         previous = bound
 
 
@@ -159,25 +166,27 @@ _encoded = encode_key_value
 
 def _check_split(bound: KeyInput, kind: KeyType) -> KeyValue:
     if isinstance(bound, KeyMarker) or bound in (INT64_MIN, INT64_MAX):
-        raise InvalidRequest(Rule.SPLIT_INFINITE)
+        raise InvalidRequest(TablestoreRule.SPLIT_INFINITE)
     if _TYPES.get(type(bound)) is not kind:
-        raise InvalidRequest(Rule.SPLIT_TYPE)
+        raise InvalidRequest(TablestoreRule.SPLIT_TYPE)
     if isinstance(bound, int):
         return bound
     size = len(bound.encode()) if isinstance(bound, str) else len(bound)
     if size == 0:
         raise InvalidRequest(
-            Rule.SPLIT_EMPTY_STRING if kind is KeyType.STRING else Rule.SPLIT_EMPTY_BINARY
+            TablestoreRule.SPLIT_EMPTY_STRING
+            if kind is KeyType.STRING
+            else TablestoreRule.SPLIT_EMPTY_BINARY
         )
     if size > SPLIT_BYTES_MAX:
-        raise InvalidRequest(Rule.SPLIT_LENGTH, limit=SPLIT_BYTES_MAX, length=size)
+        raise InvalidRequest(TablestoreRule.SPLIT_LENGTH, limit=SPLIT_BYTES_MAX, length=size)
     return bound
 
 
 def _check_stream(stream: StreamChange) -> None:
     hours = stream.expiration_hours
     if stream.enable and hours is not None and not 1 <= hours <= STREAM_HOURS_MAX:
-        raise InvalidRequest(Rule.STREAM_EXPIRATION, value=hours, limit=STREAM_HOURS_MAX)
+        raise InvalidRequest(TablestoreRule.STREAM_EXPIRATION, value=hours, limit=STREAM_HOURS_MAX)
     for name in stream.columns:
         STRICT.check(name)
 
@@ -258,12 +267,12 @@ def check_update(request: UpdateTable) -> None:
     check_table_name(request.name)
     options, throughput = request.options, request.throughput
     if options is None and throughput is None and request.stream is None:
-        raise InvalidRequest(Rule.TABLE_UPDATE_EMPTY)
+        raise InvalidRequest(TablestoreRule.TABLE_UPDATE_EMPTY)
     if options is not None:
         if options.update_full_row is not None:
-            raise InvalidRequest(Rule.UPDATE_FULL_ROW_FIXED)
+            raise InvalidRequest(TablestoreRule.UPDATE_FULL_ROW_FIXED)
         if options == OptionsChange() and throughput is None and request.stream is None:
-            raise InvalidRequest(Rule.TABLE_OPTIONS_EMPTY)
+            raise InvalidRequest(TablestoreRule.TABLE_OPTIONS_EMPTY)
         _check_options(options)
     if throughput is not None:
         _check_throughput_update(throughput)
@@ -275,7 +284,7 @@ def _check_throughput_update(asked: ThroughputChange) -> None:
     read = -1 if asked.read is None else asked.read
     write = -1 if asked.write is None else asked.write
     if read < 0 and write < 0:
-        raise InvalidRequest(Rule.THROUGHPUT_UPDATE, read=read, write=write)
+        raise InvalidRequest(TablestoreRule.THROUGHPUT_UPDATE, read=read, write=write)
     _check_throughput_size(asked)
 
 
@@ -299,7 +308,7 @@ def updated_table(
         throughput = _throughput(throughput, request.throughput, now_us // 1_000_000)
     stream = _stream(table, request.stream, now_us, number)
     if stream is None and any(tunnel.kind.has_stream for tunnel in table.all_tunnels):
-        raise InvalidRequest(Rule.STREAM_HAS_TUNNELS, table=table.name)
+        raise InvalidRequest(TablestoreRule.STREAM_HAS_TUNNELS, table=table.name)
     untrimmed = table.untrimmed or _loses_sooner(table.options, options)
     return replace(
         table, options=options, throughput=throughput, stream=stream, untrimmed=untrimmed
@@ -319,7 +328,7 @@ def check_columns_named(table: str, names: tuple[str, ...]) -> None:
     """Check what does not depend on the table in a change of its declared columns."""
     check_table_name(table)
     if not names:
-        raise InvalidRequest(Rule.DEFINED_COLUMN_MISSING)
+        raise InvalidRequest(TablestoreRule.DEFINED_COLUMN_MISSING)
     for name in names:
         STRICT.check(name)
 
@@ -336,7 +345,7 @@ def without_columns(table: Table, names: tuple[str, ...]) -> Table:
     known = {column.name for column in table.defined_columns}
     for name in names:
         if name not in known:
-            raise InvalidRequest(Rule.DEFINED_COLUMN_UNKNOWN, name=name)
+            raise InvalidRequest(TablestoreRule.DEFINED_COLUMN_UNKNOWN, name=name)
     kept = tuple(column for column in table.defined_columns if column.name not in names)
     return replace(table, defined_columns=kept)
 
@@ -351,7 +360,7 @@ def _throughput(state: ThroughputState, asked: ThroughputChange, now: int) -> Th
     changed = max(state.last_increase, state.last_decrease or 0)
     if changed <= now < changed + THROUGHPUT_CHANGE_SECONDS:
         raise Exhausted(
-            Rule.THROUGHPUT_CHANGE_RATE, seconds=changed + THROUGHPUT_CHANGE_SECONDS - now
+            TablestoreRule.THROUGHPUT_CHANGE_RATE, seconds=changed + THROUGHPUT_CHANGE_SECONDS - now
         )
     return ThroughputState(
         new,

@@ -23,7 +23,7 @@ from widerow.engine.tablestore.stored import (
     wide_root,
 )
 from widerow.engine.tablestore.wide import is_present
-from widerow.errors import Conflict, InvalidRequest, Rule
+from widerow.errors import Conflict, InvalidRequest
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.tablestore.answers import RowWritten
 from widerow.model.tablestore.condition import Condition, RowExpectation
@@ -35,6 +35,7 @@ from widerow.model.tablestore.row import (
     ReturnType,
     RowChange,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyValue, Value
 from widerow.rows.cells import (
@@ -110,7 +111,7 @@ def write_row(txn: Transaction, write: RowWrite) -> RowWritten:
     """Make one row change. Raises the refusal of its condition or of its cells."""
     updates = write.change.modification is _UPDATE
     if updates and not write.table.options.allow_update:
-        raise InvalidRequest(Rule.UPDATE_NOT_ALLOWED, table=write.table.name)
+        raise InvalidRequest(TablestoreRule.UPDATE_NOT_ALLOWED, table=write.table.name)
     section = key_section_for(write)
     current = _current(txn, write)
     _check_condition(txn, write, current)
@@ -162,11 +163,11 @@ def _is_present(
 def _check_condition(txn: Transaction, write: RowWrite, current: _Current) -> None:
     condition = write.change.condition
     if condition.row is _EXPECT_EXIST and not current.present:
-        raise Conflict(Rule.CONDITION_FAILED)
+        raise Conflict(TablestoreRule.CONDITION_FAILED)
     if condition.row is _EXPECT_NOT_EXIST and current.present:
-        raise Conflict(Rule.CONDITION_FAILED)
+        raise Conflict(TablestoreRule.CONDITION_FAILED)
     if condition.columns is not None and not _columns_pass(txn, write, current, condition):
-        raise Conflict(Rule.CONDITION_FAILED)
+        raise Conflict(TablestoreRule.CONDITION_FAILED)
 
 
 def _columns_pass(
@@ -286,7 +287,7 @@ def _update_absent(
     created (semantics §4.7). Raises `Conflict(CONDITION_FAILED)` then.
     """
     if write.table.auto_increment is not None and _unmarked(write):
-        raise Conflict(Rule.CONDITION_FAILED)
+        raise Conflict(TablestoreRule.CONDITION_FAILED)
     changes = write.change.cells
     if not any(change.body for change in changes):
         return []
@@ -379,10 +380,10 @@ def _increment(column: dict[int, Cell], change: CellChange, version: int) -> Cel
     former: Value = 0 if newest is None else cell_value(column[newest])
     operand = body_value(change.body)
     if type(former) is not int or type(operand) is not int:
-        raise InvalidRequest(Rule.INCREMENT_TYPE, column=change.name)
+        raise InvalidRequest(TablestoreRule.INCREMENT_TYPE, column=change.name)
     total = former + operand
     if not INT64_MIN <= total <= INT64_MAX:
-        raise InvalidRequest(Rule.INCREMENT_OVERFLOW, column=change.name)
+        raise InvalidRequest(TablestoreRule.INCREMENT_OVERFLOW, column=change.name)
     version = version if newest is None else max(version, newest)
     cell = Cell(change.name, version, seal(*cell_body(change.name, total), version))
     column[version] = cell

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import (
     SEARCH_NESTED_DEPTH_MAX,
     SEARCH_QUERY_DEPTH_MAX,
@@ -37,6 +37,7 @@ from widerow.model.search.query import (
     TermsQuery,
     WildcardQuery,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.fields import DocumentLevel, IndexedField
 from widerow.search.queries.compound import (
     AllNode,
@@ -98,12 +99,12 @@ class _Compiler:
         """A query and the queries inside it, as a node."""
         self._nodes += 1
         if self._nodes > SEARCH_QUERY_NODES_MAX:
-            raise InvalidRequest(Rule.SEARCH_QUERY_NODES, limit=SEARCH_QUERY_NODES_MAX)
+            raise InvalidRequest(TablestoreRule.SEARCH_QUERY_NODES, limit=SEARCH_QUERY_NODES_MAX)
         if at.depth > SEARCH_QUERY_DEPTH_MAX or at.nested > SEARCH_NESTED_DEPTH_MAX:
-            raise InvalidRequest(Rule.SEARCH_QUERY_DEPTH, limit=SEARCH_NESTED_DEPTH_MAX)
+            raise InvalidRequest(TablestoreRule.SEARCH_QUERY_DEPTH, limit=SEARCH_NESTED_DEPTH_MAX)
         weight = getattr(query, "weight", 1.0)
         if not (math.isfinite(weight) and weight > 0):
-            raise InvalidRequest(Rule.SEARCH_QUERY_WEIGHT, value=str(weight))
+            raise InvalidRequest(TablestoreRule.SEARCH_QUERY_WEIGHT, value=str(weight))
         self.asked.check()
         return _MAKERS[type(query)](self, query, at)
 
@@ -178,7 +179,7 @@ def _dis_max(compiler: _Compiler, query: DisMaxQuery, at: _At) -> Node:
 def _nested(compiler: _Compiler, query: NestedQuery, at: _At) -> Node:
     level = compiler.asked.fields.level(query.path.strip())
     if level is None or level.number == 0:
-        raise InvalidRequest(Rule.SEARCH_QUERY_PATH, field=query.path)
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_PATH, field=query.path)
     scored = at.scored and query.score_mode is not NestedScoreMode.NONE
     below = compiler.node(query.query, at.deeper(scored=scored, level=level))
     if not level.is_below(at.level):

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import SEARCH_FUNCTIONS_MAX
 from widerow.model.search.query import (
     DateTimeUnit,
@@ -26,6 +26,7 @@ from widerow.model.search.query import (
     ScoreFunction,
 )
 from widerow.model.search.schema import SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.columns import ValueColumn
 from widerow.search.fields import DocumentLevel, IndexedField
 from widerow.search.interface import Booleans, Floats, Integers
@@ -161,9 +162,9 @@ def _decay(asked: Asked, level: DocumentLevel, function: DecayFunction) -> _Base
     away, scale, offset = _distance_of(field, function.param)
     _finite(scale, offset)
     if scale <= 0 or offset < 0:
-        raise InvalidRequest(Rule.SEARCH_QUERY_WEIGHT, value=str(scale))
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_WEIGHT, value=str(scale))
     if not 0 < function.decay < 1:
-        raise InvalidRequest(Rule.SEARCH_QUERY_FUNCTIONS, value=str(function.decay))
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_FUNCTIONS, value=str(function.decay))
     here = level.by_name.get(field.name) is field
     tables = asked.tables(level)
     curve = _CURVES[function.math]
@@ -218,7 +219,7 @@ def _nanoseconds(span: DateTimeValue) -> float:
 def _finite(*numbers: float) -> None:
     for number in numbers:
         if not math.isfinite(number):
-            raise InvalidRequest(Rule.SEARCH_QUERY_WEIGHT, value=str(number))
+            raise InvalidRequest(TablestoreRule.SEARCH_QUERY_WEIGHT, value=str(number))
 
 
 def _base_of(asked: Asked, level: DocumentLevel, function: ScoreFunction, number: int) -> _Base:
@@ -326,7 +327,7 @@ def functions_node(
     Without scores, the node of its query, unless there is a minimum score.
     """
     if len(query.functions) > SEARCH_FUNCTIONS_MAX:
-        raise InvalidRequest(Rule.SEARCH_QUERY_FUNCTIONS, value=str(len(query.functions)))
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_FUNCTIONS, value=str(len(query.functions)))
     bases = [_base_of(asked, level, each, number) for number, each in enumerate(query.functions)]
     node, filters = below
     if not scored and query.min_score is None:

@@ -2,10 +2,11 @@
 
 import math
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import SEARCH_POLYGON_POINTS_MAX
 from widerow.model.search.query import GeoBoundingBoxQuery, GeoDistanceQuery, GeoPolygonQuery
 from widerow.model.search.schema import SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.fields import IndexedField
 from widerow.search.places import GeoBox, degrees, distances, in_box, in_polygon
 from widerow.search.queries.node import Asked, Node
@@ -35,7 +36,7 @@ def distance_node(query: GeoDistanceQuery, field: IndexedField, tables: list[Tab
     _points_only(field, "GEO_DISTANCE")
     center = point_of(query.center)
     if not (math.isfinite(query.distance) and query.distance >= 0):
-        raise InvalidRequest(Rule.SEARCH_QUERY_WEIGHT, value=str(query.distance))
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_WEIGHT, value=str(query.distance))
     return LookupNode(
         tables, field, lambda stored: distances(degrees(stored), center) <= query.distance
     )
@@ -47,7 +48,7 @@ def polygon_node(
     """GeoPolygonQuery: points inside a ring of at least three corners."""
     _points_only(field, "GEO_POLYGON")
     if not 3 <= len(query.points) <= SEARCH_POLYGON_POINTS_MAX:
-        raise InvalidRequest(Rule.SEARCH_QUERY_GEO, value=str(len(query.points)))
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_GEO, value=str(len(query.points)))
     corners = [point_of(each) for each in query.points]
     return LookupNode(
         tables, field, lambda stored: in_polygon(degrees(stored), corners, asked.check)

@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
+from widerow.model.tablestore.rules import TablestoreRule
 
 __all__ = ["required_of"]
 
@@ -26,10 +27,10 @@ def required_of(written: str | None, count: int, *, absent: int) -> int:
     conditions = [_CONDITION.fullmatch(each) for each in written.split()]
     required = count
     if not conditions:
-        raise InvalidRequest(Rule.SEARCH_QUERY_MINIMUM, value=written[:100])
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_MINIMUM, value=written[:100])
     for condition in conditions:
         if condition is None:
-            raise InvalidRequest(Rule.SEARCH_QUERY_MINIMUM, value=written[:100])
+            raise InvalidRequest(TablestoreRule.SEARCH_QUERY_MINIMUM, value=written[:100])
         if count > int(condition[1]):
             required = _required(int(condition[2]), condition[3], count)
     return required

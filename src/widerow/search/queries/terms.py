@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import (
     INT64_MAX,
     INT64_MIN,
@@ -24,6 +24,7 @@ from widerow.model.search.query import (
     WildcardQuery,
 )
 from widerow.model.search.schema import SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.columns import TermColumn, TextColumn, ValueColumn
 from widerow.search.conversion import address_bytes
@@ -180,7 +181,7 @@ def _between(terms: SortedTerms, first: bytes, last: bytes) -> Span:
 def terms_node(asked: TermsQuery, field: IndexedField, tables: list[TableView]) -> Node:
     """TermsQuery: any of at most SEARCH_TERMS_MAX values."""
     if len(asked.terms) > SEARCH_TERMS_MAX:
-        raise InvalidRequest(Rule.SEARCH_QUERY_TERMS, count=len(asked.terms))
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_TERMS, count=len(asked.terms))
     if not asked.terms:
         return NoneNode()
     return LookupNode(tables, field, exact(field, asked.terms))
@@ -292,7 +293,7 @@ def suffix_node(asked: SuffixQuery, field: IndexedField, tables: list[TableView]
 def _bounded(text: str) -> bytes:
     encoded = text.encode(errors="replace")
     if len(encoded) > SEARCH_PREFIX_BYTES_MAX:
-        raise InvalidRequest(Rule.SEARCH_QUERY_PREFIX, count=len(encoded))
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_PREFIX, count=len(encoded))
     return encoded
 
 
@@ -301,7 +302,9 @@ def wildcard_node(
 ) -> Node:
     """WildcardQuery: whole values of keywords, or tokens."""
     if len(asked.value) > SEARCH_WILDCARD_CHARACTERS_MAX:
-        raise InvalidRequest(Rule.SEARCH_QUERY_WILDCARD, limit=SEARCH_WILDCARD_CHARACTERS_MAX)
+        raise InvalidRequest(
+            TablestoreRule.SEARCH_QUERY_WILDCARD, limit=SEARCH_WILDCARD_CHARACTERS_MAX
+        )
     if field.type not in FUZZY_TYPES:
         raise refused_type(field, "WILDCARD")
     wildcard = Wildcard(asked.value)

@@ -5,10 +5,11 @@ from typing import Final
 
 import numpy as np
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import SEARCH_QUERY_TOKENS_MAX
 from widerow.model.search.query import MatchPhraseQuery, MatchQuery, QueryOperator, TermQuery
 from widerow.model.search.schema import SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.analyzers.analysis import PlacedToken
 from widerow.search.columns import Postings, TermColumn, TextColumn
 from widerow.search.fields import KEYWORD_TYPES, IndexedField
@@ -203,7 +204,7 @@ def match_node(
 
 def _bounded(tokens: list[str]) -> list[str]:
     if len(tokens) > SEARCH_QUERY_TOKENS_MAX:
-        raise InvalidRequest(Rule.SEARCH_QUERY_TEXT, count=len(tokens))
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_TEXT, count=len(tokens))
     return tokens
 
 

@@ -4,9 +4,10 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.search.schema import SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.conversion import address_bytes, number_text
 from widerow.search.fields import IndexedField
@@ -20,13 +21,15 @@ _Type = SearchFieldType
 
 def refused_value(field: IndexedField, value: object) -> InvalidRequest:
     """The error for a value that a field cannot have."""
-    return InvalidRequest(Rule.SEARCH_QUERY_VALUE, field=field.name, value=repr(value)[:100])
+    return InvalidRequest(
+        TablestoreRule.SEARCH_QUERY_VALUE, field=field.name, value=repr(value)[:100]
+    )
 
 
 def refused_type(field: IndexedField, query: str) -> InvalidRequest:
     """The error for a query that does not read fields of a type."""
     return InvalidRequest(
-        Rule.SEARCH_QUERY_FIELD_TYPE, field=field.name, type=field.type.name, query=query
+        TablestoreRule.SEARCH_QUERY_FIELD_TYPE, field=field.name, type=field.type.name, query=query
     )
 
 
@@ -62,7 +65,7 @@ def point_of(text: str) -> tuple[float, float]:
     """A point of a request. Raises `InvalidRequest` for a malformed text (search §4.6)."""
     point = parse_point(text)
     if point is None:
-        raise InvalidRequest(Rule.SEARCH_QUERY_GEO, value=text[:100])
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_GEO, value=text[:100])
     return point
 
 

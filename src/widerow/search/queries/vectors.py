@@ -10,10 +10,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import SEARCH_TOP_K_MAX
 from widerow.model.search.query import KnnVectorQuery
 from widerow.model.search.schema import SearchFieldType, VectorMetric, VectorOptions
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.columns import ValueColumn
 from widerow.search.fields import IndexedField
 from widerow.search.interface import Floats, Integers
@@ -79,7 +80,7 @@ def vector_node(
 def _count(query: KnnVectorQuery, asked: Asked) -> int:
     top_k = asked.limit if query.top_k is None else query.top_k
     if not 1 <= top_k <= SEARCH_TOP_K_MAX:
-        raise InvalidRequest(Rule.SEARCH_QUERY_TOP_K, limit=SEARCH_TOP_K_MAX)
+        raise InvalidRequest(TablestoreRule.SEARCH_QUERY_TOP_K, limit=SEARCH_TOP_K_MAX)
     return max(top_k, asked.limit)
 
 
@@ -88,13 +89,13 @@ def _vector(query: KnnVectorQuery, options: VectorOptions) -> Floats:
         vector = np.array(query.vector, dtype=np.float32).astype(np.float64)
     if len(vector) != options.dimension or not np.isfinite(vector).all():
         raise InvalidRequest(
-            Rule.SEARCH_QUERY_VECTOR, field=query.field, expected=options.dimension
+            TablestoreRule.SEARCH_QUERY_VECTOR, field=query.field, expected=options.dimension
         )
     if options.metric is VectorMetric.COSINE:
         length = math.sqrt(float(vector @ vector))
         if length == 0.0:
             raise InvalidRequest(
-                Rule.SEARCH_QUERY_VECTOR, field=query.field, expected=options.dimension
+                TablestoreRule.SEARCH_QUERY_VECTOR, field=query.field, expected=options.dimension
             )
         vector = vector / length
     return vector

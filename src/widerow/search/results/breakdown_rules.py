@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import (
     AGGREGATIONS_MAX,
     BREAKDOWN_NODES_MAX,
@@ -34,6 +34,7 @@ from widerow.model.search.aggregation import (
     RangeGroupBy,
     TopRows,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 
 __all__ = ["check_breakdown", "group_kind"]
 
@@ -69,7 +70,7 @@ def check_breakdown(asked: Breakdown) -> None:
                 _refuse_count("groupby", BREAKDOWN_NODES_MAX)
         level = [group_by.below for each in level for group_by in each.group_bys]
     if level:
-        raise InvalidRequest(Rule.AGG_DEPTH)
+        raise InvalidRequest(TablestoreRule.AGG_DEPTH)
 
 
 def _check_level(asked: Breakdown) -> None:
@@ -81,22 +82,22 @@ def _check_level(asked: Breakdown) -> None:
     _check_names("groupby", asked.group_bys)
     for aggregation in asked.aggregations:
         if isinstance(aggregation, TopRows) and not 1 <= aggregation.limit <= TOP_ROWS_MAX:
-            raise InvalidRequest(Rule.TOP_ROWS_LIMIT, limit=aggregation.limit)
+            raise InvalidRequest(TablestoreRule.TOP_ROWS_LIMIT, limit=aggregation.limit)
     for group_by in asked.group_bys:
         _check_group_by(group_by)
 
 
 def _refuse_count(kind: str, maximum: int) -> None:
-    raise InvalidRequest(Rule.AGG_COUNT, kind=kind, maximum=maximum)
+    raise InvalidRequest(TablestoreRule.AGG_COUNT, kind=kind, maximum=maximum)
 
 
 def _check_names(kind: str, asked: tuple[Aggregation | GroupBy, ...]) -> None:
     seen: set[str] = set()
     for each in asked:
         if not each.name:
-            raise InvalidRequest(Rule.AGG_NAME_EMPTY, kind=kind)
+            raise InvalidRequest(TablestoreRule.AGG_NAME_EMPTY, kind=kind)
         if each.name in seen:
-            raise InvalidRequest(Rule.AGG_NAME_DUPLICATE, kind=kind, name=each.name)
+            raise InvalidRequest(TablestoreRule.AGG_NAME_DUPLICATE, kind=kind, name=each.name)
         seen.add(each.name)
 
 
@@ -108,13 +109,13 @@ def _check_group_by(asked: GroupBy) -> None:
             _check_size(asked, asked.size, GEO_GRID_GROUPS_MAX)
             precision = asked.precision
             if precision is not None and not 1 <= precision <= GEO_GRID_PRECISION_MAX:
-                raise InvalidRequest(Rule.GROUP_PRECISION, precision=precision)
+                raise InvalidRequest(TablestoreRule.GROUP_PRECISION, precision=precision)
         case _:
             pass
     for parts, count, maximum in _parts(asked):
         if not 1 <= count <= maximum:
             raise InvalidRequest(
-                Rule.GROUP_PARTS, kind=group_kind(asked), parts=parts, maximum=maximum
+                TablestoreRule.GROUP_PARTS, kind=group_kind(asked), parts=parts, maximum=maximum
             )
     if isinstance(asked, FieldGroupBy | HistogramGroupBy | DateHistogramGroupBy):
         _check_sort(asked)
@@ -122,7 +123,9 @@ def _check_group_by(asked: GroupBy) -> None:
 
 def _check_size(asked: GroupBy, size: int | None, maximum: int) -> None:
     if size is not None and not 1 <= size <= maximum:
-        raise InvalidRequest(Rule.GROUP_SIZE, kind=group_kind(asked), size=size, maximum=maximum)
+        raise InvalidRequest(
+            TablestoreRule.GROUP_SIZE, kind=group_kind(asked), size=size, maximum=maximum
+        )
 
 
 def _parts(asked: GroupBy) -> Iterator[tuple[str, int, int]]:
@@ -143,4 +146,6 @@ def _check_sort(asked: FieldGroupBy | HistogramGroupBy | DateHistogramGroupBy) -
     metrics = {each.name for each in asked.below.aggregations if isinstance(each, Metric)}
     for sorter in asked.sort:
         if sorter.key is GroupSortKey.METRIC and sorter.metric not in metrics:
-            raise InvalidRequest(Rule.GROUP_SORT_METRIC, kind=group_kind(asked), name=sorter.metric)
+            raise InvalidRequest(
+                TablestoreRule.GROUP_SORT_METRIC, kind=group_kind(asked), name=sorter.metric
+            )

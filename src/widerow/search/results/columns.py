@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import SEARCH_POINTS_MAX, SEARCH_SORTERS_MAX
 from widerow.model.search.query import (
     DocSort,
@@ -27,6 +27,7 @@ from widerow.model.search.query import (
     SortMode,
     SortOrder,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.interface import Booleans, DocumentSet, FieldValues, Floats
 from widerow.search.places import distances, parse_point
 from widerow.search.results.field_rules import TERMS, sorted_field
@@ -112,7 +113,7 @@ def sort_columns(
     for sorter in sorters:
         documents.check()
         if isinstance(sorter, DocSort if not inner else PrimaryKeySort | GeoDistanceSort):
-            raise InvalidRequest(Rule.SORT_PLACE, sorter=type(sorter).__name__)
+            raise InvalidRequest(TablestoreRule.SORT_PLACE, sorter=type(sorter).__name__)
         match sorter:
             case ScoreSort():
                 numbers = np.zeros(documents.count) if scores is None else scores
@@ -130,16 +131,18 @@ def sort_columns(
 
 def _check_count(sorters: Sequence[Sorter]) -> None:
     if len(sorters) > SEARCH_SORTERS_MAX:
-        raise InvalidRequest(Rule.SORT_COUNT, count=len(sorters), maximum=SEARCH_SORTERS_MAX)
+        raise InvalidRequest(
+            TablestoreRule.SORT_COUNT, count=len(sorters), maximum=SEARCH_SORTERS_MAX
+        )
     for sorter in sorters:
         if isinstance(sorter, GeoDistanceSort) and len(sorter.points) > SEARCH_POINTS_MAX:
             raise InvalidRequest(
-                Rule.SORT_COUNT, count=len(sorter.points), maximum=SEARCH_POINTS_MAX
+                TablestoreRule.SORT_COUNT, count=len(sorter.points), maximum=SEARCH_POINTS_MAX
             )
 
 
 def _wrong_token() -> InvalidRequest:
-    return InvalidRequest(Rule.SEARCH_TOKEN)
+    return InvalidRequest(TablestoreRule.SEARCH_TOKEN)
 
 
 def _numeric(numbers: NDArray[Any]) -> SortColumn:
@@ -255,7 +258,7 @@ def _check_second(documents: DocumentSet, sorter: FieldSort, name: str) -> None:
         for each in (first.type, second.type)
     ]
     if families[0] != families[1]:
-        raise InvalidRequest(Rule.SORT_MISSING, field=sorter.field, missing=name)
+        raise InvalidRequest(TablestoreRule.SORT_MISSING, field=sorter.field, missing=name)
 
 
 def _with_second(chosen: _Chosen, second: _Chosen) -> _Chosen:
@@ -295,7 +298,7 @@ def _chosen(documents: DocumentSet, name: str, sorter: FieldSort) -> _Chosen:
     found = _values(documents, name, sorter.nested_filter)
     mode = sorter.mode or SortMode.MIN
     if mode is SortMode.AVG and field.type in TERMS:
-        raise InvalidRequest(Rule.SORT_MODE, field=name)
+        raise InvalidRequest(TablestoreRule.SORT_MODE, field=name)
     values = found.values
     if values.dtype not in (np.int64, np.float64):
         values = values.astype(np.int64)
@@ -331,7 +334,7 @@ def _values(documents: DocumentSet, name: str, nested: NestedFilter | None) -> F
     if nested is None:
         return documents.values(name)
     if not (documents.nested_path(name) + ".").startswith(nested.path + "."):
-        raise InvalidRequest(Rule.SORT_NESTED, field=name, path=nested.path)
+        raise InvalidRequest(TablestoreRule.SORT_NESTED, field=name, path=nested.path)
     children, parents = documents.children(nested.path)
     passed = children.matching(nested.query)
     found = children.take(passed).values(name)
@@ -343,7 +346,7 @@ def _distance_column(documents: DocumentSet, sorter: GeoDistanceSort) -> SortCol
     origins = [parse_point(point) for point in sorter.points]
     known = [origin for origin in origins if origin is not None]
     if not known or len(known) < len(origins):
-        raise InvalidRequest(Rule.SORT_POINTS, field=sorter.field)
+        raise InvalidRequest(TablestoreRule.SORT_POINTS, field=sorter.field)
     found = _values(documents, sorter.field, sorter.nested_filter)
     plane = sorter.distance_type is GeoDistanceType.PLANE
     nearest = distances(found.values, known[0], plane=plane)

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.search.schema import SearchField, SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.interface import DocumentSet
 
 __all__ = [
@@ -43,35 +44,37 @@ def aggregated_field(
     """
     field = rows.field(name)
     if field is None:
-        raise InvalidRequest(Rule.AGG_FIELD_UNKNOWN, kind=kind, field=name)
+        raise InvalidRequest(TablestoreRule.AGG_FIELD_UNKNOWN, kind=kind, field=name)
     if field.type not in allowed:
         raise InvalidRequest(
-            Rule.AGG_FIELD_TYPE,
+            TablestoreRule.AGG_FIELD_TYPE,
             kind=kind,
             field=name,
             type=type_name(field.type),
             allowed=", ".join(type_name(each) for each in allowed),
         )
     if not _is_kept(field):
-        raise InvalidRequest(Rule.AGG_FIELD_UNSORTED, kind=kind, field=name)
+        raise InvalidRequest(TablestoreRule.AGG_FIELD_UNSORTED, kind=kind, field=name)
     return field
 
 
 def sorted_field(rows: DocumentSet, name: str, *, points: bool = False) -> SearchField:
     """The field that a sorter is about; `points`: a sorter by distance. Raises `InvalidRequest`."""
-    return _checked(rows, name, (_T.GEO_POINT,) if points else _SORTED, Rule.SORT_FIELD)
+    return _checked(rows, name, (_T.GEO_POINT,) if points else _SORTED, TablestoreRule.SORT_FIELD)
 
 
 def collapsed_field(rows: DocumentSet, name: str) -> SearchField:
     """The field that a search is collapsed by (search §5.5). Raises `InvalidRequest`."""
-    field = _checked(rows, name, _COLLAPSED, Rule.COLLAPSE_FIELD)
+    field = _checked(rows, name, _COLLAPSED, TablestoreRule.COLLAPSE_FIELD)
     if field.is_array or rows.nested_path(name):
-        raise InvalidRequest(Rule.COLLAPSE_FIELD, field=name, reason="has several values in a row")
+        raise InvalidRequest(
+            TablestoreRule.COLLAPSE_FIELD, field=name, reason="has several values in a row"
+        )
     return field
 
 
 def _checked(
-    rows: DocumentSet, name: str, allowed: tuple[SearchFieldType, ...], rule: Rule
+    rows: DocumentSet, name: str, allowed: tuple[SearchFieldType, ...], rule: TablestoreRule
 ) -> SearchField:
     field = rows.field(name)
     if field is None:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import HIGHLIGHT_FRAGMENT_CHARACTERS_MAX, HIGHLIGHT_FRAGMENTS_MAX
 from widerow.model.search.highlight import Highlight, HighlightParameter
 from widerow.model.search.query import Query
 from widerow.model.search.requests import Hit, InnerHit, Search
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.interface import IndexView
 from widerow.search.results.fragments import best_fragments
@@ -48,12 +49,12 @@ def check_highlights(schema: SearchSchema, request: Search) -> None:
             place = _place(schema.fields, parameter.field)
             field = None if place is None else place.field
             if field is None or field.type is not SearchFieldType.TEXT or not field.highlighting:
-                raise InvalidRequest(Rule.HIGHLIGHT_FIELD, field=parameter.field)
+                raise InvalidRequest(TablestoreRule.HIGHLIGHT_FIELD, field=parameter.field)
             if (
                 not 0 <= parameter.fragments <= HIGHLIGHT_FRAGMENTS_MAX
                 or not 1 <= parameter.fragment_size <= HIGHLIGHT_FRAGMENT_CHARACTERS_MAX
             ):
-                raise InvalidRequest(Rule.HIGHLIGHT_SIZE, field=parameter.field)
+                raise InvalidRequest(TablestoreRule.HIGHLIGHT_SIZE, field=parameter.field)
 
 
 def highlight_columns(schema: SearchSchema, request: Search) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import INNER_HITS_LIMIT_MAX
 from widerow.model.search.query import (
     BoolQuery,
@@ -23,6 +23,7 @@ from widerow.model.search.query import (
     Sorter,
 )
 from widerow.model.search.schema import JsonKind, SearchField, SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.interface import Booleans, DocumentSet, Floats, Integers
 from widerow.search.results.columns import sort_columns
 from widerow.search.results.ordering import first_places, order_keys
@@ -200,7 +201,7 @@ def _lifted(
 def _window(children: _Children, scores: Floats, asked: InnerHits) -> tuple[Integers, Integers]:
     """The places of the hits to be answered, sorted within each parent, and their parents."""
     if asked.offset < 0 or asked.limit < 0 or asked.offset + asked.limit > INNER_HITS_LIMIT_MAX:
-        raise InvalidRequest(Rule.INNER_HITS_WINDOW)
+        raise InvalidRequest(TablestoreRule.INNER_HITS_WINDOW)
     sorters = asked.sort.sorters if asked.sort is not None else ()
     columns = sort_columns(children.documents, sorters or _DEFAULT_ORDER, scores=scores, inner=True)
     order = first_places([children.parents, *order_keys(columns)], len(scores))

@@ -7,10 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import PERCENTILES_MAX
 from widerow.model.search.aggregation import Metric, MetricKind, PercentilesMetric
 from widerow.model.search.schema import SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.interface import Floats, Integers
 from widerow.search.results.field_rules import NUMBERS, TERMS, aggregated_field
@@ -130,9 +131,9 @@ def percentile_values(
     """
     shares = sorted(set(asked.percentiles))
     if not 1 <= len(asked.percentiles) <= PERCENTILES_MAX:
-        raise InvalidRequest(Rule.AGG_PERCENTILES)
+        raise InvalidRequest(TablestoreRule.AGG_PERCENTILES)
     if not all(0 <= share <= 100 for share in shares):
-        raise InvalidRequest(Rule.AGG_PERCENTILES)
+        raise InvalidRequest(TablestoreRule.AGG_PERCENTILES)
     field = aggregated_field(scope.context.rows, "percentiles agg", asked.field, _ORDERED)
     level, spread = scope.filled(asked.field, asked.missing)
     values, counts = _sorted_in_groups(level, spread)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import (
     SEARCH_LIMIT_DEFAULT,
     SEARCH_LIMIT_MAX,
@@ -26,6 +26,7 @@ from widerow.model.search.query import (
 )
 from widerow.model.search.requests import Search
 from widerow.model.search.schema import SearchSchema
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.interface import DocumentSet, IndexView, Integers
 from widerow.search.results.breakdown import break_down
 from widerow.search.results.breakdown_rules import check_breakdown
@@ -107,10 +108,10 @@ def _window(request: Search) -> tuple[int, int]:
     if limit == -1:
         limit = SEARCH_LIMIT_MAX
     if not 0 <= limit <= SEARCH_LIMIT_MAX:
-        raise InvalidRequest(Rule.SEARCH_LIMIT, limit=limit)
+        raise InvalidRequest(TablestoreRule.SEARCH_LIMIT, limit=limit)
     offset = 0 if request.token else request.offset
     if not 0 <= offset <= SEARCH_WINDOW_MAX - limit:
-        raise InvalidRequest(Rule.SEARCH_WINDOW)
+        raise InvalidRequest(TablestoreRule.SEARCH_WINDOW)
     return offset, limit
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import GROUP_VALUES_TOTAL_MAX, GROUPS_TOTAL_MAX, TOP_ROWS_TOTAL_MAX
 from widerow.model.search.aggregation import Breakdown, BreakdownAnswer
 from widerow.model.search.query import SearchSort
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.interface import DocumentSet, Integers
 from widerow.search.results.grouping import Grouping, Spread, group_sizes
@@ -71,7 +72,7 @@ class Scope:
         if path == self.level.path:
             return self.level
         if path and self.level.path:
-            raise InvalidRequest(Rule.AGG_NESTED)
+            raise InvalidRequest(TablestoreRule.AGG_NESTED)
         if path not in self._levels:
             self._levels[path] = self.level.below(path) if path else self.level.above()
         return self._levels[path]
@@ -106,7 +107,7 @@ class Scope:
 
 def _check_total(what: str, count: int, maximum: int) -> None:
     if count > maximum:
-        raise InvalidRequest(Rule.GROUP_TOTAL, what=what, maximum=maximum)
+        raise InvalidRequest(TablestoreRule.GROUP_TOTAL, what=what, maximum=maximum)
 
 
 def missing_entries(level: Grouping, spread: Spread) -> Integers:

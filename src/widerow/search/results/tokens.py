@@ -10,9 +10,10 @@ from zlib import crc32
 
 import msgpack
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import SEARCH_TOKEN_BYTES_MAX, SEARCH_TOKEN_DEPTH_MAX
 from widerow.model.search.query import SearchSort
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.results.columns import Held
 from widerow.search.results.plain_values import plain_form, read_plain
 
@@ -71,7 +72,7 @@ def read_page_token(token: bytes) -> PageToken:
             tuple[Held, ...], held_values, SEARCH_TOKEN_DEPTH_MAX - 1
         )
     except (ValueError, TypeError) as error:
-        raise InvalidRequest(Rule.SEARCH_TOKEN) from error
+        raise InvalidRequest(TablestoreRule.SEARCH_TOKEN) from error
     if not held or len(sort.sorters) != len(held):
-        raise InvalidRequest(Rule.SEARCH_TOKEN)
+        raise InvalidRequest(TablestoreRule.SEARCH_TOKEN)
     return PageToken(sort, held)

@@ -10,8 +10,8 @@ from widerow.clock import Clock
 from widerow.commit.committer import Committer
 from widerow.engine.engine import Engine
 from widerow.engine.tablestore.plug import TABLESTORE
-from widerow.errors import Rule
 from widerow.limits import DELIVERY_PAUSE_SECONDS, DELIVERY_STOP_SECONDS_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.server.delivery.files import DeliveryRoot
 from widerow.server.delivery.task import DeliveryParts
 from widerow.server.delivery.worker import DeliveryWorker
@@ -22,9 +22,9 @@ __all__ = ["DeliveryThread", "refusal_of_deliveries"]
 _log = logging.getLogger("widerow.server")
 
 
-def refusal_of_deliveries() -> Rule | None:
+def refusal_of_deliveries() -> TablestoreRule | None:
     """The rule by which a server with a directory for files refuses tasks; None: it takes them."""
-    return None if find_spec("pyarrow") is not None else Rule.DELIVERY_LIBRARY
+    return None if find_spec("pyarrow") is not None else TablestoreRule.DELIVERY_LIBRARY
 
 
 class DeliveryThread:

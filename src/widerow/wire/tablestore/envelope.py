@@ -46,6 +46,7 @@ from widerow.auth.signing import (
 )
 from widerow.errors import InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX, DATE_SKEW_SECONDS_MAX, DIGEST_SLICE_BYTES
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.safepoint import safepoint
 from widerow.wire.dialect import Opened
 
@@ -121,14 +122,14 @@ def open_request(
     instance = headers[_INSTANCE]
     instances.admit(instance, key)
     if abs(now_us // 1_000_000 - seconds) > DATE_SKEW_SECONDS_MAX:
-        raise NotPermitted(Rule.DATE_SKEW, date=_shown(headers[_DATE]))
+        raise NotPermitted(TablestoreRule.DATE_SKEW, date=_shown(headers[_DATE]))
     if SIGNATURE_V4 in headers and headers[SIGN_DATE] not in _sign_dates(seconds // 86_400):
         raise NotPermitted(Rule.SIGNATURE_MISMATCH)
     reply = key.signing.verify(path, headers, signed)
     if key.token_sha256 is not None or _TOKEN in headers:
         _check_token(key, headers.get(_TOKEN), now_us)
     if not hmac.compare_digest(_digest(body), _bytes(headers[_CONTENT_MD5])):
-        raise NotPermitted(Rule.BODY_DIGEST)
+        raise NotPermitted(TablestoreRule.BODY_DIGEST)
     return Opened(key, instance, reply), _unpacked(headers, body)
 
 
@@ -153,7 +154,7 @@ def _open_by_api_key(
         raise NotPermitted(Rule.API_KEY) from error
     given = headers.get(_CONTENT_MD5)
     if given is not None and not hmac.compare_digest(_digest(body), _bytes(given)):
-        raise NotPermitted(Rule.BODY_DIGEST)
+        raise NotPermitted(TablestoreRule.BODY_DIGEST)
     return Opened(key, instance), _unpacked(headers, body)
 
 
@@ -235,12 +236,12 @@ def _signed_by(names: tuple[str, ...]) -> SignedHeaders | None:
     """
     if _API_KEY in names and SIGNATURE_V2 not in names and SIGNATURE_V4 not in names:
         if _INSTANCE not in names:
-            raise InvalidRequest(Rule.HEADER_MISSING, name=_INSTANCE)
+            raise InvalidRequest(TablestoreRule.HEADER_MISSING, name=_INSTANCE)
         return None
     signature = (SIGNATURE_V4, SIGN_DATE, SIGN_REGION) if SIGNATURE_V4 in names else (SIGNATURE_V2,)
     for name in (*_MANDATORY, *signature):
         if name not in names:
-            raise InvalidRequest(Rule.HEADER_MISSING, name=name)
+            raise InvalidRequest(TablestoreRule.HEADER_MISSING, name=name)
     return signed_headers(names)
 
 
@@ -254,7 +255,7 @@ def _seconds_of(date: str) -> int:
     size = len(date) - _SECOND_CHARS
     ended = date.endswith("Z") and (size == 1 or (size > 1 and date[_SECOND_CHARS] == "."))
     if seconds is None or not ended:
-        raise InvalidRequest(Rule.DATE_FORMAT, date=_shown(date))
+        raise InvalidRequest(TablestoreRule.DATE_FORMAT, date=_shown(date))
     return seconds
 
 
@@ -316,17 +317,17 @@ def _bytes(text: str) -> bytes:
 
 def _check_token(key: AccessKey, given: str | None, now_us: int) -> None:
     if key.token_sha256 is None or given is None:
-        raise NotPermitted(Rule.SECURITY_TOKEN)
+        raise NotPermitted(TablestoreRule.SECURITY_TOKEN)
     if not hmac.compare_digest(key.token_sha256, secret_digest(given)):
-        raise NotPermitted(Rule.SECURITY_TOKEN)
+        raise NotPermitted(TablestoreRule.SECURITY_TOKEN)
     if key.expires_us is not None and now_us >= key.expires_us:
-        raise NotPermitted(Rule.SECURITY_TOKEN_EXPIRED)
+        raise NotPermitted(TablestoreRule.SECURITY_TOKEN_EXPIRED)
 
 
 def _inflate(body: bytes, kind: str, size_text: str) -> bytes:
     """The inflated body. Memory stays within the announced size, which stays within the bound."""
     if kind != "deflate" or not (size_text.isascii() and size_text.isdigit()):
-        raise InvalidRequest(Rule.BODY_COMPRESSION)
+        raise InvalidRequest(TablestoreRule.BODY_COMPRESSION)
     if len(size_text) > len(str(BODY_BYTES_MAX)) or int(size_text) > BODY_BYTES_MAX:
         raise InvalidRequest(Rule.BODY_TOO_LARGE)
     size = int(size_text)
@@ -336,7 +337,7 @@ def _inflate(body: bytes, kind: str, size_text: str) -> bytes:
         # One byte more than announced, so that a longer stream shows and a right one ends.
         inflated = stream.decompress(body, size + 1)
     if inflated is None or len(inflated) != size or not stream.eof or stream.unused_data:
-        raise InvalidRequest(Rule.BODY_COMPRESSION)
+        raise InvalidRequest(TablestoreRule.BODY_COMPRESSION)
     return inflated
 
 

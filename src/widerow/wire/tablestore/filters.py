@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar, cast
 import re2
 from google.protobuf.message import DecodeError, Message
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import (
     FILTER_NODES_MAX,
     FILTER_PATTERN_BYTES_MAX,
@@ -32,6 +32,7 @@ from widerow.model.tablestore.filter import (
     Pattern,
     TransferRule,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import ColumnType, KeyMarker, Value
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.bounds import Crowded, FieldCounts, Unreadable
@@ -73,7 +74,7 @@ def decode_read_filter(data: bytes) -> tuple[Filter | None, Pagination | None]:
 
     Raises `InvalidRequest`. At most 32 nodes are built, whatever the input. (semantics §5.3)
     """
-    root = _parse(messages.Filter, data, Rule.FILTER_DECODE)
+    root = _parse(messages.Filter, data, TablestoreRule.FILTER_DECODE)
     if root.type == _PAGINATION:
         return None, _pagination(root.filter)
     return _tree(root), None
@@ -84,7 +85,7 @@ def decode_condition(data: bytes) -> Filter:
 
     Raises `InvalidRequest`. At most 32 nodes are built, whatever the input.
     """
-    return _tree(_parse(messages.Filter, data, Rule.FILTER_DECODE))
+    return _tree(_parse(messages.Filter, data, TablestoreRule.FILTER_DECODE))
 
 
 # --- trees -----------------------------------------------------------------------------------
@@ -109,9 +110,9 @@ def _tree(root: messages.Filter) -> Filter:
             nodes.append(_Branch(logical, first, len(envelopes)))
             arity = arity or _arity_error(logical, len(envelopes) - first)
         elif envelope.type == _PAGINATION:
-            raise InvalidRequest(Rule.FILTER_PAGINATION_PLACE)
+            raise InvalidRequest(TablestoreRule.FILTER_PAGINATION_PLACE)
         else:
-            raise InvalidRequest(Rule.FILTER_TYPE, type=envelope.type)
+            raise InvalidRequest(TablestoreRule.FILTER_TYPE, type=envelope.type)
     if arity is not None:
         raise arity
     return _join(nodes)
@@ -137,21 +138,23 @@ def _composite(
     try:
         counts.add(messages.CompositeColumnValueFilter.DESCRIPTOR, data)
     except Crowded as error:
-        raise InvalidRequest(Rule.FILTER_COUNT, limit=FILTER_NODES_MAX) from error
+        raise InvalidRequest(TablestoreRule.FILTER_COUNT, limit=FILTER_NODES_MAX) from error
     except Unreadable as error:
-        raise InvalidRequest(Rule.FILTER_COMPOSITE_DECODE) from error
-    message = _parse(messages.CompositeColumnValueFilter, data, Rule.FILTER_COMPOSITE_DECODE)
+        raise InvalidRequest(TablestoreRule.FILTER_COMPOSITE_DECODE) from error
+    message = _parse(
+        messages.CompositeColumnValueFilter, data, TablestoreRule.FILTER_COMPOSITE_DECODE
+    )
     logical = _OPERATORS.get(message.combinator)
     if logical is None:
-        raise InvalidRequest(Rule.FILTER_COMPOSITE_DECODE, combinator=message.combinator)
+        raise InvalidRequest(TablestoreRule.FILTER_COMPOSITE_DECODE, combinator=message.combinator)
     return logical, message.sub_filters
 
 
 def _arity_error(logical: LogicalOperator, count: int) -> InvalidRequest | None:
     """What is wrong with so many sub-filters below one operator."""
     if logical is LogicalOperator.NOT:
-        return None if count == 1 else InvalidRequest(Rule.FILTER_NOT_ARITY, count=count)
-    return None if count >= 2 else InvalidRequest(Rule.FILTER_LOGIC_ARITY, count=count)
+        return None if count == 1 else InvalidRequest(TablestoreRule.FILTER_NOT_ARITY, count=count)
+    return None if count >= 2 else InvalidRequest(TablestoreRule.FILTER_LOGIC_ARITY, count=count)
 
 
 # --- leaves ----------------------------------------------------------------------------------
@@ -159,11 +162,11 @@ def _arity_error(logical: LogicalOperator, count: int) -> InvalidRequest | None:
 
 def _comparison(data: bytes) -> Comparison:
     """A single-column filter."""
-    rule = Rule.FILTER_RELATION_DECODE
+    rule = TablestoreRule.FILTER_RELATION_DECODE
     message = _parse(messages.SingleColumnValueFilter, data, rule)
     comparator = _COMPARATORS.get(message.comparator)
     if comparator is None:
-        raise InvalidRequest(Rule.FILTER_COMPARATOR, comparator=message.comparator)
+        raise InvalidRequest(TablestoreRule.FILTER_COMPARATOR, comparator=message.comparator)
     column = _text(message.column_name, rule)
     transferred = message.HasField("value_trans_rule")
     return Comparison(
@@ -180,24 +183,26 @@ def _constant(data: bytes, comparator: Comparator, column: str) -> Value:
     """The value compared with. Tests of presence need none and may leave it empty."""
     if not data and comparator in {Comparator.EXIST, Comparator.NOT_EXIST}:
         return b""
-    value = decode_variant_value(data, Rule.FILTER_RELATION_DECODE)
+    value = decode_variant_value(data, TablestoreRule.FILTER_RELATION_DECODE)
     if isinstance(value, KeyMarker):
-        raise InvalidRequest(Rule.FILTER_RELATION_DECODE, column=column, value=value.value)
+        raise InvalidRequest(
+            TablestoreRule.FILTER_RELATION_DECODE, column=column, value=value.value
+        )
     length = len(data) - _SIZED_OVERHEAD  # negative for numbers, which are never too long
     if length > VALUE_BYTES_MAX:
-        raise InvalidRequest(Rule.VALUE_LENGTH, column=column, length=length)
+        raise InvalidRequest(TablestoreRule.VALUE_LENGTH, column=column, length=length)
     return value
 
 
 def _transfer(message: messages.ValueTransferRule) -> TransferRule:
     """The rule that turns a text into the value compared. Without a cast the text itself."""
-    regex = _text(message.regex, Rule.FILTER_REGEX)
+    regex = _text(message.regex, TablestoreRule.FILTER_REGEX)
     pattern = _pattern(regex)
     if not message.HasField("cast_type"):
         return TransferRule(regex, ColumnType.STRING, pattern)
     kind = _CASTS.get(message.cast_type)
     if kind is None:
-        raise InvalidRequest(Rule.FILTER_RELATION_DECODE, cast_type=message.cast_type)
+        raise InvalidRequest(TablestoreRule.FILTER_RELATION_DECODE, cast_type=message.cast_type)
     return TransferRule(regex, kind, pattern)
 
 
@@ -209,15 +214,17 @@ def _pattern(text: str) -> Pattern:
     """
     size = len(text.encode())
     if size > FILTER_PATTERN_BYTES_MAX:
-        raise InvalidRequest(Rule.FILTER_REGEX, length=size, limit=FILTER_PATTERN_BYTES_MAX)
+        raise InvalidRequest(
+            TablestoreRule.FILTER_REGEX, length=size, limit=FILTER_PATTERN_BYTES_MAX
+        )
     try:
         pattern = re2.compile(text, _RE2_OPTIONS)
     except re2.error as error:
         reason = error.args[0] if error.args else ""
         reason = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise InvalidRequest(Rule.FILTER_REGEX, reason=reason) from error
+        raise InvalidRequest(TablestoreRule.FILTER_REGEX, reason=reason) from error
     if pattern.groups == 0:
-        raise InvalidRequest(Rule.FILTER_REGEX, reason="no capture group")
+        raise InvalidRequest(TablestoreRule.FILTER_REGEX, reason="no capture group")
     return cast("Pattern", pattern)
 
 
@@ -232,18 +239,18 @@ _RE2_OPTIONS: Final = _re2_options()
 
 
 def _pagination(data: bytes) -> Pagination:
-    message = _parse(messages.ColumnPaginationFilter, data, Rule.FILTER_PAGINATION_DECODE)
+    message = _parse(messages.ColumnPaginationFilter, data, TablestoreRule.FILTER_PAGINATION_DECODE)
     if message.offset < 0:
-        raise InvalidRequest(Rule.FILTER_PAGINATION_OFFSET, offset=message.offset)
+        raise InvalidRequest(TablestoreRule.FILTER_PAGINATION_OFFSET, offset=message.offset)
     if message.limit <= 0:
-        raise InvalidRequest(Rule.FILTER_PAGINATION_LIMIT, limit=message.limit)
+        raise InvalidRequest(TablestoreRule.FILTER_PAGINATION_LIMIT, limit=message.limit)
     return Pagination(message.offset, message.limit)
 
 
 # --- messages --------------------------------------------------------------------------------
 
 
-def _parse(kind: type[MessageType], data: bytes, rule: Rule) -> MessageType:
+def _parse(kind: type[MessageType], data: bytes, rule: TablestoreRule) -> MessageType:
     """A whole message with every required field. Raises `InvalidRequest` with `rule`."""
     try:
         message = kind.FromString(data)
@@ -254,7 +261,7 @@ def _parse(kind: type[MessageType], data: bytes, rule: Rule) -> MessageType:
     return message
 
 
-def _text(field: object, rule: Rule) -> str:
+def _text(field: object, rule: TablestoreRule) -> str:
     """A text field. The runtime hands out bytes where a proto2 string is not UTF-8."""
     if not isinstance(field, str):
         raise InvalidRequest(rule)

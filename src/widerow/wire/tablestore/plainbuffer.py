@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite, isnan
 from typing import Final, NamedTuple
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import CELLS_PER_CHANGE_MAX, KEY_COLUMNS_MAX, REPEATED_ROOM
 from widerow.model.tablestore.row import (
     CellChange,
@@ -27,6 +27,7 @@ from widerow.model.tablestore.row import (
     PrimaryKey,
     SentCells,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import (
     PLAIN_HEADER,
@@ -103,29 +104,29 @@ class _Shape(NamedTuple):
     """What cells of one operation carry besides their name, and the rules that say so."""
 
     value: bool
-    value_rule: Rule
+    value_rule: TablestoreRule
     version: bool
-    version_rule: Rule
+    version_rule: TablestoreRule
 
 
 _SHAPES: Final = {
     CellOperation.DELETE_ONE_VERSION.value: _Shape(
         value=False,
-        value_rule=Rule.VALUE_ON_DELETE,
+        value_rule=TablestoreRule.VALUE_ON_DELETE,
         version=True,
-        version_rule=Rule.VERSION_MISSING,
+        version_rule=TablestoreRule.VERSION_MISSING,
     ),
     CellOperation.DELETE_ALL_VERSIONS.value: _Shape(
         value=False,
-        value_rule=Rule.VALUE_ON_DELETE,
+        value_rule=TablestoreRule.VALUE_ON_DELETE,
         version=False,
-        version_rule=Rule.VERSION_ON_DELETE_ALL,
+        version_rule=TablestoreRule.VERSION_ON_DELETE_ALL,
     ),
     CellOperation.INCREMENT.value: _Shape(
         value=True,
-        value_rule=Rule.VALUE_MISSING,
+        value_rule=TablestoreRule.VALUE_MISSING,
         version=False,
-        version_rule=Rule.VERSION_ON_INCREMENT,
+        version_rule=TablestoreRule.VERSION_ON_INCREMENT,
     ),
 }
 
@@ -164,9 +165,9 @@ def _decode_primary_key(data: bytes) -> PrimaryKey:
         key, position = _read_key(data)
         tag = data[position]
         if tag == TAG_ROW_DATA:
-            raise InvalidRequest(Rule.READ_WITH_CELLS)
+            raise InvalidRequest(TablestoreRule.READ_WITH_CELLS)
         if tag == TAG_DELETE_MARKER:
-            raise InvalidRequest(Rule.READ_DELETE_MARKER)
+            raise InvalidRequest(TablestoreRule.READ_DELETE_MARKER)
         _finish(data, position, crc8_byte(0, key.crc))
     except (struct.error, IndexError) as error:
         raise _broken(_NO_ROW_CHECKSUM) from error
@@ -204,20 +205,22 @@ def _decode_row_change(
         crc = key.crc
         if data[position] == TAG_ROW_DATA:
             if modification is Modification.DELETE:
-                raise InvalidRequest(Rule.DELETE_WITH_CELLS)
+                raise InvalidRequest(TablestoreRule.DELETE_WITH_CELLS)
             cells, crc, position = _read_cells(data, position + 1, crc, modification)
         marker = data[position] == TAG_DELETE_MARKER
         _finish(data, position + marker, crc8_byte(marker, crc))
     except (struct.error, IndexError) as error:
         raise _broken(_NO_ROW_CHECKSUM) from error
     if marker and modification is not Modification.DELETE:
-        raise InvalidRequest(Rule.DELETE_MARKER_IN_WRITE)
+        raise InvalidRequest(TablestoreRule.DELETE_MARKER_IN_WRITE)
     if not cells and modification is Modification.UPDATE:
-        raise InvalidRequest(Rule.UPDATE_WITHOUT_CELLS)
+        raise InvalidRequest(TablestoreRule.UPDATE_WITHOUT_CELLS)
     return key, tuple(cells)
 
 
-def decode_variant_value(data: bytes, rule: Rule = Rule.ROW_ENCODING) -> KeyInput | Value:
+def decode_variant_value(
+    data: bytes, rule: TablestoreRule = TablestoreRule.ROW_ENCODING
+) -> KeyInput | Value:
     """The value or marker that is all of `data` (wire §2.5).
 
     Raises `InvalidRequest` with `rule` where the bytes are no such value. NaN and infinities are
@@ -295,7 +298,7 @@ def _change_of(data: bytes, start: int, cell: _RawCell, modification: Modificati
     if operation is not None:
         return _operation_cell(operation, data[start:body_end], cell, modification)
     if variant is None:
-        raise InvalidRequest(Rule.VALUE_MISSING, name=name)
+        raise InvalidRequest(TablestoreRule.VALUE_MISSING, name=name)
     size = len(name.encode()) + value_bytes(_value_of(name, variant))
     remember_name(name)
     return CellChange(_PUT, name, version, size, data[start:body_end], crc)
@@ -314,7 +317,7 @@ def _finish(data: bytes, position: int, crc: int) -> None:
     if data[position] != TAG_ROW_CHECKSUM:
         raise _mismatch(data[position], TAG_ROW_CHECKSUM)
     if data[position + 1] != crc:
-        raise InvalidRequest(Rule.ROW_CHECKSUM, user=data[position + 1], service=crc)
+        raise InvalidRequest(TablestoreRule.ROW_CHECKSUM, user=data[position + 1], service=crc)
     # The Node SDK makes its buffers too long and leaves the rest zero (wire §2.3).
     if position + 2 != len(data) and data[position + 2 :].strip(b"\x00"):
         raise _broken(_MORE_DATA)
@@ -357,7 +360,7 @@ def _read_cell(data: bytes, start: int) -> _RawCell:
     if tag != TAG_CELL_CHECKSUM:
         raise _broken(_NO_CELL_CHECKSUM)
     if data[position + 1] != crc:
-        raise InvalidRequest(Rule.ROW_CHECKSUM, user=data[position + 1], service=crc)
+        raise InvalidRequest(TablestoreRule.ROW_CHECKSUM, user=data[position + 1], service=crc)
     try:
         name = encoded_name.decode()
     except UnicodeDecodeError as error:
@@ -371,10 +374,10 @@ def _operation_cell(
     """A cell that carries an operation, held against the operation's shape."""
     name, variant, _, version, _, crc, _ = cell
     if modification is Modification.PUT:
-        raise InvalidRequest(Rule.OPERATION_IN_PUT, name=name)
+        raise InvalidRequest(TablestoreRule.OPERATION_IN_PUT, name=name)
     shape = _SHAPES.get(operation)
     if shape is None:
-        raise InvalidRequest(Rule.OPERATION_UNKNOWN, name=name, operation=operation)
+        raise InvalidRequest(TablestoreRule.OPERATION_UNKNOWN, name=name, operation=operation)
     if (variant is not None) is not shape.value:
         raise InvalidRequest(shape.value_rule, name=name)
     if (version is not None) is not shape.version:
@@ -463,11 +466,11 @@ _VARIANT_READERS: Final[dict[int, Callable[[bytes], KeyInput | Value]]] = {
 
 
 def _crowded(what: str, limit: int) -> InvalidRequest:
-    return InvalidRequest(Rule.REQUEST_ELEMENTS, field=what, limit=limit)
+    return InvalidRequest(TablestoreRule.REQUEST_ELEMENTS, field=what, limit=limit)
 
 
 def _broken(message: str) -> InvalidRequest:
-    return InvalidRequest(Rule.ROW_ENCODING, message=message)
+    return InvalidRequest(TablestoreRule.ROW_ENCODING, message=message)
 
 
 def _mismatch(actual: int, expected: int) -> InvalidRequest:
@@ -478,8 +481,8 @@ def _key_cell_refused(cell: _RawCell) -> InvalidRequest:
     """Why a primary key cell is not name and value."""
     name, variant, operation, _, _, _, _ = cell
     if operation is not None:
-        return InvalidRequest(Rule.KEY_OPERATION, name=name)
-    rule = Rule.KEY_VALUE_MISSING if variant is None else Rule.KEY_VERSION
+        return InvalidRequest(TablestoreRule.KEY_OPERATION, name=name)
+    rule = TablestoreRule.KEY_VALUE_MISSING if variant is None else TablestoreRule.KEY_VERSION
     return InvalidRequest(rule, name=name)
 
 
@@ -494,11 +497,15 @@ def _key_value_refused(name: str, variant: bytes, error: Exception) -> InvalidRe
 def _value_refused(name: str, variant: bytes, error: Exception) -> InvalidRequest:
     """Why `variant` is no value, where reading it failed with `error`."""
     if isinstance(error, KeyError):
-        return InvalidRequest(Rule.VALUE_TYPE, column=name)
+        return InvalidRequest(TablestoreRule.VALUE_TYPE, column=name)
     if isinstance(error, UnicodeDecodeError):
-        return InvalidRequest(Rule.VALUE_TEXT, column=name)
+        return InvalidRequest(TablestoreRule.VALUE_TEXT, column=name)
     if isinstance(error, ArithmeticError):
-        rule = Rule.VALUE_NAN if isnan(_read_double(variant)) else Rule.VALUE_INFINITY
+        rule = (
+            TablestoreRule.VALUE_NAN
+            if isnan(_read_double(variant))
+            else TablestoreRule.VALUE_INFINITY
+        )
         return InvalidRequest(rule, column=name)
     text = _FORMAT_TEXTS.get(variant[0], _BAD_FORMAT) if variant else _BAD_FORMAT
     return _broken(text.format(size=len(variant)))

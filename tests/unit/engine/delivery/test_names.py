@@ -14,8 +14,9 @@ from widerow.engine.tablestore.delivery.names import (
     expanded,
     parquet_file,
 )
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import DELIVERY_PREFIX_BYTES_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 
 NOON_US = 1_468_972_800_000_000 + (12 * 3600 + 5 * 60) * 1_000_000  # 2016-07-20 12:05:00 UTC
 
@@ -62,7 +63,7 @@ def test_task_names_of_the_documented_form(name: str) -> None:
 def test_other_task_names_are_refused(name: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         check_task_name(name)
-    assert caught.value.rule is Rule.DELIVERY_NAME
+    assert caught.value.rule is TablestoreRule.DELIVERY_NAME
 
 
 @pytest.mark.parametrize("bucket", ["abc", "my-bucket-1", "a" * 63])
@@ -76,7 +77,7 @@ def test_buckets_of_the_documented_form(bucket: str) -> None:
 def test_other_buckets_are_refused(bucket: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         check_bucket(bucket)
-    assert caught.value.rule is Rule.DELIVERY_BUCKET
+    assert caught.value.rule is TablestoreRule.DELIVERY_BUCKET
 
 
 @pytest.mark.parametrize("prefix", ["", "a", "a/b", "year=$yyyy/month=$MM", "a b/ü", "a~/..b/.c"])
@@ -94,7 +95,7 @@ def test_prefixes_below_the_bucket(prefix: str) -> None:
 def test_hostile_prefixes_are_refused(prefix: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         check_prefix(prefix)
-    assert caught.value.rule is Rule.DELIVERY_PREFIX
+    assert caught.value.rule is TablestoreRule.DELIVERY_PREFIX
 
 
 @given(

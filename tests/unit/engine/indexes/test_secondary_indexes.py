@@ -13,7 +13,7 @@ from widerow.engine.check import check_store
 from widerow.engine.index_builds import STEP_ROWS
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule
+from widerow.errors import AnyRule, Conflict, Exhausted, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES, row_prefix
 from widerow.limits import INTENTS_MAX, SWEEP_PAUSE_SECONDS, WHOLE_ROW_CELLS_MAX
 from widerow.model.tablestore.requests import (
@@ -24,6 +24,7 @@ from widerow.model.tablestore.requests import (
     OptionsChange,
     UpdateTable,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import DefinedColumn, KeyColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
 from widerow.rows.record import RecordKind
@@ -83,22 +84,22 @@ def stored(store: Store, space: bytes) -> list[bytes]:
 @pytest.mark.parametrize(
     ("index", "rule"),
     [
-        (IndexDefinition("1x", ("s",)), Rule.TABLE_NAME),
-        (IndexDefinition("x", ("k", "nothing")), Rule.INDEX_COLUMN_UNKNOWN),
-        (IndexDefinition("x", ("s",), ("nothing",)), Rule.INDEX_COLUMN_UNKNOWN),
-        (IndexDefinition("x", ("s",), ("n",)), Rule.INDEX_COLUMN_UNKNOWN),
-        (IndexDefinition("x", ("s", "s")), Rule.INDEX_COLUMN_DUPLICATE),
-        (IndexDefinition("x", ("s",), ("s",)), Rule.INDEX_COLUMN_DUPLICATE),
-        (IndexDefinition("x", ("d",)), Rule.INDEX_KEY_TYPE),
-        (IndexDefinition("x", ("s",), (), 1, 1), Rule.INDEX_LOCAL_FIRST),
-        (IndexDefinition("x", ("n", "k"), (), 1, 1), Rule.INDEX_LOCAL_FIRST),
-        (IndexDefinition("x", ("k",), (), 0, 1), Rule.INDEX_TYPE),
-        (IndexDefinition("x", ("k",), (), 1, 0), Rule.INDEX_TYPE),
-        (IndexDefinition("x", ("k",), (), 2, 2), Rule.INDEX_TYPE),
+        (IndexDefinition("1x", ("s",)), TablestoreRule.TABLE_NAME),
+        (IndexDefinition("x", ("k", "nothing")), TablestoreRule.INDEX_COLUMN_UNKNOWN),
+        (IndexDefinition("x", ("s",), ("nothing",)), TablestoreRule.INDEX_COLUMN_UNKNOWN),
+        (IndexDefinition("x", ("s",), ("n",)), TablestoreRule.INDEX_COLUMN_UNKNOWN),
+        (IndexDefinition("x", ("s", "s")), TablestoreRule.INDEX_COLUMN_DUPLICATE),
+        (IndexDefinition("x", ("s",), ("s",)), TablestoreRule.INDEX_COLUMN_DUPLICATE),
+        (IndexDefinition("x", ("d",)), TablestoreRule.INDEX_KEY_TYPE),
+        (IndexDefinition("x", ("s",), (), 1, 1), TablestoreRule.INDEX_LOCAL_FIRST),
+        (IndexDefinition("x", ("n", "k"), (), 1, 1), TablestoreRule.INDEX_LOCAL_FIRST),
+        (IndexDefinition("x", ("k",), (), 0, 1), TablestoreRule.INDEX_TYPE),
+        (IndexDefinition("x", ("k",), (), 1, 0), TablestoreRule.INDEX_TYPE),
+        (IndexDefinition("x", ("k",), (), 2, 2), TablestoreRule.INDEX_TYPE),
     ],
 )
 def test_definitions_that_are_refused(
-    engine: TablestoreEngine, index: IndexDefinition, rule: Rule
+    engine: TablestoreEngine, index: IndexDefinition, rule: AnyRule
 ) -> None:
     with pytest.raises(InvalidRequest) as caught:
         make(engine, index)
@@ -117,7 +118,7 @@ def test_the_auto_increment_column_is_not_first_and_appended_as_an_integer(
     key = (KeyColumn("k", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True))
     with pytest.raises(InvalidRequest) as caught:
         make(engine, IndexDefinition("x", ("n",)), key=key)
-    assert caught.value.rule is Rule.INDEX_AUTO_INCREMENT_FIRST
+    assert caught.value.rule is TablestoreRule.INDEX_AUTO_INCREMENT_FIRST
     make(engine, GLOBAL, LOCAL, key=key)
     assert engine.describe_table("i", "g").auto_increment is None
     change = put("t", {"k": "a", "n": KeyMarker.AUTO_INCREMENT}, {"s": "x", "i": 1})
@@ -140,7 +141,7 @@ def test_columns_that_an_index_names_stay(engine: TablestoreEngine) -> None:
     make(engine, GLOBAL)
     with pytest.raises(InvalidRequest) as caught:
         engine.core.run(engine.delete_defined_columns("i", "t", ("d", "b")))
-    assert caught.value.rule is Rule.INDEX_COLUMN_USED
+    assert caught.value.rule is TablestoreRule.INDEX_COLUMN_USED
     assert caught.value.details == {"name": "b", "index": "g"}
     engine.core.run(engine.indexes.drop("i", DropIndex("t", "g")))
     engine.core.run(engine.delete_defined_columns("i", "t", ("d", "b")))
@@ -156,7 +157,7 @@ def test_options_reach_the_indexes(engine: TablestoreEngine) -> None:
         engine.core.run(
             engine.update_table("i", UpdateTable("t", options=OptionsChange(max_versions=2)))
         )
-    assert caught.value.rule is Rule.INDEX_OPTIONS
+    assert caught.value.rule is TablestoreRule.INDEX_OPTIONS
 
 
 def test_split_points_of_a_local_index_are_those_of_its_table(engine: TablestoreEngine) -> None:
@@ -262,7 +263,7 @@ def test_a_type_that_is_checked_by_an_index_made_meanwhile(engine: TablestoreEng
     add(engine, replace(LOCAL, name="l2", key_columns=("k",), defined_columns=("d",)))
     with pytest.raises(InvalidRequest) as caught:
         engine.core.run(plan)
-    assert caught.value.rule is Rule.INDEX_VALUE_TYPE
+    assert caught.value.rule is TablestoreRule.INDEX_VALUE_TYPE
     assert rows(engine, "t") == []
 
 
@@ -281,7 +282,10 @@ def test_a_large_table_is_built_in_steps_and_after_a_crash(
     many(engine, 2 * STEP_ROWS + 10)
     add(engine, GLOBAL, base=True)
     add(engine, LOCAL, base=True)
-    for table, rule in (("g", Rule.INDEX_BUILDING_GLOBAL), ("l", Rule.INDEX_BUILDING_LOCAL)):
+    for table, rule in (
+        ("g", TablestoreRule.INDEX_BUILDING_GLOBAL),
+        ("l", TablestoreRule.INDEX_BUILDING_LOCAL),
+    ):
         with pytest.raises(Conflict) as caught:
             rows(engine, table)
         assert caught.value.rule is rule
@@ -465,7 +469,7 @@ def test_an_index_that_comes_before_the_end_of_its_table_keeps_it(engine: Tables
     add(engine, GLOBAL)
     with pytest.raises(InvalidRequest) as caught:
         engine.core.run(deleting)
-    assert caught.value.rule is Rule.TABLE_HAS_INDEXES
+    assert caught.value.rule is TablestoreRule.TABLE_HAS_INDEXES
     assert caught.value.details == {"table": "t", "index": "g"}
     engine.core.run(engine.indexes.drop("i", DropIndex("t", "g")))
     engine.core.run(engine.delete_table("i", "t"))

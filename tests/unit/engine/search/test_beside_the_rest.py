@@ -29,7 +29,7 @@ from tests.unit.engine.search.tables import (
 
 from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Rule, WiderowError
+from widerow.errors import AnyRule, WiderowError
 from widerow.keys.encode import encode_key_value
 from widerow.limits import TRANSACTION_SECONDS_MAX
 from widerow.model.search.query import RangeQuery, TermQuery
@@ -37,6 +37,7 @@ from widerow.model.search.requests import CreateSearchIndex, SearchIndexName
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store
@@ -67,7 +68,7 @@ def write(engine: TablestoreEngine, *changes: RowChange) -> None:
         engine.core.run(engine.rows.write_row("i", change))
 
 
-def refused(call: Callable[[], object]) -> Rule:
+def refused(call: Callable[[], object]) -> AnyRule:
     with pytest.raises(WiderowError) as caught:
         call()
     return caught.value.rule  # type: ignore[attr-defined,no-any-return]  # every refusal has one
@@ -239,7 +240,7 @@ def test_a_table_of_the_same_name_begins_anew(engine: TablestoreEngine, clock: F
     def drop() -> None:
         engine.core.run(engine.delete_table("i", "t"))
 
-    assert refused(drop) is Rule.TABLE_HAS_SEARCH_INDEXES
+    assert refused(drop) is TablestoreRule.TABLE_HAS_SEARCH_INDEXES
     engine.core.run(engine.search.delete("i", SearchIndexName("t", "x")))
     drop()
     make_table(engine)

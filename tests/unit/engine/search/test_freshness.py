@@ -36,6 +36,7 @@ from widerow.model.search.requests import (
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.rows.plain_values import decode_plain_rows
 from widerow.testing.clock import FakeClock, FakeEntropy
 
@@ -109,7 +110,7 @@ def test_a_long_build_is_said_and_never_a_wrong_answer(
     make_index(engine)
     with pytest.raises(Conflict) as caught:
         search(engine)
-    assert caught.value.rule is Rule.SEARCH_INDEX_BUILDING
+    assert caught.value.rule is TablestoreRule.SEARCH_INDEX_BUILDING
     assert caught.value.details["rows"] == JOURNAL_STEP_ROWS * 2
     write(engine, put("t", {"k": 0}, {"n": -1}), delete("t", {"k": 1}))
     write(engine, put("t", {"k": count}, {"n": count}))

@@ -19,10 +19,11 @@ from tests.unit.engine.search.tables import (
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.search.journal import JournalPositions
 from widerow.engine.tablestore.streams.log import LogPosition
-from widerow.errors import Conflict, Rule, StoreDamaged
+from widerow.errors import Conflict, StoreDamaged
 from widerow.keys.layout import change_prefix
 from widerow.limits import JOURNAL_HOURS, SEARCH_CHECKPOINT_SECONDS, SEARCH_RETRY_SECONDS
 from widerow.model.search.requests import SearchIndexName
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -85,7 +86,7 @@ def test_an_index_of_damaged_files_is_built_again(
     engine = again(opened, host)
     with pytest.raises(Conflict) as refused:
         search(engine)
-    assert refused.value.rule is Rule.SEARCH_INDEX_BUILDING
+    assert refused.value.rule is TablestoreRule.SEARCH_INDEX_BUILDING
     assert rows(search(engine)) == stored(engine)
     assert [event for event, _ in host.told] == [AGAIN, BUILT]
 

@@ -11,7 +11,7 @@ from widerow.engine.tablestore.search.schema_rules import (
     check_index_names,
     check_schema,
 )
-from widerow.errors import Conflict, InvalidRequest, NotFound, Rule, Unsupported
+from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound, Unsupported
 from widerow.model.search.query import (
     FieldSort,
     PrimaryKeySort,
@@ -31,6 +31,7 @@ from widerow.model.search.schema import (
     VectorMetric,
     VectorOptions,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import (
     DefinedColumn,
     KeyColumn,
@@ -110,71 +111,89 @@ def test_schemas_that_are_taken(fields: tuple[SearchField, ...]) -> None:
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
-        ((field(T.LONG, name="a"), field(T.LONG, name="a")), Rule.SEARCH_FIELD_DUPLICATE),
+        ((field(T.LONG, name="a"), field(T.LONG, name="a")), TablestoreRule.SEARCH_FIELD_DUPLICATE),
         # search §1.1: names are compared without blanks around them
-        ((field(T.LONG, name="a"), field(T.LONG, name="a ")), Rule.SEARCH_FIELD_DUPLICATE),
+        (
+            (field(T.LONG, name="a"), field(T.LONG, name="a ")),
+            TablestoreRule.SEARCH_FIELD_DUPLICATE,
+        ),
         (
             (field(T.NESTED, fields=(field(T.LONG), field(T.LONG))),),
-            Rule.SEARCH_FIELD_DUPLICATE,
+            TablestoreRule.SEARCH_FIELD_DUPLICATE,
         ),
-        ((field(T.LONG, name=""),), Rule.SEARCH_FIELD_NAME),
-        ((field(T.LONG, name="  "),), Rule.SEARCH_FIELD_NAME),
-        ((field(T.LONG, name="x" * 256),), Rule.SEARCH_FIELD_NAME),
-        ((field(T.NESTED),), Rule.SEARCH_FIELD_BELOW),
-        ((field(T.JSON, json=JsonKind.OBJECT),), Rule.SEARCH_FIELD_BELOW),
-        ((field(T.JSON, fields=(field(T.LONG),)),), Rule.SEARCH_FIELD_BELOW),
-        ((field(T.LONG, fields=(field(T.LONG),)),), Rule.SEARCH_FIELD_BELOW),
-        ((field(T.LONG, json=JsonKind.OBJECT),), Rule.SEARCH_FIELD_BELOW),
-        ((nested(6),), Rule.SEARCH_NESTED_DEPTH),
+        ((field(T.LONG, name=""),), TablestoreRule.SEARCH_FIELD_NAME),
+        ((field(T.LONG, name="  "),), TablestoreRule.SEARCH_FIELD_NAME),
+        ((field(T.LONG, name="x" * 256),), TablestoreRule.SEARCH_FIELD_NAME),
+        ((field(T.NESTED),), TablestoreRule.SEARCH_FIELD_BELOW),
+        ((field(T.JSON, json=JsonKind.OBJECT),), TablestoreRule.SEARCH_FIELD_BELOW),
+        ((field(T.JSON, fields=(field(T.LONG),)),), TablestoreRule.SEARCH_FIELD_BELOW),
+        ((field(T.LONG, fields=(field(T.LONG),)),), TablestoreRule.SEARCH_FIELD_BELOW),
+        ((field(T.LONG, json=JsonKind.OBJECT),), TablestoreRule.SEARCH_FIELD_BELOW),
+        ((nested(6),), TablestoreRule.SEARCH_NESTED_DEPTH),
         (
             (field(T.NESTED, fields=tuple(field(T.LONG, name=f"f{n}") for n in range(101))),),
-            Rule.SEARCH_FIELD_COUNT,
+            TablestoreRule.SEARCH_FIELD_COUNT,
         ),
-        (tuple(field(T.LONG, name=f"f{n}") for n in range(1001)), Rule.SEARCH_FIELD_COUNT),
-        ((field(T.KEYWORD, analyzer=TextAnalyzer()),), Rule.SEARCH_ANALYZER_FIELD),
+        (
+            tuple(field(T.LONG, name=f"f{n}") for n in range(1001)),
+            TablestoreRule.SEARCH_FIELD_COUNT,
+        ),
+        ((field(T.KEYWORD, analyzer=TextAnalyzer()),), TablestoreRule.SEARCH_ANALYZER_FIELD),
         (
             (field(T.TEXT, analyzer=TextAnalyzer(AnalyzerName.FUZZY, min_chars=0)),),
-            Rule.SEARCH_ANALYZER_FUZZY,
+            TablestoreRule.SEARCH_ANALYZER_FUZZY,
         ),
         (
             (field(T.TEXT, analyzer=TextAnalyzer(AnalyzerName.FUZZY, min_chars=3, max_chars=2)),),
-            Rule.SEARCH_ANALYZER_FUZZY,
+            TablestoreRule.SEARCH_ANALYZER_FUZZY,
         ),
         (
             (field(T.TEXT, analyzer=TextAnalyzer(AnalyzerName.FUZZY, min_chars=1, max_chars=8)),),
-            Rule.SEARCH_ANALYZER_FUZZY,
+            TablestoreRule.SEARCH_ANALYZER_FUZZY,
         ),
-        ((field(T.VECTOR, vector=VECTOR, is_array=True),), Rule.SEARCH_ARRAY_TYPE),
-        ((field(T.TEXT, sort_and_agg=True),), Rule.SEARCH_FIELD_UNSORTED),
+        ((field(T.VECTOR, vector=VECTOR, is_array=True),), TablestoreRule.SEARCH_ARRAY_TYPE),
+        ((field(T.TEXT, sort_and_agg=True),), TablestoreRule.SEARCH_FIELD_UNSORTED),
         (
             (field(T.NESTED, sort_and_agg=True, fields=(field(T.LONG),)),),
-            Rule.SEARCH_FIELD_UNSORTED,
+            TablestoreRule.SEARCH_FIELD_UNSORTED,
         ),
-        ((field(T.VECTOR, vector=VECTOR, sort_and_agg=True),), Rule.SEARCH_FIELD_UNSORTED),
-        ((field(T.KEYWORD, highlighting=True),), Rule.SEARCH_HIGHLIGHTING_TYPE),
-        ((field(T.VECTOR),), Rule.SEARCH_VECTOR_OPTIONS),
-        ((field(T.LONG, vector=VECTOR),), Rule.SEARCH_VECTOR_OPTIONS),
-        ((field(T.VECTOR, vector=replace(VECTOR, dimension=0)),), Rule.SEARCH_VECTOR_OPTIONS),
-        ((field(T.VECTOR, vector=replace(VECTOR, dimension=4097)),), Rule.SEARCH_VECTOR_OPTIONS),
+        (
+            (field(T.VECTOR, vector=VECTOR, sort_and_agg=True),),
+            TablestoreRule.SEARCH_FIELD_UNSORTED,
+        ),
+        ((field(T.KEYWORD, highlighting=True),), TablestoreRule.SEARCH_HIGHLIGHTING_TYPE),
+        ((field(T.VECTOR),), TablestoreRule.SEARCH_VECTOR_OPTIONS),
+        ((field(T.LONG, vector=VECTOR),), TablestoreRule.SEARCH_VECTOR_OPTIONS),
+        (
+            (field(T.VECTOR, vector=replace(VECTOR, dimension=0)),),
+            TablestoreRule.SEARCH_VECTOR_OPTIONS,
+        ),
+        (
+            (field(T.VECTOR, vector=replace(VECTOR, dimension=4097)),),
+            TablestoreRule.SEARCH_VECTOR_OPTIONS,
+        ),
         (
             tuple(field(T.VECTOR, name=f"v{n}", vector=VECTOR) for n in range(6)),
-            Rule.SEARCH_VECTOR_COUNT,
+            TablestoreRule.SEARCH_VECTOR_COUNT,
         ),
-        ((field(T.DATE),), Rule.SEARCH_DATE_FORMAT),
-        ((field(T.DATE, date_formats=("yyyy-QQ",)),), Rule.SEARCH_DATE_FORMAT),
-        ((field(T.LONG, date_formats=("yyyy",)),), Rule.SEARCH_DATE_FORMAT),
+        ((field(T.DATE),), TablestoreRule.SEARCH_DATE_FORMAT),
+        ((field(T.DATE, date_formats=("yyyy-QQ",)),), TablestoreRule.SEARCH_DATE_FORMAT),
+        ((field(T.LONG, date_formats=("yyyy",)),), TablestoreRule.SEARCH_DATE_FORMAT),
         # search §2.5: which types a column becomes
-        ((field(T.BOOLEAN, source="anything"),), Rule.SEARCH_VIRTUAL_TYPE),
-        ((field(T.LONG, source="n"),), Rule.SEARCH_VIRTUAL_TYPE),
-        ((field(T.DATE, source="d", date_formats=("epoch_millis",)),), Rule.SEARCH_VIRTUAL_TYPE),
-        ((field(T.KEYWORD, source="b"),), Rule.SEARCH_VIRTUAL_TYPE),
+        ((field(T.BOOLEAN, source="anything"),), TablestoreRule.SEARCH_VIRTUAL_TYPE),
+        ((field(T.LONG, source="n"),), TablestoreRule.SEARCH_VIRTUAL_TYPE),
+        (
+            (field(T.DATE, source="d", date_formats=("epoch_millis",)),),
+            TablestoreRule.SEARCH_VIRTUAL_TYPE,
+        ),
+        ((field(T.KEYWORD, source="b"),), TablestoreRule.SEARCH_VIRTUAL_TYPE),
         (
             (field(T.NESTED, fields=(field(T.KEYWORD, source="k"),)),),
-            Rule.SEARCH_VIRTUAL_SOURCE,
+            TablestoreRule.SEARCH_VIRTUAL_SOURCE,
         ),
     ],
 )
-def test_schemas_that_are_refused(fields: tuple[SearchField, ...], rule: Rule) -> None:
+def test_schemas_that_are_refused(fields: tuple[SearchField, ...], rule: AnyRule) -> None:
     # search §1.1: 400 OTSParameterInvalid, "invalid parameter" and our reason
     with pytest.raises(InvalidRequest) as caught:
         check_schema(table(), SearchSchema(fields))
@@ -194,36 +213,45 @@ def test_a_type_that_is_not_offered() -> None:
 def test_an_empty_schema_is_refused() -> None:
     with pytest.raises(InvalidRequest) as caught:
         check_schema(table(), SearchSchema(()))
-    assert caught.value.rule is Rule.SEARCH_SCHEMA_EMPTY
+    assert caught.value.rule is TablestoreRule.SEARCH_SCHEMA_EMPTY
 
 
 def test_routing_is_by_primary_key_columns() -> None:
     check_schema(table(), schema(routing=("k",)))
     with pytest.raises(InvalidRequest) as caught:
         check_schema(table(), schema(routing=("d",)))
-    assert caught.value.rule is Rule.SEARCH_ROUTING
+    assert caught.value.rule is TablestoreRule.SEARCH_ROUTING
 
 
 @pytest.mark.parametrize(
     ("made", "rule"),
     [
-        (schema(nested(1), sort=SearchSort((PrimaryKeySort(),))), Rule.SEARCH_SORT_NESTED),
-        (schema(sort=SearchSort((ScoreSort(),))), Rule.SEARCH_SORT_KIND),
-        (schema(sort=SearchSort((FieldSort("other"),))), Rule.SEARCH_SORT_FIELD),
+        (
+            schema(nested(1), sort=SearchSort((PrimaryKeySort(),))),
+            TablestoreRule.SEARCH_SORT_NESTED,
+        ),
+        (schema(sort=SearchSort((ScoreSort(),))), TablestoreRule.SEARCH_SORT_KIND),
+        (schema(sort=SearchSort((FieldSort("other"),))), TablestoreRule.SEARCH_SORT_FIELD),
         (
             schema(field(T.LONG, sort_and_agg=False), sort=SearchSort((FieldSort("f"),))),
-            Rule.SEARCH_SORT_FIELD,
+            TablestoreRule.SEARCH_SORT_FIELD,
         ),
-        (schema(field(T.TEXT), sort=SearchSort((FieldSort("f"),))), Rule.SEARCH_SORT_FIELD),
-        (schema(field(T.GEO_POINT), sort=SearchSort((FieldSort("f"),))), Rule.SEARCH_SORT_FIELD),
-        (schema(sort=SearchSort((FieldSort("f"),) * 32)), Rule.SORT_COUNT),
+        (
+            schema(field(T.TEXT), sort=SearchSort((FieldSort("f"),))),
+            TablestoreRule.SEARCH_SORT_FIELD,
+        ),
+        (
+            schema(field(T.GEO_POINT), sort=SearchSort((FieldSort("f"),))),
+            TablestoreRule.SEARCH_SORT_FIELD,
+        ),
+        (schema(sort=SearchSort((FieldSort("f"),) * 32)), TablestoreRule.SORT_COUNT),
         (
             schema(field(T.KEYWORD), sort=SearchSort((FieldSort("f", mode=SortMode.AVG),))),
-            Rule.SORT_MODE,
+            TablestoreRule.SORT_MODE,
         ),
         (
             schema(field(T.LONG), sort=SearchSort((FieldSort("f", missing_field="g"),))),
-            Rule.SEARCH_SORT_FIELD,
+            TablestoreRule.SEARCH_SORT_FIELD,
         ),
         (
             schema(
@@ -231,15 +259,15 @@ def test_routing_is_by_primary_key_columns() -> None:
                 field(T.KEYWORD, name="g"),
                 sort=SearchSort((FieldSort("f", missing_field="g"),)),
             ),
-            Rule.SORT_MISSING,
+            TablestoreRule.SORT_MISSING,
         ),
         (
             schema(field(T.LONG), sort=SearchSort((FieldSort("f", missing_value="word"),))),
-            Rule.SEARCH_QUERY_VALUE,
+            TablestoreRule.SEARCH_QUERY_VALUE,
         ),
     ],
 )
-def test_orders_that_are_refused(made: SearchSchema, rule: Rule) -> None:
+def test_orders_that_are_refused(made: SearchSchema, rule: AnyRule) -> None:
     # search §1.1
     with pytest.raises(InvalidRequest) as caught:
         check_schema(table(), made)
@@ -268,19 +296,19 @@ FIXED = replace(UPDATES, allow_update=False)
     [
         (OPTIONS, None, None),
         (OPTIONS, -1, None),
-        (OPTIONS, 0, Rule.SEARCH_TTL_VALUE),
-        (OPTIONS, -2, Rule.SEARCH_TTL_VALUE),
-        (OPTIONS, 2**31, Rule.SEARCH_TTL_VALUE),
-        (OPTIONS, 86400, Rule.SEARCH_TTL_UPDATES),
-        (UPDATES, None, Rule.SEARCH_TABLE_TTL),
+        (OPTIONS, 0, TablestoreRule.SEARCH_TTL_VALUE),
+        (OPTIONS, -2, TablestoreRule.SEARCH_TTL_VALUE),
+        (OPTIONS, 2**31, TablestoreRule.SEARCH_TTL_VALUE),
+        (OPTIONS, 86400, TablestoreRule.SEARCH_TTL_UPDATES),
+        (UPDATES, None, TablestoreRule.SEARCH_TABLE_TTL),
         (FIXED, None, None),
         (FIXED, 86400, None),
-        (FIXED, 86401, Rule.SEARCH_TTL_TABLE),
+        (FIXED, 86401, TablestoreRule.SEARCH_TTL_TABLE),
         (replace(OPTIONS, allow_update=False), 900_000, None),
     ],
 )
 def test_how_long_rows_are_found(
-    options: TableOptions, seconds: int | None, rule: Rule | None
+    options: TableOptions, seconds: int | None, rule: AnyRule | None
 ) -> None:
     # search §1.1
     request = asked(time_to_live=seconds)
@@ -318,7 +346,7 @@ def test_an_index_that_replaces_another_one() -> None:
     check_index(table(), asked(index="x_reindex"))
     with pytest.raises(InvalidRequest) as caught:
         check_index(table(search=existing("x")), asked(index="y", source="x"))
-    assert caught.value.rule is Rule.SEARCH_REINDEX_NAME
+    assert caught.value.rule is TablestoreRule.SEARCH_REINDEX_NAME
     with pytest.raises(NotFound) as missing:
         check_index(table(), asked(index="x_reindex", source="x"))
     expected = (400, "OTSMetaNotMatch", "search index [x] does not exist")
@@ -329,17 +357,17 @@ def test_indexes_of_a_table_are_bounded() -> None:
     many = existing(*(f"i{n}" for n in range(50)))
     with pytest.raises(InvalidRequest) as caught:
         check_index(table(search=many), asked())
-    assert caught.value.rule is Rule.SEARCH_INDEX_COUNT
+    assert caught.value.rule is TablestoreRule.SEARCH_INDEX_COUNT
 
 
 def test_the_schema_is_looked_at_before_the_name() -> None:
     # search §1.1: the order of the checks
     with pytest.raises(InvalidRequest) as caught:
         check_index(table(search=existing("x")), asked(schema(field(T.DATE))))
-    assert caught.value.rule is Rule.SEARCH_DATE_FORMAT
+    assert caught.value.rule is TablestoreRule.SEARCH_DATE_FORMAT
     with pytest.raises(InvalidRequest) as caught:
         check_index(table(options=UPDATES), asked(schema(field(T.DATE))))
-    assert caught.value.rule is Rule.SEARCH_TABLE_TTL
+    assert caught.value.rule is TablestoreRule.SEARCH_TABLE_TTL
 
 
 @pytest.mark.parametrize("name", ["", "1x", "a-b", "x" * 256, "表"])
@@ -348,10 +376,10 @@ def test_names_of_indexes_are_those_of_tables(name: str) -> None:
     check_index_names("t", "x_1")
     with pytest.raises(InvalidRequest) as caught:
         check_index_names("t", name)
-    assert caught.value.rule is Rule.SEARCH_INDEX_NAME
+    assert caught.value.rule is TablestoreRule.SEARCH_INDEX_NAME
     with pytest.raises(InvalidRequest) as caught:
         check_index_names(name, "x")
-    assert caught.value.rule is Rule.TABLE_NAME
+    assert caught.value.rule is TablestoreRule.TABLE_NAME
 
 
 def test_fields_that_are_added() -> None:
@@ -360,4 +388,4 @@ def test_fields_that_are_added() -> None:
     assert check_added_fields(table(), schema(), added) == schema(field(T.LONG), *added)
     with pytest.raises(InvalidRequest) as caught:
         check_added_fields(table(), schema(), (field(T.KEYWORD),))
-    assert caught.value.rule is Rule.SEARCH_FIELD_DUPLICATE
+    assert caught.value.rule is TablestoreRule.SEARCH_FIELD_DUPLICATE

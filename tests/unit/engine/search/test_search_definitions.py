@@ -17,7 +17,7 @@ from tests.unit.engine.search.tables import (
 
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.table_record import decode_table, encode_table
-from widerow.errors import Conflict, InvalidRequest, NotFound, Rule, WiderowError
+from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound, WiderowError
 from widerow.keys.layout import change_prefix
 from widerow.model.search.query import FieldSort, NestedFilter, SearchSort, TermQuery
 from widerow.model.search.requests import (
@@ -35,12 +35,13 @@ from widerow.model.search.schema import (
     SearchSchema,
 )
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.testing.clock import FakeClock
 
 TEXTS = SearchSchema((SearchField("s", SearchFieldType.TEXT),))
 
 
-def refusal(call: Callable[[], object]) -> Rule:
+def refusal(call: Callable[[], object]) -> AnyRule:
     with pytest.raises((InvalidRequest, NotFound, Conflict)) as caught:
         call()
     error: WiderowError = caught.value
@@ -78,14 +79,14 @@ def test_what_is_not_there_is_said(engine: TablestoreEngine, name: str) -> None:
         "update": lambda table: engine.search.update("i", UpdateSearchIndex(table, "x")),
         "search": lambda table: engine.search.search("i", Search(table, "x")),
     }
-    assert refusal(lambda: requests[name]("none")) is Rule.SEARCH_TABLE_NOT_FOUND
-    assert refusal(lambda: requests[name]("t")) is Rule.SEARCH_INDEX_NOT_FOUND
+    assert refusal(lambda: requests[name]("none")) is TablestoreRule.SEARCH_TABLE_NOT_FOUND
+    assert refusal(lambda: requests[name]("t")) is TablestoreRule.SEARCH_INDEX_NOT_FOUND
 
 
 def test_a_name_is_taken_once(engine: TablestoreEngine) -> None:
     make_table(engine)
     make_index(engine)
-    assert refusal(lambda: make_index(engine)) is Rule.SEARCH_INDEX_EXISTS
+    assert refusal(lambda: make_index(engine)) is TablestoreRule.SEARCH_INDEX_EXISTS
 
 
 def test_the_order_of_an_index_says_what_can_be_kept(engine: TablestoreEngine) -> None:
@@ -93,8 +94,8 @@ def test_the_order_of_an_index_says_what_can_be_kept(engine: TablestoreEngine) -
     filtered = FieldSort("n", nested_filter=NestedFilter("p", TermQuery("p.a", 1)))
     bytes_missing = FieldSort("n", missing_value=b"bytes")
     for sorter, rule in (
-        (filtered, Rule.SEARCH_SORT_KIND),
-        (bytes_missing, Rule.SEARCH_QUERY_VALUE),
+        (filtered, TablestoreRule.SEARCH_SORT_KIND),
+        (bytes_missing, TablestoreRule.SEARCH_QUERY_VALUE),
     ):
         schema = replace(SCHEMA, sort=SearchSort((sorter,)))
         assert refusal(lambda: make_index(engine, schema=schema)) is rule  # noqa: B023  # at once
@@ -131,7 +132,7 @@ def test_a_table_with_an_index_is_not_deleted(engine: TablestoreEngine) -> None:
     def drop() -> None:
         engine.core.run(engine.delete_table("i", "t"))
 
-    assert refusal(drop) is Rule.TABLE_HAS_SEARCH_INDEXES
+    assert refusal(drop) is TablestoreRule.TABLE_HAS_SEARCH_INDEXES
     engine.core.run(engine.search.delete("i", SearchIndexName("t", "x")))
     drop()
     assert engine.list_tables("i") == ()
@@ -146,13 +147,13 @@ def test_options_of_a_table_agree_with_its_indexes(engine: TablestoreEngine) -> 
         asked = UpdateTable("t", options=OptionsChange(**options))  # type: ignore[arg-type]  # of any type
         engine.core.run(engine.update_table("i", asked))
 
-    assert refusal(lambda: change(allow_update=True)) is Rule.SEARCH_TTL_UPDATES
-    assert refusal(lambda: change(time_to_live=999)) is Rule.SEARCH_TTL_TABLE
+    assert refusal(lambda: change(allow_update=True)) is TablestoreRule.SEARCH_TTL_UPDATES
+    assert refusal(lambda: change(time_to_live=999)) is TablestoreRule.SEARCH_TTL_TABLE
     change(time_to_live=1000)
     update(engine, time_to_live=-1)
-    assert refusal(lambda: change(allow_update=True)) is Rule.SEARCH_TABLE_TTL
+    assert refusal(lambda: change(allow_update=True)) is TablestoreRule.SEARCH_TABLE_TTL
     change(allow_update=True, time_to_live=-1)
-    assert refusal(lambda: update(engine, time_to_live=5)) is Rule.SEARCH_TTL_UPDATES
+    assert refusal(lambda: update(engine, time_to_live=5)) is TablestoreRule.SEARCH_TTL_UPDATES
 
 
 def test_rows_of_an_index_are_hidden_when_they_expire(
@@ -185,7 +186,7 @@ def test_names_are_switched(engine: TablestoreEngine) -> None:
     assert index_named(engine, "x").schema == TEXTS
     assert index_named(engine, "x_reindex").schema == SCHEMA
     assert engine.search.describe("i", DescribeSearchIndex("t", "x")).brother == "x_reindex"
-    assert refusal(lambda: update(engine, switch_index="x")) is Rule.SEARCH_SWITCH_SELF
+    assert refusal(lambda: update(engine, switch_index="x")) is TablestoreRule.SEARCH_SWITCH_SELF
     engine.core.run(engine.search.delete("i", SearchIndexName("t", "x_reindex")))
     assert engine.search.describe("i", DescribeSearchIndex("t", "x")).brother == ""
 
@@ -210,12 +211,12 @@ def test_weights_decide_which_index_answers(engine: TablestoreEngine) -> None:
     found = [bool(search(engine, words).hits) for _ in range(200)]
     assert 100 < sum(found) < 180  # 140 expected, the standard deviation is 6.5
     for wrong in ((50, 49), (-1, 101)):
-        assert refusal(lambda: weigh(*wrong)) is Rule.SEARCH_WEIGHTS  # noqa: B023  # at once
+        assert refusal(lambda: weigh(*wrong)) is TablestoreRule.SEARCH_WEIGHTS  # noqa: B023  # at once
     engine.core.run(engine.search.delete("i", SearchIndexName("t", "x_reindex")))
     assert index_named(engine, "x").weights == ()
     assert keys(search(engine, words)) == []
     alone = (QueryFlowWeight("x", 50), QueryFlowWeight("", 50))
-    assert refusal(lambda: update(engine, weights=alone)) is Rule.SEARCH_WEIGHTS
+    assert refusal(lambda: update(engine, weights=alone)) is TablestoreRule.SEARCH_WEIGHTS
 
 
 def test_added_fields_are_built(engine: TablestoreEngine) -> None:
@@ -227,4 +228,4 @@ def test_added_fields_are_built(engine: TablestoreEngine) -> None:
     update(engine, added_fields=(SearchField("m", SearchFieldType.LONG),))
     assert keys(search(engine, TermQuery("m", 5))) == [1]
     again = lambda: update(engine, added_fields=(SearchField("m", SearchFieldType.LONG),))  # noqa: E731  # a request
-    assert refusal(again) is Rule.SEARCH_FIELD_DUPLICATE
+    assert refusal(again) is TablestoreRule.SEARCH_FIELD_DUPLICATE

@@ -6,8 +6,9 @@ from tests.unit.engine.search.tables import engine_of, make_index, make_table, s
 
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.search import answers
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import ROW_PAGE_BYTES_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.rows.plain_values import decode_plain_rows
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -41,4 +42,4 @@ def test_a_row_beyond_the_bound_of_an_answer_is_refused(
     monkeypatch.setattr(answers, "SEARCH_ANSWER_BYTES_MAX", ROW_PAGE_BYTES_MAX // 2)
     with pytest.raises(InvalidRequest) as refused:
         search(engine)
-    assert refused.value.rule is Rule.SEARCH_ANSWER_SIZE
+    assert refused.value.rule is TablestoreRule.SEARCH_ANSWER_SIZE

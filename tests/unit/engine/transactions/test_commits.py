@@ -14,9 +14,10 @@ from tests.support.changes import create, delete, get, increment, primary_key, p
 from widerow.engine.observer import RowEvent
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.observed import ObservedRow
-from widerow.errors import InvalidRequest, NotFound, OutcomeUnknown, Rule, StoreFull
+from widerow.errors import InvalidRequest, NotFound, OutcomeUnknown, StoreFull
 from widerow.keys.layout import SPACE_INTENTS, index_prefix
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyInput, KeyType, Value
 from widerow.rows.cells import cell_value
@@ -58,7 +59,7 @@ class Recorder:
         new = _columns(event.new)
         self.told.append((_columns(event.old), new, event.asked_us))
         if new is not None and new == self.refused:
-            raise InvalidRequest(Rule.COLUMN_SHADOWS_KEY, name="refused")
+            raise InvalidRequest(TablestoreRule.COLUMN_SHADOWS_KEY, name="refused")
 
 
 def _columns(row: ObservedRow | None) -> Columns:

@@ -24,6 +24,7 @@ from tests.support.strict import StrictSpace, StrictStore
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.transactions.identity import make_id
 from widerow.errors import (
+    AnyRule,
     Conflict,
     Exhausted,
     InvalidRequest,
@@ -40,6 +41,7 @@ from widerow.limits import (
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.tablestore.row import ReturnContent, ReturnType, RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
@@ -96,7 +98,7 @@ def numbers(engine: TablestoreEngine, inside: str | None = None, **how: Any) -> 
     return [key["n"] for key, _ in decode_answer_rows(page.rows)]
 
 
-def refusal(call: Callable[[], object]) -> Rule:
+def refusal(call: Callable[[], object]) -> AnyRule:
     with pytest.raises(WiderowError) as caught:
         call()
     rule = getattr(caught.value, "rule", None)
@@ -130,7 +132,7 @@ def test_what_is_written_inside_is_seen_inside_and_with_commit_by_all(
         assert engine.core.run(engine.transactions.abort("i", inside)) == inside
     assert [columns(engine, n) for n in range(3)] == (after if commits else before)
     write(engine, put("t", row("a", 3), {}))  # nobody holds the key any more
-    assert refusal(lambda: columns(engine, 0, inside)) is Rule.TRANSACTION_ENDED
+    assert refusal(lambda: columns(engine, 0, inside)) is TablestoreRule.TRANSACTION_ENDED
 
 
 def test_a_range_inside_reads_both_ways_with_limits(engine: TablestoreEngine) -> None:
@@ -169,7 +171,7 @@ def test_writes_see_those_before_them(engine: TablestoreEngine, clock: FakeClock
     expecting = Condition(RowExpectation.EXPECT_NOT_EXIST)
     write(engine, put("t", row("a", 2), {"c": 1}, expecting), inside)
     again = put("t", row("a", 2), {"c": 2}, expecting)
-    assert refusal(lambda: write(engine, again, inside)) is Rule.CONDITION_FAILED
+    assert refusal(lambda: write(engine, again, inside)) is TablestoreRule.CONDITION_FAILED
     clock.advance(3)
     engine.core.run(engine.transactions.commit("i", inside))
     found = decode_row(engine.rows.get_row("i", get("t", row("a", 1))).row)
@@ -318,17 +320,17 @@ def test_what_is_no_start(engine: TablestoreEngine) -> None:
     """Change §B1, in its order."""
     start = engine.transactions.start
 
-    def rule_of(table: str, key: dict[str, Any]) -> Rule:
+    def rule_of(table: str, key: dict[str, Any]) -> AnyRule:
         return refusal(lambda: start("i", table, primary_key(key)))
 
-    assert rule_of("", {"k": "a", "n": 1}) is Rule.TABLE_NAME
-    assert rule_of("t", {"k": "a", "n": 1}) is Rule.TRANSACTION_KEY
-    assert rule_of("t", {}) is Rule.TRANSACTION_KEY
+    assert rule_of("", {"k": "a", "n": 1}) is TablestoreRule.TABLE_NAME
+    assert rule_of("t", {"k": "a", "n": 1}) is TablestoreRule.TRANSACTION_KEY
+    assert rule_of("t", {}) is TablestoreRule.TRANSACTION_KEY
     assert rule_of("missing", {"k": "a"}) is Rule.TABLE_NOT_FOUND
-    assert rule_of("t", {"n": "a"}) is Rule.KEY_NAME
-    assert rule_of("t", {"k": 1}) is Rule.KEY_TYPE
-    assert rule_of("t", {"k": LOW}) is Rule.KEY_MARKER
-    assert rule_of("t", {"k": "x" * 1025}) is Rule.KEY_LENGTH
+    assert rule_of("t", {"n": "a"}) is TablestoreRule.KEY_NAME
+    assert rule_of("t", {"k": 1}) is TablestoreRule.KEY_TYPE
+    assert rule_of("t", {"k": LOW}) is TablestoreRule.KEY_MARKER
+    assert rule_of("t", {"k": "x" * 1025}) is TablestoreRule.KEY_LENGTH
     assert len(engine.transactions) == 0
 
 
@@ -356,7 +358,7 @@ def test_tables_say_whether_transactions_may_be_begun(
     if allowed:
         assert begin(again, table="asked")
     else:
-        assert refusal(lambda: begin(again, table="asked")) is Rule.TRANSACTIONS_DISABLED
+        assert refusal(lambda: begin(again, table="asked")) is TablestoreRule.TRANSACTIONS_DISABLED
 
 
 @pytest.mark.parametrize("text", ["", "x", "not existed transaction id", "é" * 24, "A" * 24])
@@ -371,18 +373,26 @@ def test_ids_that_nobody_gave_out(engine: TablestoreEngine, text: str) -> None:
             lambda: columns(engine, 1, identity),  # noqa: B023  # same
             lambda: numbers(engine, identity),  # noqa: B023  # same
         ):
-            assert refusal(call) is Rule.TRANSACTION_ID
+            assert refusal(call) is TablestoreRule.TRANSACTION_ID
     assert columns(engine, 1, inside) is None  # which is open all the same
 
 
 def test_ids_of_other_instances_and_guesses_name_nothing(engine: TablestoreEngine) -> None:
     inside = begin(engine)
-    assert refusal(lambda: engine.transactions.commit("j", inside)) is Rule.TRANSACTION_ENDED
-    assert refusal(lambda: engine.transactions.abort("j", inside)) is Rule.TRANSACTION_ENDED
+    assert (
+        refusal(lambda: engine.transactions.commit("j", inside)) is TablestoreRule.TRANSACTION_ENDED
+    )
+    assert (
+        refusal(lambda: engine.transactions.abort("j", inside)) is TablestoreRule.TRANSACTION_ENDED
+    )
     guess = make_id(1, bytes(8))
-    assert refusal(lambda: engine.transactions.commit("i", guess)) is Rule.TRANSACTION_ENDED
+    assert (
+        refusal(lambda: engine.transactions.commit("i", guess)) is TablestoreRule.TRANSACTION_ENDED
+    )
     assert engine.core.run(engine.transactions.abort("i", inside)) == inside
-    assert refusal(lambda: engine.transactions.abort("i", inside)) is Rule.TRANSACTION_ENDED
+    assert (
+        refusal(lambda: engine.transactions.abort("i", inside)) is TablestoreRule.TRANSACTION_ENDED
+    )
 
 
 def test_writes_outside_the_key_are_refused_row_by_row(engine: TablestoreEngine) -> None:
@@ -390,12 +400,16 @@ def test_writes_outside_the_key_are_refused_row_by_row(engine: TablestoreEngine)
     inside = begin(engine)
     begin(engine, "b")
     assert (
-        refusal(lambda: write(engine, put("t", row("b", 1), {}), inside)) is Rule.TRANSACTION_SCOPE
+        refusal(lambda: write(engine, put("t", row("b", 1), {}), inside))
+        is TablestoreRule.TRANSACTION_SCOPE
     )
     other = put("other", row("a", 1), {})
-    assert refusal(lambda: write(engine, other, inside)) is Rule.TRANSACTION_SCOPE
+    assert refusal(lambda: write(engine, other, inside)) is TablestoreRule.TRANSACTION_SCOPE
     read = get("other", row("a", 1))
-    assert refusal(lambda: engine.transactions.get_row("i", inside, read)) is Rule.TRANSACTION_SCOPE
+    assert (
+        refusal(lambda: engine.transactions.get_row("i", inside, read))
+        is TablestoreRule.TRANSACTION_SCOPE
+    )
     request = BatchWrite(
         (
             TableWrite("t", (put("t", row("a", 1), {}), put("t", row("b", 1), {}))),
@@ -408,7 +422,7 @@ def test_writes_outside_the_key_are_refused_row_by_row(engine: TablestoreEngine)
     assert made.written is not None
     for outcome in (refused, elsewhere):
         assert isinstance(outcome.error, InvalidRequest)
-        assert outcome.error.rule is Rule.TRANSACTION_SCOPE
+        assert outcome.error.rule is TablestoreRule.TRANSACTION_SCOPE
     engine.core.run(engine.transactions.commit("i", inside))
     assert numbers(engine) == [1]
 
@@ -420,14 +434,14 @@ def test_an_atomic_batch_inside_is_refused_row_by_row(engine: TablestoreEngine) 
     [outcomes] = engine.core.run(engine.transactions.batch_write_row("i", inside, request))
     for outcome in outcomes:
         assert isinstance(outcome.error, Conflict)
-        assert outcome.error.rule is Rule.TRANSACTION_ATOMIC_BATCH
+        assert outcome.error.rule is TablestoreRule.TRANSACTION_ATOMIC_BATCH
     assert numbers(engine, inside) == []
 
 
 def test_one_request_at_a_time(engine: TablestoreEngine) -> None:
     """A second one meets OTSSessionBusy, whatever it is (change §B2)."""
     inside = begin(engine)
-    rules: list[Rule] = []
+    rules: list[AnyRule] = []
     original = engine.rows.get_row
 
     def read_meanwhile(*arguments: Any) -> Any:  # noqa: ANN401  # as `get_row`
@@ -440,7 +454,7 @@ def test_one_request_at_a_time(engine: TablestoreEngine) -> None:
     engine.transactions._rows = rows
     engine.transactions.get_row("i", inside, get("t", row("a", 1)))
     engine.transactions._rows = engine.rows
-    assert rules == [Rule.TRANSACTION_BUSY] * 3
+    assert rules == [TablestoreRule.TRANSACTION_BUSY] * 3
     engine.core.run(engine.transactions.commit("i", inside))
 
 
@@ -452,7 +466,7 @@ def test_two_commits_on_their_way_make_the_writes_once(
     plans = [engine.transactions.commit("i", inside) for _ in range(2)]
     outcomes = store.transact_group([plan.writes[0] for plan in plans])
     assert plans[0].finish(outcomes[:1]) is None
-    assert refusal(lambda: plans[1].finish(outcomes[1:])) is Rule.TRANSACTION_BUSY
+    assert refusal(lambda: plans[1].finish(outcomes[1:])) is TablestoreRule.TRANSACTION_BUSY
     assert columns(engine, 1) == {"c": 1}
 
 
@@ -481,12 +495,15 @@ def test_a_transaction_writes_four_megabytes(engine: TablestoreEngine) -> None:
         write(engine, put("t", row("a", number), {"c": megabyte}), inside)
     assert (
         refusal(lambda: write(engine, put("t", row("a", 3), {"c": megabyte, "d": "y"}), inside))
-        is Rule.TRANSACTION_SIZE
+        is TablestoreRule.TRANSACTION_SIZE
     )
     # What counts are names and values: k, a, n and a number in every row, and c.
     rest = LOCAL_TRANSACTION_BYTES_MAX - 3 * len(megabyte) - 4 * 11 - 3 - 1
     write(engine, put("t", row("a", 3), {"c": "x" * rest}), inside)
-    assert refusal(lambda: write(engine, delete("t", row("a", 3)), inside)) is Rule.TRANSACTION_SIZE
+    assert (
+        refusal(lambda: write(engine, delete("t", row("a", 3)), inside))
+        is TablestoreRule.TRANSACTION_SIZE
+    )
     engine.core.run(engine.transactions.commit("i", inside))
     assert numbers(engine) == [0, 1, 2, 3]
 
@@ -496,7 +513,7 @@ def test_an_instance_has_a_thousand_open(engine: TablestoreEngine, clock: FakeCl
         begin(engine, str(number))
     with pytest.raises(Exhausted) as caught:
         begin(engine, "one more")
-    assert caught.value.rule is Rule.TRANSACTION_COUNT
+    assert caught.value.rule is TablestoreRule.TRANSACTION_COUNT
     engine.core.run(engine.create_table("j", create("t", TABLE)))
     begin(engine, "elsewhere", instance="j")
     clock.advance(LOCAL_TRANSACTION_SECONDS)
@@ -514,7 +531,7 @@ def test_all_transactions_share_a_bound_of_memory(
     write(engine, put("t", row("a", 1), {"c": large}), first)
     with pytest.raises(Exhausted) as caught:
         write(engine, put("t", row("b", 1), {"c": large}), second)
-    assert caught.value.rule is Rule.TRANSACTION_MEMORY
+    assert caught.value.rule is TablestoreRule.TRANSACTION_MEMORY
     assert columns(engine, 1, second, key="b") is None
     engine.core.run(engine.transactions.abort("i", first))
     write(engine, put("t", row("b", 1), {"c": large}), second)
@@ -529,7 +546,7 @@ def test_it_lives_for_sixty_seconds(engine: TablestoreEngine, clock: FakeClock) 
     write(engine, put("t", row("a", 1), {"c": 1}), inside)
     clock.advance(-3600)  # the wall clock is set back; that lengthens nothing
     clock.advance(1)
-    assert refusal(lambda: columns(engine, 1, inside)) is Rule.TRANSACTION_ENDED
+    assert refusal(lambda: columns(engine, 1, inside)) is TablestoreRule.TRANSACTION_ENDED
     assert numbers(engine) == []
 
 
@@ -539,7 +556,9 @@ def test_a_lock_left_open_is_released_by_whoever_meets_it(
     inside = begin(engine)
     clock.advance(LOCAL_TRANSACTION_SECONDS)
     write(engine, put("t", row("a", 1), {"c": 1}))
-    assert refusal(lambda: engine.transactions.commit("i", inside)) is Rule.TRANSACTION_ENDED
+    assert (
+        refusal(lambda: engine.transactions.commit("i", inside)) is TablestoreRule.TRANSACTION_ENDED
+    )
     assert begin(engine)
 
 
@@ -560,7 +579,7 @@ def test_a_commit_in_the_line_when_the_time_is_over_is_made_or_refused_whole(
     plan = engine.transactions.commit("i", inside)
     clock.advance(LOCAL_TRANSACTION_SECONDS)
     write(engine, put("t", row("a", 2), {"c": 2}))  # releases the lock
-    assert refusal(lambda: engine.core.run(plan)) is Rule.TRANSACTION_ENDED
+    assert refusal(lambda: engine.core.run(plan)) is TablestoreRule.TRANSACTION_ENDED
     assert numbers(engine) == [2]
 
 
@@ -574,7 +593,7 @@ def test_dropping_the_table_aborts(engine: TablestoreEngine) -> None:
     assert begin(engine)
     with pytest.raises(NotFound):
         engine.core.run(plan)
-    assert refusal(lambda: columns(engine, 1, inside)) is Rule.TRANSACTION_ENDED
+    assert refusal(lambda: columns(engine, 1, inside)) is TablestoreRule.TRANSACTION_ENDED
     assert numbers(engine) == []
 
 
@@ -584,7 +603,9 @@ def test_a_restart_aborts(engine: TablestoreEngine, store: Store, clock: FakeClo
     again = open_tablestore(
         store, clock, FakeEntropy()
     )  # the same chance: the run makes the difference
-    assert refusal(lambda: again.transactions.commit("i", inside)) is Rule.TRANSACTION_ENDED
+    assert (
+        refusal(lambda: again.transactions.commit("i", inside)) is TablestoreRule.TRANSACTION_ENDED
+    )
     other = begin(again)
     assert other != inside
     assert numbers(again, other) == []
@@ -632,4 +653,4 @@ def test_a_store_that_processes_share_refuses_them() -> None:
         engine.core.run(engine.create_table("i", create("t", TABLE)))
         with pytest.raises(Unsupported) as caught:
             engine.transactions.start("i", "t", primary_key({"k": "a"}))
-        assert caught.value.rule is Rule.TRANSACTIONS_SHARED
+        assert caught.value.rule is TablestoreRule.TRANSACTIONS_SHARED

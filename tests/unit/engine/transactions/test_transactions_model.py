@@ -42,6 +42,7 @@ from widerow.limits import LOCAL_TRANSACTION_SECONDS
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store, Transaction
@@ -244,7 +245,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
             lambda: self.engine.core.run(self.engine.transactions.write_row("i", inside.id, change))
         )
         if _key_of(change)[0] != inside.key:
-            assert refused is Rule.TRANSACTION_SCOPE
+            assert refused is TablestoreRule.TRANSACTION_SCOPE
         else:
             assert self._apply(inside.table, change) == (refused is None)
 
@@ -289,7 +290,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
         ):
             with pytest.raises(NotFound) as caught:
                 call()
-            assert caught.value.rule is Rule.TRANSACTION_ENDED
+            assert caught.value.rule is TablestoreRule.TRANSACTION_ENDED
 
     # --- what happens to all of them ---------------------------------------------------------
 

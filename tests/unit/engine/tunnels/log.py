@@ -24,6 +24,7 @@ from widerow.engine.tablestore.tunnels.state import (
     ChannelStatus,
 )
 from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 
 Run = Callable[[Callable[[], Plan[Any]]], Any]
@@ -109,7 +110,7 @@ class FakeLog:
         del table
         shard_id, _, text = iterator.partition(":")
         if shard_id not in self._shards or not text.isdigit():
-            raise InvalidRequest(Rule.READ_TOKEN)
+            raise InvalidRequest(TablestoreRule.READ_TOKEN)
         shard, place = self._shards[shard_id], int(text)
         if place < shard.trimmed:
             raise NotFound(Rule.TABLE_NOT_FOUND)

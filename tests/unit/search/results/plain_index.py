@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.search.query import (
     BoolQuery,
     ConstScoreQuery,
@@ -30,6 +30,7 @@ from widerow.model.search.query import (
     TermsQuery,
 )
 from widerow.model.search.schema import JsonKind, SearchField, SearchFieldType, SearchSchema
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.interface import (
     Booleans,
@@ -336,7 +337,7 @@ class PlainDocuments:
         try:
             converted: FieldLiteral = _converted(self.view.fields[name][0].type, value)
         except ValueError as error:
-            raise InvalidRequest(Rule.GROUP_INTERVAL, kind="literal") from error
+            raise InvalidRequest(TablestoreRule.GROUP_INTERVAL, kind="literal") from error
         return converted
 
     def _at(self, document: Document, path: str) -> list[Document]:

@@ -13,7 +13,7 @@ from tests.unit.search.results.asking import Asked, Index, T, both, fields, key_
 from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest, Rule
 from widerow.model.search.aggregation import (
     Breakdown,
     CompositeGroupBy,
@@ -43,6 +43,7 @@ from widerow.model.search.query import (
     TermQuery,
 )
 from widerow.model.search.schema import SearchField, SearchSchema
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore.errors.answers import foreign
 
 K = MetricKind
@@ -51,7 +52,7 @@ BY_KEY = GroupSorter(GroupSortKey.KEY)
 BY_ROWS = GroupSorter(GroupSortKey.ROW_COUNT)
 
 
-def refused(index: Index, asked: GroupBy) -> Rule:
+def refused(index: Index, asked: GroupBy) -> AnyRule:
     with pytest.raises(InvalidRequest) as error:
         index.groups(asked)
     assert foreign(error.value)
@@ -131,7 +132,7 @@ def test_groups_are_ten_unless_asked_and_bounded(make: Make) -> None:
     assert len(index.groups(FieldGroupBy("g", "l"))) == 10
     assert len(index.groups(FieldGroupBy("g", "l", 2000))) == 2000
     for size in (0, -1, 2001):
-        assert refused(index, FieldGroupBy("g", "l", size)) is Rule.GROUP_SIZE
+        assert refused(index, FieldGroupBy("g", "l", size)) is TablestoreRule.GROUP_SIZE
 
 
 def test_groups_with_few_rows_may_be_left_out(make: Make) -> None:
@@ -158,13 +159,13 @@ def test_groups_sort_by_metrics_that_are_there(make: Make, below: Breakdown) -> 
     # search §6.3
     sort = (GroupSorter(GroupSortKey.METRIC, SortOrder.ASC, "least"),)
     asked = FieldGroupBy("g", "k", sort=sort, below=below)
-    assert refused(make(fields(k=T.KEYWORD), []), asked) is Rule.GROUP_SORT_METRIC
+    assert refused(make(fields(k=T.KEYWORD), []), asked) is TablestoreRule.GROUP_SORT_METRIC
 
 
 def test_texts_and_points_have_no_groups(make: Make) -> None:
     index = make(fields(t=T.TEXT, g=T.GEO_POINT), [])
     for name in "tg":
-        assert refused(index, FieldGroupBy("g", name)) is Rule.AGG_FIELD_TYPE
+        assert refused(index, FieldGroupBy("g", name)) is TablestoreRule.AGG_FIELD_TYPE
     with pytest.raises(InvalidRequest) as error:
         index.groups(FieldGroupBy("g", "no"))
     assert foreign(error.value)[-1] == "[groupby_field] field: no does not exist"
@@ -223,7 +224,7 @@ def test_filters_come_as_listed_and_may_be_empty(make: Make) -> None:
 )
 def test_listed_groups_are_bounded(make: Make, asked: GroupBy) -> None:
     # search §6.3
-    assert refused(make(fields(l=T.LONG, p=T.GEO_POINT), []), asked) is Rule.GROUP_PARTS
+    assert refused(make(fields(l=T.LONG, p=T.GEO_POINT), []), asked) is TablestoreRule.GROUP_PARTS
 
 
 # --- histograms -------------------------------------------------------------------------------
@@ -272,7 +273,10 @@ def test_empty_buckets_are_filled_where_asked(make: Make) -> None:
 def test_intervals_are_above_zero(make: Make, interval: float) -> None:
     index = make(fields(d=T.DOUBLE), [{"d": 1.0}])
     rule = refused(index, HistogramGroupBy("h", "d", interval))
-    assert rule in (Rule.GROUP_INTERVAL, Rule.SEARCH_QUERY_VALUE)  # no field has such a number
+    assert rule in (
+        TablestoreRule.GROUP_INTERVAL,
+        TablestoreRule.SEARCH_QUERY_VALUE,
+    )  # no field has such a number
 
 
 @pytest.mark.parametrize(
@@ -289,13 +293,13 @@ def test_buckets_are_bounded(make: Make, asked: GroupBy) -> None:
     # search §6.3: 2000
     rows: list[Any] = [{"l": number * 3, "d": float(number)} for number in range(2001)]
     index = make(fields(l=T.LONG, d=T.DOUBLE), rows)
-    assert refused(index, asked) is Rule.GROUP_BUCKETS
+    assert refused(index, asked) is TablestoreRule.GROUP_BUCKETS
 
 
 def test_a_range_has_its_bounds_in_order(make: Make) -> None:
     index = make(fields(l=T.LONG), [])
     asked = HistogramGroupBy("h", "l", 1, field_range=(3, 2))
-    assert refused(index, asked) is Rule.GROUP_RANGE
+    assert refused(index, asked) is TablestoreRule.GROUP_RANGE
 
 
 def test_histograms_reach_the_ends_of_the_numbers(make: Make) -> None:
@@ -362,7 +366,7 @@ def test_months_are_filled_too(make: Make) -> None:
 @pytest.mark.parametrize("zone", ["+5:30x", "Asia/Shanghai", "+19:00", "+05:60", "x" * 100_000])
 def test_zones_are_offsets(make: Make, zone: str) -> None:
     asked = DateHistogramGroupBy("h", "t", DateTimeValue(1, U.DAY), time_zone=zone)
-    assert refused(make(DATES, []), asked) is Rule.GROUP_ZONE
+    assert refused(make(DATES, []), asked) is TablestoreRule.GROUP_ZONE
 
 
 @pytest.mark.parametrize("unit", U)
@@ -370,11 +374,11 @@ def test_spans_of_time_are_bounded(make: Make, unit: U) -> None:
     index = make(DATES, [{"t": "2001-01-01 00:00:00"}])
     for value in (0, -1, 2**62):
         asked = DateHistogramGroupBy("h", "t", DateTimeValue(value, unit))
-        assert refused(index, asked) is Rule.GROUP_INTERVAL
+        assert refused(index, asked) is TablestoreRule.GROUP_INTERVAL
     shifted = DateHistogramGroupBy(
         *("h", "t", DateTimeValue(1, unit), DateTimeValue(2**62, U.SECOND))
     )
-    assert refused(index, shifted) is Rule.GROUP_INTERVAL
+    assert refused(index, shifted) is TablestoreRule.GROUP_INTERVAL
 
 
 # --- geo grid ---------------------------------------------------------------------------------
@@ -417,7 +421,7 @@ def test_a_well_known_geohash(make: Make) -> None:
 @pytest.mark.parametrize("precision", [0, 13, -1])
 def test_precisions_are_bounded(make: Make, precision: int) -> None:
     index = make(fields(g=T.GEO_POINT), [])
-    assert refused(index, GeoGridGroupBy("g", "g", precision)) is Rule.GROUP_PRECISION
+    assert refused(index, GeoGridGroupBy("g", "g", precision)) is TablestoreRule.GROUP_PRECISION
 
 
 # --- composites -------------------------------------------------------------------------------
@@ -460,7 +464,7 @@ def test_sizes_of_composites(make: Make) -> None:
     # search §6.3: G asserts both
     index = make(fields(k=T.KEYWORD, l=T.LONG), [{"l": number} for number in range(3000)])
     source = (FieldGroupBy("a", "l"),)
-    assert refused(index, CompositeGroupBy("c", source, 2001)) is Rule.GROUP_SIZE
+    assert refused(index, CompositeGroupBy("c", source, 2001)) is TablestoreRule.GROUP_SIZE
     (answer,) = index.page(
         breakdown=Breakdown((), (CompositeGroupBy("c", source, suggested_size=2001),))
     ).breakdown.group_bys
@@ -497,7 +501,7 @@ def test_composites_of_every_kind_of_key_go_on(make: Make) -> None:
 @pytest.mark.parametrize("token", ["x", "AAAA", "é", "A" * 10**6, "AQ=="])
 def test_wrong_tokens_of_composites_are_refused(make: Make, token: str) -> None:
     index = make(fields(k=T.KEYWORD, l=T.LONG), [{"k": "x", "l": 1}])
-    assert refused(index, CompositeGroupBy("c", SOURCES, token=token)) is Rule.GROUP_TOKEN
+    assert refused(index, CompositeGroupBy("c", SOURCES, token=token)) is TablestoreRule.GROUP_TOKEN
 
 
 def test_tokens_of_other_composites_are_refused_or_harmless(make: Make) -> None:
@@ -507,7 +511,7 @@ def test_tokens_of_other_composites_are_refused_or_harmless(make: Make) -> None:
     token = index.page(breakdown=breakdown).breakdown.group_bys[0].token
     for sources in (SOURCES, (FieldGroupBy("a", "l"),)):
         asked = CompositeGroupBy("c", sources, token=token)
-        assert refused(index, asked) is Rule.GROUP_TOKEN
+        assert refused(index, asked) is TablestoreRule.GROUP_TOKEN
 
 
 # --- nested fields ----------------------------------------------------------------------------
@@ -595,7 +599,7 @@ def test_composites_of_nested_fields_stay_at_one_path(make: Make) -> None:
     inside = CompositeGroupBy("c", (FieldGroupBy("a", "n.l"), FieldGroupBy("b", "n.k")))
     assert composite_pages(index, inside)[0][0] == (("1", None), 1)
     across = CompositeGroupBy("c", (FieldGroupBy("a", "n.l"), FieldGroupBy("b", "k")))
-    assert refused(index, across) is Rule.GROUP_LEVEL
+    assert refused(index, across) is TablestoreRule.GROUP_LEVEL
 
 
 # --- levels -----------------------------------------------------------------------------------
@@ -610,8 +614,8 @@ def test_three_levels_are_allowed_and_four_are_not(make: Make) -> None:
     # search §6.1
     index = make(fields(l=T.LONG), [{"l": 1}])
     assert index.counts(levels(3)) == [("1", 1)]
-    assert refused(index, levels(4)) is Rule.AGG_DEPTH
-    assert refused(index, levels(900)) is Rule.AGG_DEPTH
+    assert refused(index, levels(4)) is TablestoreRule.AGG_DEPTH
+    assert refused(index, levels(900)) is TablestoreRule.AGG_DEPTH
 
 
 def test_the_groups_of_all_levels_are_bounded(make: Make) -> None:
@@ -619,7 +623,7 @@ def test_the_groups_of_all_levels_are_bounded(make: Make) -> None:
     ranges = tuple((float(number), None) for number in range(100))
     below = Breakdown((), (RangeGroupBy("r", "l", ranges),))
     asked = FieldGroupBy("g", "l", 2000, below=below)
-    assert refused(index, asked) is Rule.GROUP_TOTAL
+    assert refused(index, asked) is TablestoreRule.GROUP_TOTAL
 
 
 @pytest.mark.parametrize(
@@ -636,7 +640,7 @@ def test_what_is_below_all_groups_is_bounded(make: Make, below: Breakdown) -> No
     index = make(fields(l=T.LONG), [{"l": number} for number in range(100)])
     ranges = RangeGroupBy("r", "l", ((None, None),) * 100, below=below)
     inside = FieldGroupBy("g", "l", 100, below=Breakdown((), (ranges,)))
-    assert refused(index, inside) is Rule.GROUP_TOTAL
+    assert refused(index, inside) is TablestoreRule.GROUP_TOTAL
     assert index.groups(replace(ranges, ranges=((None, None),)))
 
 

@@ -11,7 +11,7 @@ from tests.unit.search.results.asking import Asked, Index, T, key_of
 from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.search.highlight import (
     FragmentOrder,
     Highlight,
@@ -34,6 +34,7 @@ from widerow.model.search.query import (
 )
 from widerow.model.search.requests import Search
 from widerow.model.search.schema import SearchField, SearchSchema
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.interface import TokenSpan
 from widerow.search.results.fragments import best_fragments
 from widerow.search.results.highlight import Highlighter, highlight_columns
@@ -200,7 +201,7 @@ def test_fragments_are_bounded(make: Make, fragments: int, size: int) -> None:
     asked = Highlight((HighlightParameter("t", fragments, size),))
     with pytest.raises(InvalidRequest) as error:
         make(SCHEMA, []).page(highlight=asked)
-    assert error.value.rule is Rule.HIGHLIGHT_SIZE
+    assert error.value.rule is TablestoreRule.HIGHLIGHT_SIZE
 
 
 # --- inner hits -------------------------------------------------------------------------------
@@ -277,14 +278,14 @@ def test_inner_hits_are_bounded(make: Make, offset: int, limit: int) -> None:
     query = NestedQuery("n", FOX, inner_hits=InnerHits(None, offset, limit))
     with pytest.raises(InvalidRequest) as error:
         index.page(query=query)
-    assert error.value.rule is Rule.INNER_HITS_WINDOW
+    assert error.value.rule is TablestoreRule.INNER_HITS_WINDOW
 
 
 def test_sorters_of_rows_are_refused_in_inner_hits(make: Make) -> None:
     asked = InnerHits(SearchSort((PrimaryKeySort(),)))
     with pytest.raises(InvalidRequest) as error:
         make(NESTED, COLUMNS).page(query=NestedQuery("n", FOX, inner_hits=asked))
-    assert error.value.rule is Rule.SORT_PLACE
+    assert error.value.rule is TablestoreRule.SORT_PLACE
 
 
 DEEP: dict[str, Any] = {

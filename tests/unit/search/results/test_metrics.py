@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.search.results.asking import Asked, Index, T, both, fields, key_of
 from tests.unit.search.results.conftest import Make
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest
 from widerow.model.search.aggregation import (
     Breakdown,
     FieldGroupBy,
@@ -32,6 +32,7 @@ from widerow.model.search.query import (
     TermQuery,
 )
 from widerow.model.search.schema import SearchField, SearchSchema
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.results.sums import exact_sums
 from widerow.wire.tablestore.errors.answers import foreign
 
@@ -198,7 +199,7 @@ def test_numbers_are_computed_of_numbers_only(make: Make, kind: MetricKind, fiel
     # search §6.2: P lists these types
     with pytest.raises(InvalidRequest) as refused:
         make(SUITE, suite_rows()).value(Metric("m", kind, field))
-    assert refused.value.rule is Rule.AGG_FIELD_TYPE
+    assert refused.value.rule is TablestoreRule.AGG_FIELD_TYPE
 
 
 def test_the_texts_of_wrong_fields(make: Make) -> None:
@@ -225,7 +226,7 @@ def test_the_texts_of_wrong_fields(make: Make) -> None:
 def test_percentages_are_bounded(make: Make, shares: tuple[float, ...]) -> None:
     with pytest.raises(InvalidRequest) as refused:
         make(SUITE, suite_rows()).value(PercentilesMetric("p", "l", shares))
-    assert refused.value.rule is Rule.AGG_PERCENTILES
+    assert refused.value.rule is TablestoreRule.AGG_PERCENTILES
 
 
 def test_top_rows_of_the_python_suite(make: Make) -> None:
@@ -262,7 +263,7 @@ def test_top_rows_are_bounded(make: Make, limit: int) -> None:
     # search §6.2: P, limit 10000
     with pytest.raises(InvalidRequest) as refused:
         make(SUITE, []).value(TopRows("t", limit))
-    assert refused.value.rule is Rule.TOP_ROWS_LIMIT
+    assert refused.value.rule is TablestoreRule.TOP_ROWS_LIMIT
 
 
 def test_what_the_filter_drops_is_not_counted(make: Make) -> None:
@@ -277,9 +278,9 @@ def test_what_the_filter_drops_is_not_counted(make: Make) -> None:
 
 @pytest.mark.parametrize(
     ("names", "rule"),
-    [(("",), Rule.AGG_NAME_EMPTY), (("a", "a"), Rule.AGG_NAME_DUPLICATE)],
+    [(("",), TablestoreRule.AGG_NAME_EMPTY), (("a", "a"), TablestoreRule.AGG_NAME_DUPLICATE)],
 )
-def test_names_are_given_and_different(make: Make, names: tuple[str, ...], rule: Rule) -> None:
+def test_names_are_given_and_different(make: Make, names: tuple[str, ...], rule: AnyRule) -> None:
     # search §6.1
     index = make(SUITE, [])
     metrics = tuple(Metric(name, K.AVG, "l") for name in names)
@@ -311,4 +312,4 @@ def test_many_on_one_level_are_allowed_and_too_many_are_not(make: Make) -> None:
     for too_many in (asked(101, 0), asked(0, 21)):
         with pytest.raises(InvalidRequest) as refused:
             index.page(breakdown=too_many)
-        assert refused.value.rule is Rule.AGG_COUNT
+        assert refused.value.rule is TablestoreRule.AGG_COUNT

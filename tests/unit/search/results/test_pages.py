@@ -13,7 +13,7 @@ from tests.unit.search.results.asking import Asked, Index, T, both, fields, key_
 from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest, Rule
 from widerow.limits import SEARCH_TOKEN_BYTES_MAX
 from widerow.model.search.query import (
     BoolQuery,
@@ -38,6 +38,7 @@ from widerow.model.search.query import (
 )
 from widerow.model.search.requests import Search
 from widerow.model.search.schema import SearchField, SearchSchema
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.results.tokens import (
     open_token,
     read_page_token,
@@ -53,7 +54,7 @@ def by(*sorters: Sorter, keyless: bool = False) -> SearchSort:
     return SearchSort(sorters, disable_default_pk_sorter=keyless)
 
 
-def refused(index: Index, **request: Asked) -> Rule:
+def refused(index: Index, **request: Asked) -> AnyRule:
     with pytest.raises(InvalidRequest) as error:
         index.page(**request)
     assert foreign(error.value)[1] == "OTSParameterInvalid"
@@ -129,7 +130,7 @@ def test_the_mode_chooses_among_values(make: Make) -> None:
     pages = index.pages(sort=by(FieldSort("la", mode=SortMode.AVG)), limit=1)
     assert pages[:3] == [[2], [0], [1]] or pages[:3] == [[2], [1], [0]]
     index = make(fields(k=T.KEYWORD), [])
-    assert refused(index, sort=by(FieldSort("k", mode=SortMode.AVG))) is Rule.SORT_MODE
+    assert refused(index, sort=by(FieldSort("k", mode=SortMode.AVG))) is TablestoreRule.SORT_MODE
 
 
 def test_rows_without_a_value_come_last_unless_said(make: Make) -> None:
@@ -175,8 +176,10 @@ def test_fields_that_stand_in_have_the_same_kind(make: Make) -> None:
     assert [row for page in index.pages(sort=texts, limit=2) for row in page] == [1, 0, 2, 3, 4]
     assert index.numbers(sort=by(FieldSort("l", missing_field="d")), limit=2) == [4, 3]
     wrong = by(FieldSort("l", missing_field="k"))
-    assert refused(index, sort=wrong) is Rule.SORT_MISSING
-    assert refused(make(schema, [{"l": 1}]), sort=wrong) is Rule.SORT_MISSING, "nothing is missing"
+    assert refused(index, sort=wrong) is TablestoreRule.SORT_MISSING
+    assert refused(make(schema, [{"l": 1}]), sort=wrong) is TablestoreRule.SORT_MISSING, (
+        "nothing is missing"
+    )
 
 
 def test_distances_to_the_nearest_point(make: Make) -> None:
@@ -192,7 +195,7 @@ def test_distances_to_the_nearest_point(make: Make) -> None:
     pages = index.pages(sort=by(near), limit=1)
     assert [row for page in pages for row in page] == [1, 0, 3, 2]
     for points in ((), ("0,0", "91,0"), ("x",)):
-        assert refused(index, sort=by(GeoDistanceSort("g", points))) is Rule.SORT_POINTS
+        assert refused(index, sort=by(GeoDistanceSort("g", points))) is TablestoreRule.SORT_POINTS
 
 
 NESTED = SearchSchema(
@@ -214,7 +217,7 @@ def test_nested_fields_sort_by_their_elements(make: Make) -> None:
     pages = index.pages(sort=filtered, limit=1)
     assert [row for page in pages for row in page] == [1, 0, 2]
     outside = by(FieldSort("l", nested_filter=passed))
-    assert refused(index, sort=outside) is Rule.SORT_NESTED
+    assert refused(index, sort=outside) is TablestoreRule.SORT_NESTED
 
 
 @pytest.mark.parametrize("name", ["t", "n", "g", "off", "no"])
@@ -228,7 +231,7 @@ def test_fields_without_an_order_are_refused(make: Make, name: str) -> None:
         )
     )
     index = make(schema, [])
-    assert refused(index, sort=by(FieldSort(name))) is Rule.SORT_FIELD
+    assert refused(index, sort=by(FieldSort(name))) is TablestoreRule.SORT_FIELD
     with pytest.raises(InvalidRequest) as error:
         index.page(sort=by(FieldSort("off")))
     text = "must enable enable_sort_and_agg, but enable_sort_and_agg is not enabled"
@@ -236,14 +239,14 @@ def test_fields_without_an_order_are_refused(make: Make, name: str) -> None:
 
 
 def test_sorters_of_elements_are_refused_for_rows(make: Make) -> None:
-    assert refused(make(LONGS, []), sort=by(DocSort())) is Rule.SORT_PLACE
+    assert refused(make(LONGS, []), sort=by(DocSort())) is TablestoreRule.SORT_PLACE
 
 
 def test_sorters_are_bounded(make: Make) -> None:
     index = make(fields(l=T.LONG, g=T.GEO_POINT), [])
-    assert refused(index, sort=by(*[FieldSort("l")] * 33)) is Rule.SORT_COUNT
+    assert refused(index, sort=by(*[FieldSort("l")] * 33)) is TablestoreRule.SORT_COUNT
     points = GeoDistanceSort("g", ("0,0",) * 101)
-    assert refused(index, sort=by(points)) is Rule.SORT_COUNT
+    assert refused(index, sort=by(points)) is TablestoreRule.SORT_COUNT
 
 
 # --- scores -----------------------------------------------------------------------------------
@@ -299,14 +302,14 @@ def test_pages_are_ten_rows_unless_said(make: Make) -> None:
 
 @pytest.mark.parametrize("limit", [-2, 1001, 2**31 - 1])
 def test_limits_are_bounded(make: Make, limit: int) -> None:
-    assert refused(make(LONGS, []), limit=limit) is Rule.SEARCH_LIMIT
+    assert refused(make(LONGS, []), limit=limit) is TablestoreRule.SEARCH_LIMIT
 
 
 @pytest.mark.parametrize(("offset", "limit"), [(99_991, 10), (-1, 10), (2**31 - 1, 0)])
 def test_the_window_is_bounded(make: Make, offset: int, limit: int) -> None:
     # search §8
     index = make(LONGS, [])
-    assert refused(index, offset=offset, limit=limit) is Rule.SEARCH_WINDOW
+    assert refused(index, offset=offset, limit=limit) is TablestoreRule.SEARCH_WINDOW
     with pytest.raises(InvalidRequest) as error:
         index.page(offset=offset, limit=limit)
     assert foreign(error.value)[-1] == "Parameter limit + offset must be less than 100000"
@@ -416,14 +419,18 @@ HOSTILE: list[Any] = [
 def test_tokens_made_on_purpose_are_refused(make: Make, content: Asked) -> None:
     index = make(LONGS, [{"l": 1}])
     rule = refused(index, token=resealed(content))
-    assert rule in (Rule.SEARCH_TOKEN, Rule.SORT_COUNT, Rule.SORT_PLACE)
+    assert rule in (
+        TablestoreRule.SEARCH_TOKEN,
+        TablestoreRule.SORT_COUNT,
+        TablestoreRule.SORT_PLACE,
+    )
 
 
 @given(st.binary(max_size=200) | st.builds(lambda data: b"\x01" + data, st.binary()))
 def test_random_tokens_are_refused(data: bytes) -> None:
     with pytest.raises(InvalidRequest) as error:
         read_page_token(data)
-    assert error.value.rule is Rule.SEARCH_TOKEN
+    assert error.value.rule is TablestoreRule.SEARCH_TOKEN
 
 
 PLAIN = st.recursive(
@@ -561,7 +568,7 @@ def test_other_fields_do_not_collapse(make: Make, name: str) -> None:
         )
     )
     index = make(schema, [{"b": True}])
-    assert refused(index, collapse=name) is Rule.COLLAPSE_FIELD
+    assert refused(index, collapse=name) is TablestoreRule.COLLAPSE_FIELD
 
 
 def test_a_request_is_refused_before_anything_is_looked_for() -> None:

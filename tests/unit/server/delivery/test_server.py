@@ -8,7 +8,7 @@ from tests.support.http import Sender, Wire
 from tests.support.requests import DELIVERY_BODIES, create_table_request, put_row_request
 from tests.unit.server.delivery.world import parquet
 
-from widerow.errors import Rule
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.server.delivery import thread as thread_module
 from widerow.server.delivery.worker import DeliveryWorker
 from widerow.server.settings import SettingsInvalid
@@ -79,7 +79,7 @@ def test_without_the_library_no_task_is_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(thread_module, "find_spec", lambda _: None)
-    assert thread_module.refusal_of_deliveries() is Rule.DELIVERY_LIBRARY
+    assert thread_module.refusal_of_deliveries() is TablestoreRule.DELIVERY_LIBRARY
     with WiderowServer(settings={"delivery_root": str(tmp_path)}) as server:
         create_table(server)
         status, body = create_task(server)

@@ -15,9 +15,10 @@ from tests.unit.storage.remote.test_optimistic import (
 )
 
 from widerow.engine.in_order import in_order
-from widerow.errors import Conflict, Rule, StoreBusy
+from widerow.errors import Conflict, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import revision_key
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.shard_cache import CONFIRMED_MIN, ShardCache
@@ -94,7 +95,7 @@ def test_a_body_that_refuses_on_what_is_remembered_reads() -> None:
 
     def refuse_counts(txn: Transaction) -> None:
         if txn.get(A) != b"gone":
-            raise Conflict(Rule.CONDITION_FAILED)
+            raise Conflict(TablestoreRule.CONDITION_FAILED)
 
     first.store.transact([A], refuse_counts)
     assert first.store.transact([A], lambda txn: txn.get(A)) == b"gone"

@@ -15,6 +15,7 @@ from widerow.auth.signing import SIGN_DATE, SIGN_REGION, SIGNATURE_V4, Mac, deri
 from widerow.auth.signing import canonical_request as canonical
 from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.dialect import Opened
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
 from widerow.wire.tablestore.errors.answers import foreign, hint
@@ -85,14 +86,17 @@ def test_a_key_is_good_until_its_end() -> None:
 def test_the_instance_is_asked_for_by_name() -> None:
     with pytest.raises(InvalidRequest) as caught:
         opened({"x-ots-apikey": "the key"})
-    assert caught.value.rule is Rule.HEADER_MISSING
+    assert caught.value.rule is TablestoreRule.HEADER_MISSING
     assert caught.value.details == {"name": "x-ots-instancename"}
 
 
 def test_a_digest_that_is_sent_is_verified() -> None:
     assert opened(GOOD | {"x-ots-contentmd5": digest(b"body")}, b"body")[1] == b"body"
-    assert rule_of(GOOD | {"x-ots-contentmd5": digest(b"other")}, b"body") is Rule.BODY_DIGEST
-    assert rule_of(GOOD | {"x-ots-contentmd5": ""}, b"body") is Rule.BODY_DIGEST
+    assert (
+        rule_of(GOOD | {"x-ots-contentmd5": digest(b"other")}, b"body")
+        is TablestoreRule.BODY_DIGEST
+    )
+    assert rule_of(GOOD | {"x-ots-contentmd5": ""}, b"body") is TablestoreRule.BODY_DIGEST
 
 
 def test_bounds_and_compression_are_those_of_signed_requests() -> None:
@@ -100,7 +104,7 @@ def test_bounds_and_compression_are_those_of_signed_requests() -> None:
     deflated = GOOD | {"x-ots-request-compress-type": "deflate"}
     announced = deflated | {"x-ots-request-compress-size": "4"}
     assert opened(announced, zlib.compress(b"body"))[1] == b"body"
-    assert rule_of(deflated, zlib.compress(b"body")) is Rule.BODY_COMPRESSION
+    assert rule_of(deflated, zlib.compress(b"body")) is TablestoreRule.BODY_COMPRESSION
 
 
 NOW: Final = 1_800_000_000_000_000

@@ -26,6 +26,7 @@ from widerow.auth.signing import (
 )
 from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.dialect import Opened
 from widerow.wire.tablestore.envelope import (
     answer_date,
@@ -119,7 +120,7 @@ def test_a_v4_request_opens() -> None:  # wire §1.4
 )
 def test_each_mandatory_header_is_asked_for_by_name(name: str) -> None:  # wire §1.2
     error = refusal(signed(b"", {name: None}))
-    assert (error.rule, error.details) == (Rule.HEADER_MISSING, {"name": f"x-ots-{name}"})
+    assert (error.rule, error.details) == (TablestoreRule.HEADER_MISSING, {"name": f"x-ots-{name}"})
 
 
 def test_without_any_header_the_date_is_asked_for_first() -> None:  # wire §1.2
@@ -180,7 +181,7 @@ def test_the_dates_of_every_client_are_read(date: str) -> None:  # wire §1.2
 )
 def test_other_dates_are_named_in_the_refusal(date: str) -> None:  # wire §1.2
     error = refusal(signed(b"", {"date": date}))
-    assert (error.rule, error.details) == (Rule.DATE_FORMAT, {"date": date})
+    assert (error.rule, error.details) == (TablestoreRule.DATE_FORMAT, {"date": date})
 
 
 def test_a_long_date_is_not_echoed_whole() -> None:
@@ -197,13 +198,13 @@ def test_the_clock_may_be_fifteen_minutes_off(minutes: int, *, allowed: bool) ->
         opened(signed(), now_us=now)
     else:
         error = refusal(signed(), now_us=now)
-        assert error.rule is Rule.DATE_SKEW
+        assert error.rule is TablestoreRule.DATE_SKEW
         assert error.details == {"date": "2024-01-02T03:04:05.000Z"}
 
 
 def test_the_window_is_closed_at_exactly_fifteen_minutes() -> None:  # wire §1.2
     opened(signed(), now_us=1_704_164_645_000_000 + 900_000_000)
-    assert rule_of(signed(), now_us=1_704_164_645_000_000 + 901_000_000) is Rule.DATE_SKEW
+    assert rule_of(signed(), now_us=1_704_164_645_000_000 + 901_000_000) is TablestoreRule.DATE_SKEW
 
 
 @pytest.mark.parametrize(
@@ -247,13 +248,13 @@ def broken(*what: str) -> tuple[dict[str, str], bytes, int]:
 
 def test_the_first_thing_wrong_is_the_answer() -> None:  # wire §1.2, last line
     order = {
-        "header": Rule.HEADER_MISSING,
-        "date": Rule.DATE_FORMAT,
+        "header": TablestoreRule.HEADER_MISSING,
+        "date": TablestoreRule.DATE_FORMAT,
         "key": Rule.ACCESS_KEY_UNKNOWN,
         "instance": Rule.INSTANCE_NAME,
-        "skew": Rule.DATE_SKEW,
+        "skew": TablestoreRule.DATE_SKEW,
         "signature": Rule.SIGNATURE_MISMATCH,
-        "digest": Rule.BODY_DIGEST,
+        "digest": TablestoreRule.BODY_DIGEST,
     }
     names = list(order)
     for place, name in enumerate(names):
@@ -276,15 +277,15 @@ def test_the_security_token_must_be_the_keys_own() -> None:  # wire §1.3
         signed(b"", {"accesskeyid": "temporary"}),
         signed(b"", {"ststoken": "the-token"}),
     ):
-        assert rule_of(headers) is Rule.SECURITY_TOKEN
+        assert rule_of(headers) is TablestoreRule.SECURITY_TOKEN
 
 
 def test_who_has_both_secret_and_token_is_told_of_the_end() -> None:  # change §D6
     headers = signed(b"", {"accesskeyid": "ended", "ststoken": "the-token"})
     assert opened(headers, now_us=NOW - 1).key is ENDED_KEY
-    assert rule_of(headers) is Rule.SECURITY_TOKEN_EXPIRED
+    assert rule_of(headers) is TablestoreRule.SECURITY_TOKEN_EXPIRED
     another = signed(b"", {"accesskeyid": "ended", "ststoken": "another"})
-    assert rule_of(another) is Rule.SECURITY_TOKEN
+    assert rule_of(another) is TablestoreRule.SECURITY_TOKEN
     guessed = signed(b"", {"accesskeyid": "ended", "ststoken": "the-token"}, "guess")
     assert rule_of(guessed) is Rule.SIGNATURE_MISMATCH
 
@@ -343,7 +344,7 @@ PACKED = zlib.compress(b"a" * 1000)
 def test_a_body_that_is_not_what_was_announced_is_refused(  # wire §1.8
     body: bytes, size: str | None, kind: str | None
 ) -> None:
-    assert rule_of(deflated(body, size, kind), body) is Rule.BODY_COMPRESSION
+    assert rule_of(deflated(body, size, kind), body) is TablestoreRule.BODY_COMPRESSION
 
 
 @pytest.mark.parametrize("size", [str(BODY_BYTES_MAX + 1), "9" * 5000])
@@ -357,7 +358,7 @@ def test_a_bomb_costs_no_more_memory_than_a_body() -> None:
     headers = deflated(packed, str(BODY_BYTES_MAX))
     tracemalloc.start()
     try:
-        assert rule_of(headers, packed) is Rule.BODY_COMPRESSION
+        assert rule_of(headers, packed) is TablestoreRule.BODY_COMPRESSION
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.errors import (
+    AnyRule,
     Conflict,
     Exhausted,
     InvalidRequest,
@@ -28,17 +29,20 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.limits import HINT_BYTES_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.errors.answers import encode_error, foreign, hint
 from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED
 
 ROOT = Path(__file__).parents[4]
 ERRORS = ROOT / "src" / "widerow" / "wire" / "tablestore" / "errors"
+NAMED: dict[str, type[AnyRule]] = {"Rule": Rule, "TablestoreRule": TablestoreRule}
+RULES: tuple[AnyRule, ...] = (*Rule, *TablestoreRule)
 KINDS = {"InvalidRequest", "NotPermitted", "NotFound", "Conflict", "Exhausted", "Unsupported"}
 
 
 def test_every_rule_has_a_foreign_form() -> None:
-    assert list(FOREIGN) == list(Rule)
+    assert list(FOREIGN) == list(RULES)
 
 
 def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
@@ -48,8 +52,8 @@ def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
 def test_no_rule_is_listed_twice() -> None:
     # A dictionary would keep the last of two rows in silence.
     source = "".join(path.read_text(encoding="utf-8") for path in ERRORS.glob("*.py"))
-    listed = re.findall(r"^ {4}(Rule\.\w+): ", source, re.MULTILINE)
-    assert len(listed) == len(set(listed)) == len(Rule)
+    listed = re.findall(r"^ {4}(\w*Rule\.\w+): ", source, re.MULTILINE)
+    assert len(listed) == len(set(listed)) == len(RULES)
 
 
 def test_statuses_and_codes_belong_together() -> None:
@@ -89,7 +93,7 @@ def test_statuses_and_codes_belong_together() -> None:
         "OTSSessionExpired": {400},
         "OTSServerUnavailable": {503},
     }
-    rows = {rule: FOREIGN[rule] for rule in Rule}
+    rows = {rule: FOREIGN[rule] for rule in RULES}
     assert [rule for rule, row in rows.items() if row.status not in allowed[row.code]] == []
     assert [rule for rule, row in rows.items() if not row.when] == []
 
@@ -101,7 +105,7 @@ def _placeholders(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
 
 
-def _raise_sites() -> Iterator[tuple[str, Rule, set[str]]]:
+def _raise_sites() -> Iterator[tuple[str, AnyRule, set[str]]]:
     """Every `Kind(Rule.X, fact=…)` of the product: where, which rule, which facts."""
     for path in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -109,19 +113,19 @@ def _raise_sites() -> Iterator[tuple[str, Rule, set[str]]]:
                 continue
             rule, kind = node.args[0], node.func
             is_kind = isinstance(kind, ast.Name) and kind.id in KINDS
-            if is_kind and isinstance(rule, ast.Attribute) and ast.unparse(rule.value) == "Rule":
+            if is_kind and isinstance(rule, ast.Attribute) and ast.unparse(rule.value) in NAMED:
                 facts = {keyword.arg for keyword in node.keywords if keyword.arg}
-                yield f"{path.name}:{node.lineno}", Rule[rule.attr], facts
+                yield f"{path.name}:{node.lineno}", NAMED[ast.unparse(rule.value)][rule.attr], facts
 
 
 RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts to each
-    Rule.COLUMN_NAME: {"name"},
-    Rule.ATTRIBUTE_NAME: {"name"},
-    Rule.KEY_VALUE_MISSING: {"name"},
-    Rule.KEY_VERSION: {"name"},
-    Rule.SEARCH_MESSAGE: {"kind"},
-    Rule.SORT_FIELD: {"field", "reason"},
-    Rule.COLLAPSE_FIELD: {"field", "reason"},
+    TablestoreRule.COLUMN_NAME: {"name"},
+    TablestoreRule.ATTRIBUTE_NAME: {"name"},
+    TablestoreRule.KEY_VALUE_MISSING: {"name"},
+    TablestoreRule.KEY_VERSION: {"name"},
+    TablestoreRule.SEARCH_MESSAGE: {"kind"},
+    TablestoreRule.SORT_FIELD: {"field", "reason"},
+    TablestoreRule.COLLAPSE_FIELD: {"field", "reason"},
 }
 
 
@@ -136,14 +140,14 @@ def test_raise_sites_give_the_facts_that_texts_need() -> None:
 
 def test_texts_need_facts_of_rules_that_are_raised_only() -> None:
     given_by_code = {*RAISED_BY_VARIABLE, *(rule for _, rule, _ in _raise_sites())}
-    needing = {rule for rule in Rule if _placeholders(FOREIGN[rule].template)}
-    assert needing - given_by_code <= {Rule.BATCH_TABLE_DUPLICATE}
+    needing = {rule for rule in RULES if _placeholders(FOREIGN[rule].template)}
+    assert needing <= given_by_code
     for rule, facts in RAISED_BY_VARIABLE.items():
         assert _placeholders(FOREIGN[rule].template) <= facts
 
 
 def test_a_forgotten_fact_costs_its_place_only() -> None:
-    assert foreign(InvalidRequest(Rule.TABLE_NAME))[2] == "Invalid table name: '?'."
+    assert foreign(InvalidRequest(TablestoreRule.TABLE_NAME))[2] == "Invalid table name: '?'."
 
 
 # --- texts -----------------------------------------------------------------------------------
@@ -153,23 +157,25 @@ def test_a_forgotten_fact_costs_its_place_only() -> None:
     ("error", "expected"),
     [
         (  # semantics §3, asserted by two clients' tests
-            InvalidRequest(Rule.KEY_SIZE, count=1, expected=2),
+            InvalidRequest(TablestoreRule.KEY_SIZE, count=1, expected=2),
             (400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2."),
         ),
         (
-            InvalidRequest(Rule.KEY_NAME, name="PK2", expected="PK1"),
+            InvalidRequest(TablestoreRule.KEY_NAME, name="PK2", expected="PK1"),
             (400, "OTSInvalidPK", "Validate PK name fail. Input: PK2, Meta: PK1."),
         ),
         (
-            InvalidRequest(Rule.KEY_TYPE, column="PK1", type="BINARY", expected="INTEGER"),
+            InvalidRequest(
+                TablestoreRule.KEY_TYPE, column="PK1", type="BINARY", expected="INTEGER"
+            ),
             (400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_INTEGER."),
         ),
         (
-            InvalidRequest(Rule.KEY_MARKER, marker="INF_MIN"),
+            InvalidRequest(TablestoreRule.KEY_MARKER, marker="INF_MIN"),
             (400, "OTSParameterInvalid", "VT_INF_MIN is an invalid type for the primary key."),
         ),
         (
-            InvalidRequest(Rule.KEY_LENGTH, column="PK", limit=1024, length=1025),
+            InvalidRequest(TablestoreRule.KEY_LENGTH, column="PK", limit=1024, length=1025),
             (
                 400,
                 "OTSParameterInvalid",
@@ -180,7 +186,7 @@ def test_a_forgotten_fact_costs_its_place_only() -> None:
             ),
         ),
         (  # semantics §4.2
-            InvalidRequest(Rule.VALUE_LENGTH, column="a", limit=2097152, length=2097153),
+            InvalidRequest(TablestoreRule.VALUE_LENGTH, column="a", limit=2097152, length=2097153),
             (
                 400,
                 "OTSParameterInvalid",
@@ -191,7 +197,7 @@ def test_a_forgotten_fact_costs_its_place_only() -> None:
             ),
         ),
         (
-            InvalidRequest(Rule.COLUMN_COUNT, limit=1024, count=1025),
+            InvalidRequest(TablestoreRule.COLUMN_COUNT, limit=1024, count=1025),
             (
                 400,
                 "OTSParameterInvalid",
@@ -202,11 +208,11 @@ def test_a_forgotten_fact_costs_its_place_only() -> None:
             ),
         ),
         (  # semantics §4.8
-            InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=200, count=201),
+            InvalidRequest(TablestoreRule.BATCH_WRITE_COUNT, limit=200, count=201),
             (400, "OTSParameterInvalid", "Rows count exceeds the upper limit: 200."),
         ),
         (
-            InvalidRequest(Rule.BATCH_WRITE_SIZE, limit=4194304, size=4194305),
+            InvalidRequest(TablestoreRule.BATCH_WRITE_SIZE, limit=4194304, size=4194305),
             (
                 400,
                 "OTSParameterInvalid",
@@ -217,7 +223,7 @@ def test_a_forgotten_fact_costs_its_place_only() -> None:
             ),
         ),
         (  # semantics §5.1, §5.3
-            InvalidRequest(Rule.READ_MAX_VERSIONS, value=-1),
+            InvalidRequest(TablestoreRule.READ_MAX_VERSIONS, value=-1),
             (
                 400,
                 "OTSParameterInvalid",
@@ -225,15 +231,15 @@ def test_a_forgotten_fact_costs_its_place_only() -> None:
             ),
         ),
         (
-            InvalidRequest(Rule.FILTER_COUNT, limit=32),
+            InvalidRequest(TablestoreRule.FILTER_COUNT, limit=32),
             (400, "OTSParameterInvalid", "The count of filter exceeds the max: 32."),
         ),
         (
-            Conflict(Rule.CONDITION_FAILED),
+            Conflict(TablestoreRule.CONDITION_FAILED),
             (403, "OTSConditionCheckFail", "Condition check failed."),
         ),
         (
-            Conflict(Rule.TABLE_EXISTS, instance="i", table="t"),
+            Conflict(TablestoreRule.TABLE_EXISTS, instance="i", table="t"),
             (409, "OTSObjectAlreadyExist", "Requested table already exists."),
         ),
         (
@@ -241,7 +247,7 @@ def test_a_forgotten_fact_costs_its_place_only() -> None:
             (404, "OTSObjectNotExist", "Requested table does not exist."),
         ),
         (
-            Exhausted(Rule.TABLE_QUOTA, limit=64),
+            Exhausted(TablestoreRule.TABLE_QUOTA, limit=64),
             (403, "OTSQuotaExhausted", "Number of tables exceeds the quota:64."),
         ),
         (
@@ -249,11 +255,13 @@ def test_a_forgotten_fact_costs_its_place_only() -> None:
             (403, "OTSAuthFailed", "The AccessKeyID does not exist."),
         ),
         (  # wire §1.1
-            Unsupported(Rule.ACTION_UNKNOWN, action="HelloWorld"),
+            Unsupported(TablestoreRule.ACTION_UNKNOWN, action="HelloWorld"),
             (400, "OTSUnsupportOperation", "Unsupported operation: 'HelloWorld'."),
         ),
         (
-            InvalidRequest(Rule.ROW_ENCODING, message="Invalid row: {checksum} is missing."),
+            InvalidRequest(
+                TablestoreRule.ROW_ENCODING, message="Invalid row: {checksum} is missing."
+            ),
             (400, "OTSParameterInvalid", "Invalid row: {checksum} is missing."),
         ),
     ],
@@ -295,7 +303,7 @@ def test_a_kind_of_failure_that_is_not_listed_counts_as_the_one_above_it() -> No
 
 
 def test_long_names_are_cut_from_messages() -> None:
-    error = InvalidRequest(Rule.COLUMN_NAME, name="n" * 5_000_000)
+    error = InvalidRequest(TablestoreRule.COLUMN_NAME, name="n" * 5_000_000)
     assert len(foreign(error)[2]) == 4096
 
 
@@ -315,13 +323,13 @@ def _is_header(text: str) -> bool:
 
 def test_a_refused_column_name_names_the_setting_that_refused_it() -> None:
     # docs/operating/configure.md
-    told = hint(InvalidRequest(Rule.COLUMN_NAME, name="postal code"))
+    told = hint(InvalidRequest(TablestoreRule.COLUMN_NAME, name="postal code"))
     assert told.startswith("name='postal code': ")
     assert "--column-names strict" in told
 
 
 def test_every_rule_has_a_hint_that_fits_a_header() -> None:
-    assert [rule for rule in Rule if not _is_header(hint(InvalidRequest(rule)))] == []
+    assert [rule for rule in RULES if not _is_header(hint(InvalidRequest(rule)))] == []
 
 
 @pytest.mark.parametrize("failure", [*FAILURES.values(), UNEXPECTED])
@@ -330,23 +338,29 @@ def test_every_failure_has_a_hint_that_fits_a_header(failure: object) -> None:
     assert _is_header(failure.hint)
 
 
-@given(rule=st.sampled_from(Rule), name=st.text(), count=st.integers())
-def test_hints_are_one_line_of_ascii_whatever_the_facts(rule: Rule, name: str, count: int) -> None:
+@given(rule=st.sampled_from(RULES), name=st.text(), count=st.integers())
+def test_hints_are_one_line_of_ascii_whatever_the_facts(
+    rule: AnyRule, name: str, count: int
+) -> None:
     text = hint(InvalidRequest(rule, name=name, column=name * 100, count=count))
     assert _is_header(text)
     assert text.endswith(rule.value)
 
 
 def test_hints_tell_names_and_numbers() -> None:
-    told = hint(InvalidRequest(Rule.KEY_LENGTH, column="é", limit=1024, length=1025))
-    assert told == f"column='\\xe9', limit=1024, length=1025: {Rule.KEY_LENGTH.value}"
+    told = hint(InvalidRequest(TablestoreRule.KEY_LENGTH, column="é", limit=1024, length=1025))
+    assert told == f"column='\\xe9', limit=1024, length=1025: {TablestoreRule.KEY_LENGTH.value}"
 
 
 def test_hints_never_tell_values_of_cells() -> None:
-    scope = InvalidRequest(Rule.BATCH_ATOMIC_SCOPE, atomic="customer-1", data="customer-2")
-    assert hint(scope) == Rule.BATCH_ATOMIC_SCOPE.value
+    scope = InvalidRequest(
+        TablestoreRule.BATCH_ATOMIC_SCOPE, atomic="customer-1", data="customer-2"
+    )
+    assert hint(scope) == TablestoreRule.BATCH_ATOMIC_SCOPE.value
     gone = NotFound(Rule.TABLE_NOT_FOUND, instance="shop", table="t" * 255)
     assert foreign(gone) == (404, "OTSObjectNotExist", "Requested table does not exist.")
     assert hint(gone).startswith(f"instance='shop', table='{'t' * 255}': Create the table")
-    assert "4711" not in hint(InvalidRequest(Rule.FILTER_RELATION_DECODE, column="c", value=4711))
+    assert "4711" not in hint(
+        InvalidRequest(TablestoreRule.FILTER_RELATION_DECODE, column="c", value=4711)
+    )
     assert hint(ValueError("4711")) == UNEXPECTED.hint

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest
 from widerow.limits import FILTER_NODES_MAX, FILTER_PATTERN_BYTES_MAX, VALUE_BYTES_MAX
 from widerow.model.tablestore.filter import (
     Comparator,
@@ -20,6 +20,7 @@ from widerow.model.tablestore.filter import (
     Pagination,
     TransferRule,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import ColumnType, Value
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import filters, messages
@@ -187,11 +188,11 @@ def test_thirty_two_nodes_are_the_most() -> None:
     assert isinstance(tree, Composite)
     assert len(tree.filters) == 31
     error = refusal(decode_condition, composite(3, *leaves, leaf()))
-    assert (error.rule, error.details) == (Rule.FILTER_COUNT, {"limit": FILTER_NODES_MAX})
+    assert (error.rule, error.details) == (TablestoreRule.FILTER_COUNT, {"limit": FILTER_NODES_MAX})
     deep = composite(3, composite(1, composite(2, *[leaf()] * 15)), *[leaf()] * 14)
     assert isinstance(decode_condition(deep), Composite)
     deeper = composite(3, composite(1, composite(2, *[leaf()] * 15)), *[leaf()] * 15)
-    assert refusal(decode_condition, deeper).rule is Rule.FILTER_COUNT
+    assert refusal(decode_condition, deeper).rule is TablestoreRule.FILTER_COUNT
 
 
 @pytest.mark.parametrize("operator", [1, 2, 3])
@@ -199,11 +200,15 @@ def test_nodes_are_counted_before_what_stands_below_an_operator(operator: int) -
     """A NOT with two sub-filters, an AND or OR with one, in a tree of 33 nodes (semantics §5.3)."""
     many = composite(2, *[leaf()] * 29)
     wrong = composite(operator, leaf(), many) if operator == 1 else composite(operator, many)
-    rules = {1: Rule.FILTER_NOT_ARITY, 2: Rule.FILTER_LOGIC_ARITY, 3: Rule.FILTER_LOGIC_ARITY}
+    rules = {
+        1: TablestoreRule.FILTER_NOT_ARITY,
+        2: TablestoreRule.FILTER_LOGIC_ARITY,
+        3: TablestoreRule.FILTER_LOGIC_ARITY,
+    }
     assert refusal(decode_condition, wrong).rule is rules[operator]
     many = composite(2, *[leaf()] * (30 if operator == 1 else 31))
     wrong = composite(operator, leaf(), many) if operator == 1 else composite(operator, many)
-    assert refusal(decode_condition, wrong).rule is Rule.FILTER_COUNT
+    assert refusal(decode_condition, wrong).rule is TablestoreRule.FILTER_COUNT
 
 
 def nested(depth: int) -> bytes:
@@ -215,18 +220,20 @@ def nested(depth: int) -> bytes:
 
 def test_chains_are_as_deep_as_the_count_allows() -> None:
     assert isinstance(decode_condition(nested(FILTER_NODES_MAX)), Composite)
-    assert refusal(decode_condition, nested(FILTER_NODES_MAX + 1)).rule is Rule.FILTER_COUNT
+    assert (
+        refusal(decode_condition, nested(FILTER_NODES_MAX + 1)).rule is TablestoreRule.FILTER_COUNT
+    )
 
 
 def test_a_thousand_levels_are_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     data, parsed, parse = nested(1000), [0], filters._parse
 
-    def counting(kind: type[messages.Filter], data: bytes, rule: Rule) -> messages.Filter:
+    def counting(kind: type[messages.Filter], data: bytes, rule: TablestoreRule) -> messages.Filter:
         parsed[0] += 1
         return parse(kind, data, rule)
 
     monkeypatch.setattr(filters, "_parse", counting)
-    assert refusal(decode_read_filter, data).rule is Rule.FILTER_COUNT
+    assert refusal(decode_read_filter, data).rule is TablestoreRule.FILTER_COUNT
     assert parsed[0] == FILTER_NODES_MAX
 
 
@@ -238,7 +245,7 @@ def test_crowds_are_refused_before_they_are_parsed(
     data = filter_bytes(2, b"\x08\x02" + field * (5_000_000 // len(field)))
     described = SimpleNamespace(DESCRIPTOR=messages.CompositeColumnValueFilter.DESCRIPTOR)
     monkeypatch.setattr(messages, "CompositeColumnValueFilter", described)  # nothing that parses
-    assert refusal(decode_read_filter, data).rule is Rule.FILTER_COUNT
+    assert refusal(decode_read_filter, data).rule is TablestoreRule.FILTER_COUNT
 
 
 def test_fields_of_newer_clients_are_skipped() -> None:
@@ -254,34 +261,34 @@ def test_fields_of_newer_clients_are_skipped() -> None:
 )
 def test_composites_that_cannot_be_walked_are_refused(body: bytes) -> None:
     error = refusal(decode_condition, filter_bytes(2, body))
-    assert error.rule is Rule.FILTER_COMPOSITE_DECODE
+    assert error.rule is TablestoreRule.FILTER_COMPOSITE_DECODE
 
 
 @both
 @pytest.mark.parametrize(
     ("data", "rule", "details"),
     [
-        (b"", Rule.FILTER_DECODE, {}),
-        (b"\x08\x01", Rule.FILTER_DECODE, {}),
-        (b"\xff\xff", Rule.FILTER_DECODE, {}),
-        (filter_bytes(0, b""), Rule.FILTER_TYPE, {"type": 0}),
-        (filter_bytes(9, b""), Rule.FILTER_TYPE, {"type": 9}),
-        (filter_bytes(1, b""), Rule.FILTER_RELATION_DECODE, {}),
-        (filter_bytes(2, b""), Rule.FILTER_COMPOSITE_DECODE, {}),
-        (filter_bytes(2, b"\x08\x02\x12\x00"), Rule.FILTER_COMPOSITE_DECODE, {}),
-        (composite(4, leaf(), leaf()), Rule.FILTER_COMPOSITE_DECODE, {"combinator": 4}),
-        (composite(1), Rule.FILTER_NOT_ARITY, {"count": 0}),
-        (composite(1, leaf(), leaf()), Rule.FILTER_NOT_ARITY, {"count": 2}),
-        (composite(2, leaf()), Rule.FILTER_LOGIC_ARITY, {"count": 1}),
-        (composite(3), Rule.FILTER_LOGIC_ARITY, {"count": 0}),
-        (composite(2, leaf(), filter_bytes(7, b"")), Rule.FILTER_TYPE, {"type": 7}),
-        (composite(2, leaf(), pagination(0, 1)), Rule.FILTER_PAGINATION_PLACE, {}),
-        (leaf(comparator=0), Rule.FILTER_COMPARATOR, {"comparator": 0}),
-        (leaf(comparator=9), Rule.FILTER_COMPARATOR, {"comparator": 9}),
+        (b"", TablestoreRule.FILTER_DECODE, {}),
+        (b"\x08\x01", TablestoreRule.FILTER_DECODE, {}),
+        (b"\xff\xff", TablestoreRule.FILTER_DECODE, {}),
+        (filter_bytes(0, b""), TablestoreRule.FILTER_TYPE, {"type": 0}),
+        (filter_bytes(9, b""), TablestoreRule.FILTER_TYPE, {"type": 9}),
+        (filter_bytes(1, b""), TablestoreRule.FILTER_RELATION_DECODE, {}),
+        (filter_bytes(2, b""), TablestoreRule.FILTER_COMPOSITE_DECODE, {}),
+        (filter_bytes(2, b"\x08\x02\x12\x00"), TablestoreRule.FILTER_COMPOSITE_DECODE, {}),
+        (composite(4, leaf(), leaf()), TablestoreRule.FILTER_COMPOSITE_DECODE, {"combinator": 4}),
+        (composite(1), TablestoreRule.FILTER_NOT_ARITY, {"count": 0}),
+        (composite(1, leaf(), leaf()), TablestoreRule.FILTER_NOT_ARITY, {"count": 2}),
+        (composite(2, leaf()), TablestoreRule.FILTER_LOGIC_ARITY, {"count": 1}),
+        (composite(3), TablestoreRule.FILTER_LOGIC_ARITY, {"count": 0}),
+        (composite(2, leaf(), filter_bytes(7, b"")), TablestoreRule.FILTER_TYPE, {"type": 7}),
+        (composite(2, leaf(), pagination(0, 1)), TablestoreRule.FILTER_PAGINATION_PLACE, {}),
+        (leaf(comparator=0), TablestoreRule.FILTER_COMPARATOR, {"comparator": 0}),
+        (leaf(comparator=9), TablestoreRule.FILTER_COMPARATOR, {"comparator": 9}),
     ],
 )
 def test_malformed_filters_break_their_rule(
-    decode: Callable[[bytes], object], data: bytes, rule: Rule, details: dict[str, object]
+    decode: Callable[[bytes], object], data: bytes, rule: AnyRule, details: dict[str, object]
 ) -> None:
     error = refusal(decode, data)
     assert (error.rule, error.details) == (rule, details)
@@ -313,20 +320,22 @@ def test_flags_follow_the_wire() -> None:
 def test_tests_of_presence_need_no_constant(comparator: Comparator) -> None:
     assert comparison(leaf(comparator=comparator.value, value=b"")).value == b""
     error = refusal(decode_condition, leaf(comparator=comparator.value, value=b"\x55"))
-    assert error.rule is Rule.FILTER_RELATION_DECODE
+    assert error.rule is TablestoreRule.FILTER_RELATION_DECODE
 
 
 @pytest.mark.parametrize(
     "value", [b"", b"\x06", b"\x00\x01", b"\x03\xff\xff\xff\x7fa", b"\x03\x01\x00\x00\x00\xff"]
 )
 def test_constants_are_whole_values(value: bytes) -> None:
-    assert refusal(decode_condition, leaf(value=value)).rule is Rule.FILTER_RELATION_DECODE
+    assert (
+        refusal(decode_condition, leaf(value=value)).rule is TablestoreRule.FILTER_RELATION_DECODE
+    )
 
 
 @pytest.mark.parametrize("marker", [b"\x09", b"\x0a", b"\x0b"])
 def test_markers_are_no_constants(marker: bytes) -> None:
     error = refusal(decode_condition, leaf(value=marker))
-    assert error.rule is Rule.FILTER_RELATION_DECODE
+    assert error.rule is TablestoreRule.FILTER_RELATION_DECODE
     assert error.details["column"] == "a"
 
 
@@ -338,13 +347,13 @@ def test_constants_are_as_long_as_a_cell_may_be(letter: str | bytes) -> None:
     longer = leaf("big", value=encode_variant(letter * (VALUE_BYTES_MAX + 1)))
     for data in (longer, composite(1, longer)):
         error = refusal(decode_condition, data)
-        assert error.rule is Rule.VALUE_LENGTH
+        assert error.rule is TablestoreRule.VALUE_LENGTH
         assert error.details == {"column": "big", "length": VALUE_BYTES_MAX + 1}
 
 
 def test_column_names_are_utf8() -> None:
     data = bytes.fromhex("0801121408031201ff1a0900050000000000000020002801")
-    assert refusal(decode_condition, data).rule is Rule.FILTER_RELATION_DECODE
+    assert refusal(decode_condition, data).rule is TablestoreRule.FILTER_RELATION_DECODE
 
 
 # --- transfer rules (wire §3) ------------------------------------------------------------------
@@ -368,7 +377,10 @@ def test_casts_are_those_of_the_wire(cast: int | None, kind: ColumnType) -> None
 @pytest.mark.parametrize("cast", [2, 4, 6, 8, -1])
 def test_other_casts_are_refused(cast: int) -> None:
     error = refusal(decode_condition, leaf(regex="(a+)", cast=cast))
-    assert (error.rule, error.details) == (Rule.FILTER_RELATION_DECODE, {"cast_type": cast})
+    assert (error.rule, error.details) == (
+        TablestoreRule.FILTER_RELATION_DECODE,
+        {"cast_type": cast},
+    )
 
 
 @pytest.mark.parametrize(
@@ -387,7 +399,7 @@ def test_other_casts_are_refused(cast: int) -> None:
 )
 def test_patterns_compile_and_capture(regex: str) -> None:
     error = refusal(decode_condition, leaf(regex=regex, cast=0))
-    assert error.rule is Rule.FILTER_REGEX
+    assert error.rule is TablestoreRule.FILTER_REGEX
     assert error.details["reason"]
 
 
@@ -395,7 +407,7 @@ def test_patterns_are_short() -> None:
     longest = "(" + "é" * ((FILTER_PATTERN_BYTES_MAX - 2) // 2) + ")"
     assert comparison(leaf(regex=longest, cast=3)).transfer is not None
     error = refusal(decode_condition, leaf(regex=longest + "a", cast=3))
-    assert error.rule is Rule.FILTER_REGEX
+    assert error.rule is TablestoreRule.FILTER_REGEX
     assert error.details == {"length": FILTER_PATTERN_BYTES_MAX + 1, "limit": 1024}
 
 
@@ -407,7 +419,7 @@ def test_patterns_that_python_warns_about_are_taken_in_silence() -> None:
 
 def test_patterns_that_are_not_utf8_are_refused() -> None:
     data = leaf(regex="(zz)", cast=3).replace(b"(zz)", b"(\xff\xfe)")
-    assert refusal(decode_condition, data).rule is Rule.FILTER_REGEX
+    assert refusal(decode_condition, data).rule is TablestoreRule.FILTER_REGEX
 
 
 # --- pagination (semantics §5.3) -----------------------------------------------------------------
@@ -416,20 +428,20 @@ def test_patterns_that_are_not_utf8_are_refused() -> None:
 def test_pagination_is_a_filter_of_its_own() -> None:
     assert decode_read_filter(pagination(7, 1)) == (None, Pagination(7, 1))
     error = refusal(decode_condition, pagination(0, 1))
-    assert error.rule is Rule.FILTER_PAGINATION_PLACE
+    assert error.rule is TablestoreRule.FILTER_PAGINATION_PLACE
 
 
 @pytest.mark.parametrize(
     ("data", "rule"),
     [
-        (pagination(-1, 1), Rule.FILTER_PAGINATION_OFFSET),
-        (pagination(0, 0), Rule.FILTER_PAGINATION_LIMIT),
-        (pagination(0, -5), Rule.FILTER_PAGINATION_LIMIT),
-        (filter_bytes(3, b""), Rule.FILTER_PAGINATION_DECODE),
-        (filter_bytes(3, b"\x08\x00"), Rule.FILTER_PAGINATION_DECODE),
+        (pagination(-1, 1), TablestoreRule.FILTER_PAGINATION_OFFSET),
+        (pagination(0, 0), TablestoreRule.FILTER_PAGINATION_LIMIT),
+        (pagination(0, -5), TablestoreRule.FILTER_PAGINATION_LIMIT),
+        (filter_bytes(3, b""), TablestoreRule.FILTER_PAGINATION_DECODE),
+        (filter_bytes(3, b"\x08\x00"), TablestoreRule.FILTER_PAGINATION_DECODE),
     ],
 )
-def test_pagination_has_bounds(data: bytes, rule: Rule) -> None:
+def test_pagination_has_bounds(data: bytes, rule: AnyRule) -> None:
     assert refusal(decode_read_filter, data).rule is rule
 
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tests.support.buffers import decoded_row
 from tests.unit.rows.strategies import storable
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest
 from widerow.model.tablestore.row import CellChange, CellOperation, Modification, PrimaryKey
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import (
     PLAIN_HEADER,
@@ -227,7 +228,7 @@ def refusal(
 def broken(call: Callable[Args, object], *args: Args.args, **kwargs: Args.kwargs) -> str:
     """The message of a buffer that is malformed."""
     error = refusal(call, *args, **kwargs)
-    assert error.rule is Rule.ROW_ENCODING
+    assert error.rule is TablestoreRule.ROW_ENCODING
     message = error.details["message"]
     assert isinstance(message, str)
     return message
@@ -321,8 +322,8 @@ def test_every_shortened_row_is_refused(wanted: Change) -> None:
 def test_every_shortened_or_lengthened_variant_is_refused(data: str) -> None:
     whole = bytes.fromhex(data)
     for other in [*(whole[:length] for length in range(len(whole))), whole + b"\x00"]:
-        error = refusal(decode_variant_value, other, Rule.SPLIT_TYPE)
-        assert error.rule is Rule.SPLIT_TYPE
+        error = refusal(decode_variant_value, other, TablestoreRule.SPLIT_TYPE)
+        assert error.rule is TablestoreRule.SPLIT_TYPE
 
 
 @keys
@@ -397,13 +398,13 @@ def test_a_wrong_cell_checksum_names_both_sums() -> None:
     data = bytearray.fromhex(PK_ONE + "09a7")
     data[-3] ^= 1
     error = refusal(decode_primary_key, bytes(data))
-    assert error.rule is Rule.ROW_CHECKSUM
+    assert error.rule is TablestoreRule.ROW_CHECKSUM
     assert error.details == {"user": 0x4D, "service": 0x4C}
 
 
 def test_a_wrong_row_checksum_names_both_sums() -> None:
     error = refusal(decode_primary_key, bytes.fromhex(PK_ONE + "09a0"))
-    assert error.rule is Rule.ROW_CHECKSUM
+    assert error.rule is TablestoreRule.ROW_CHECKSUM
     assert error.details == {"user": 0xA0, "service": 0xA7}
 
 
@@ -411,7 +412,7 @@ def test_damage_is_reported_before_content() -> None:
     """A flipped bit in a text is a checksum error, not a complaint about UTF-8."""
     row = bytearray(raw_row(raw_cell(b"c", encode_variant("plain"))))
     row[row.index(b"plain")] ^= 0x80
-    assert refusal(decoded_row, bytes(row), PUT).rule is Rule.ROW_CHECKSUM
+    assert refusal(decoded_row, bytes(row), PUT).rule is TablestoreRule.ROW_CHECKSUM
 
 
 # --- structure (semantics §18.1) --------------------------------------------------------------
@@ -465,13 +466,13 @@ def test_values_have_exactly_one_encoding(variant: bytes, text: str) -> None:
 @pytest.mark.parametrize(
     ("cell", "rule"),
     [
-        (raw_cell(b"pk"), Rule.KEY_VALUE_MISSING),
-        (raw_cell(b"pk", encode_variant(1), operation=1), Rule.KEY_OPERATION),
-        (raw_cell(b"pk", None, operation=1), Rule.KEY_OPERATION),
-        (raw_cell(b"pk", encode_variant(1), version=5), Rule.KEY_VERSION),
+        (raw_cell(b"pk"), TablestoreRule.KEY_VALUE_MISSING),
+        (raw_cell(b"pk", encode_variant(1), operation=1), TablestoreRule.KEY_OPERATION),
+        (raw_cell(b"pk", None, operation=1), TablestoreRule.KEY_OPERATION),
+        (raw_cell(b"pk", encode_variant(1), version=5), TablestoreRule.KEY_VERSION),
     ],
 )
-def test_key_cells_carry_name_and_value_only(cell: bytes, rule: Rule) -> None:
+def test_key_cells_carry_name_and_value_only(cell: bytes, rule: AnyRule) -> None:
     for decode in (decode_primary_key, lambda data: decoded_row(data, PUT)):
         error = refusal(decode, raw_row(key=cell))
         assert (error.rule, error.details) == (rule, {"name": "pk"})
@@ -497,14 +498,14 @@ def test_key_values_are_of_the_key_types(variant: bytes, text: str) -> None:
 def test_key_texts_are_utf8() -> None:
     cell = raw_cell(b"pk", b"\x03\x01\x00\x00\x00\xff")
     error = refusal(decode_primary_key, raw_row(key=cell))
-    assert (error.rule, error.details) == (Rule.VALUE_TEXT, {"column": "pk"})
+    assert (error.rule, error.details) == (TablestoreRule.VALUE_TEXT, {"column": "pk"})
 
 
 def test_reads_take_a_key_and_nothing_behind_it() -> None:
     with_cells = raw_row(raw_cell(b"c", encode_variant(1)))
-    assert refusal(decode_primary_key, with_cells).rule is Rule.READ_WITH_CELLS
+    assert refusal(decode_primary_key, with_cells).rule is TablestoreRule.READ_WITH_CELLS
     marked = raw_row(marker=True)
-    assert refusal(decode_primary_key, marked).rule is Rule.READ_DELETE_MARKER
+    assert refusal(decode_primary_key, marked).rule is TablestoreRule.READ_DELETE_MARKER
 
 
 # --- cells of writes (semantics §4.2-4.4) -------------------------------------------------------
@@ -515,29 +516,44 @@ SOME = encode_variant(1)
 @pytest.mark.parametrize(
     ("modification", "cell", "rule", "details"),
     [
-        (PUT, raw_cell(b"c"), Rule.VALUE_MISSING, {"name": "c"}),
-        (PUT, raw_cell(b"c", None, None, 5), Rule.VALUE_MISSING, {"name": "c"}),
-        (PUT, raw_cell(b"c", None, 1), Rule.OPERATION_IN_PUT, {"name": "c"}),
-        (PUT, raw_cell(b"c", SOME, 4), Rule.OPERATION_IN_PUT, {"name": "c"}),
-        (PUT, raw_cell(b"c", SOME, 77), Rule.OPERATION_IN_PUT, {"name": "c"}),
-        (UPDATE, raw_cell(b"c"), Rule.VALUE_MISSING, {"name": "c"}),
-        (UPDATE, raw_cell(b"c", SOME, 0), Rule.OPERATION_UNKNOWN, {"name": "c", "operation": 0}),
-        (UPDATE, raw_cell(b"c", SOME, 2), Rule.OPERATION_UNKNOWN, {"name": "c", "operation": 2}),
-        (UPDATE, raw_cell(b"c", SOME, 1), Rule.VALUE_ON_DELETE, {"name": "c"}),
-        (UPDATE, raw_cell(b"c", SOME, 3, 5), Rule.VALUE_ON_DELETE, {"name": "c"}),
-        (UPDATE, raw_cell(b"c", None, 3), Rule.VERSION_MISSING, {"name": "c"}),
-        (UPDATE, raw_cell(b"c", None, 1, 5), Rule.VERSION_ON_DELETE_ALL, {"name": "c"}),
-        (UPDATE, raw_cell(b"c", None, 4), Rule.VALUE_MISSING, {"name": "c"}),
-        (UPDATE, raw_cell(b"c", SOME, 4, 5), Rule.VERSION_ON_INCREMENT, {"name": "c"}),
-        (DELETE, raw_cell(b"c", SOME), Rule.DELETE_WITH_CELLS, {}),
-        (UPDATE, raw_cell(b"c", b"\x06"), Rule.VALUE_TYPE, {"column": "c"}),
-        (PUT, raw_cell(b"c", b"\x09"), Rule.VALUE_TYPE, {"column": "c"}),
-        (PUT, raw_cell(b"c", b"\x03\x01\x00\x00\x00\xff"), Rule.VALUE_TEXT, {"column": "c"}),
-        (UPDATE, raw_cell(b"c", b"\x06", 4), Rule.VALUE_TYPE, {"column": "c"}),
+        (PUT, raw_cell(b"c"), TablestoreRule.VALUE_MISSING, {"name": "c"}),
+        (PUT, raw_cell(b"c", None, None, 5), TablestoreRule.VALUE_MISSING, {"name": "c"}),
+        (PUT, raw_cell(b"c", None, 1), TablestoreRule.OPERATION_IN_PUT, {"name": "c"}),
+        (PUT, raw_cell(b"c", SOME, 4), TablestoreRule.OPERATION_IN_PUT, {"name": "c"}),
+        (PUT, raw_cell(b"c", SOME, 77), TablestoreRule.OPERATION_IN_PUT, {"name": "c"}),
+        (UPDATE, raw_cell(b"c"), TablestoreRule.VALUE_MISSING, {"name": "c"}),
+        (
+            UPDATE,
+            raw_cell(b"c", SOME, 0),
+            TablestoreRule.OPERATION_UNKNOWN,
+            {"name": "c", "operation": 0},
+        ),
+        (
+            UPDATE,
+            raw_cell(b"c", SOME, 2),
+            TablestoreRule.OPERATION_UNKNOWN,
+            {"name": "c", "operation": 2},
+        ),
+        (UPDATE, raw_cell(b"c", SOME, 1), TablestoreRule.VALUE_ON_DELETE, {"name": "c"}),
+        (UPDATE, raw_cell(b"c", SOME, 3, 5), TablestoreRule.VALUE_ON_DELETE, {"name": "c"}),
+        (UPDATE, raw_cell(b"c", None, 3), TablestoreRule.VERSION_MISSING, {"name": "c"}),
+        (UPDATE, raw_cell(b"c", None, 1, 5), TablestoreRule.VERSION_ON_DELETE_ALL, {"name": "c"}),
+        (UPDATE, raw_cell(b"c", None, 4), TablestoreRule.VALUE_MISSING, {"name": "c"}),
+        (UPDATE, raw_cell(b"c", SOME, 4, 5), TablestoreRule.VERSION_ON_INCREMENT, {"name": "c"}),
+        (DELETE, raw_cell(b"c", SOME), TablestoreRule.DELETE_WITH_CELLS, {}),
+        (UPDATE, raw_cell(b"c", b"\x06"), TablestoreRule.VALUE_TYPE, {"column": "c"}),
+        (PUT, raw_cell(b"c", b"\x09"), TablestoreRule.VALUE_TYPE, {"column": "c"}),
+        (
+            PUT,
+            raw_cell(b"c", b"\x03\x01\x00\x00\x00\xff"),
+            TablestoreRule.VALUE_TEXT,
+            {"column": "c"},
+        ),
+        (UPDATE, raw_cell(b"c", b"\x06", 4), TablestoreRule.VALUE_TYPE, {"column": "c"}),
     ],
 )
 def test_cells_are_held_against_their_operation(
-    modification: Modification, cell: bytes, rule: Rule, details: dict[str, object]
+    modification: Modification, cell: bytes, rule: AnyRule, details: dict[str, object]
 ) -> None:
     error = refusal(decoded_row, raw_row(cell), modification)
     assert (error.rule, error.details) == (rule, details)
@@ -546,12 +562,12 @@ def test_cells_are_held_against_their_operation(
 @pytest.mark.parametrize(
     ("value", "rule"),
     [
-        (float("nan"), Rule.VALUE_NAN),
-        (float("inf"), Rule.VALUE_INFINITY),
-        (float("-inf"), Rule.VALUE_INFINITY),
+        (float("nan"), TablestoreRule.VALUE_NAN),
+        (float("inf"), TablestoreRule.VALUE_INFINITY),
+        (float("-inf"), TablestoreRule.VALUE_INFINITY),
     ],
 )
-def test_numbers_that_are_not_finite_are_not_stored(value: float, rule: Rule) -> None:
+def test_numbers_that_are_not_finite_are_not_stored(value: float, rule: AnyRule) -> None:
     """Semantics §1.3; as a constant to compare with they are values."""
     variant = encode_variant(value)
     error = refusal(decoded_row, raw_row(raw_cell(b"c", variant)), PUT)
@@ -561,14 +577,14 @@ def test_numbers_that_are_not_finite_are_not_stored(value: float, rule: Rule) ->
 
 def test_an_update_needs_cells() -> None:
     error = refusal(decoded_row, raw_row(), UPDATE)
-    assert error.rule is Rule.UPDATE_WITHOUT_CELLS
+    assert error.rule is TablestoreRule.UPDATE_WITHOUT_CELLS
 
 
 @pytest.mark.parametrize("modification", [PUT, UPDATE])
 def test_the_delete_marker_belongs_to_deletes(modification: Modification) -> None:
     row = raw_row(raw_cell(b"c", SOME), marker=True)
     error = refusal(decoded_row, row, modification)
-    assert error.rule is Rule.DELETE_MARKER_IN_WRITE
+    assert error.rule is TablestoreRule.DELETE_MARKER_IN_WRITE
 
 
 def test_operations_stand_before_versions_only() -> None:

@@ -11,8 +11,9 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import DELIVERY_PREFIX_BYTES_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 
 __all__ = [
     "DeliveredFile",
@@ -47,13 +48,13 @@ class DeliveredFile(NamedTuple):
 def check_task_name(name: str) -> None:
     """Raise `InvalidRequest(DELIVERY_NAME)` unless `name` may name a task."""
     if not _TASK.fullmatch(name):
-        raise InvalidRequest(Rule.DELIVERY_NAME, name=name)
+        raise InvalidRequest(TablestoreRule.DELIVERY_NAME, name=name)
 
 
 def check_bucket(bucket: str) -> None:
     """Raise `InvalidRequest(DELIVERY_BUCKET)` unless `name` may name a bucket."""
     if not _BUCKET.fullmatch(bucket):
-        raise InvalidRequest(Rule.DELIVERY_BUCKET, bucket=bucket)
+        raise InvalidRequest(TablestoreRule.DELIVERY_BUCKET, bucket=bucket)
 
 
 def check_prefix(prefix: str) -> None:
@@ -62,7 +63,7 @@ def check_prefix(prefix: str) -> None:
     No prefix at all is the bucket itself.
     """
     if len(prefix.encode()) > DELIVERY_PREFIX_BYTES_MAX or not all(map(_is_part, _parts(prefix))):
-        raise InvalidRequest(Rule.DELIVERY_PREFIX, prefix=prefix)
+        raise InvalidRequest(TablestoreRule.DELIVERY_PREFIX, prefix=prefix)
 
 
 def _parts(prefix: str) -> tuple[str, ...]:

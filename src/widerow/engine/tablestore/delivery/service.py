@@ -28,9 +28,10 @@ from widerow.engine.tablestore.tunnels.records import (
 from widerow.engine.tablestore.tunnels.service import Tunnels
 from widerow.engine.tablestore.tunnels.state import TunnelState, base_is_done
 from widerow.engine.tablestore.tunnels.tunnel_definitions import new_tunnel_id
-from widerow.errors import InvalidRequest, NotFound, Rule, Unsupported
+from widerow.errors import InvalidRequest, NotFound, Unsupported
 from widerow.keys.layout import tunnel_prefix
 from widerow.model.tablestore.delivery import CreateDelivery, DeliveryTask, DeliveryType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import Tunnel, TunnelName
 from widerow.storage.interface import Store, Transaction, Write
@@ -90,7 +91,7 @@ class Deliveries:
         tables: Tables[Table],
         given: tuple[Store, Clock, Entropy],
         tunnels: Tunnels,
-        refusal: Callable[[], Rule | None],
+        refusal: Callable[[], TablestoreRule | None],
     ) -> None:
         """`refusal`: the rule by which new tasks are refused now, or None."""
         self.tunnels = tunnels
@@ -110,7 +111,7 @@ class Deliveries:
         check_create_delivery(request)
         table = self._table(instance, request.table)
         if table.index_of:
-            raise InvalidRequest(Rule.INDEX_IS_NO_TABLE, table=table.name)
+            raise InvalidRequest(TablestoreRule.INDEX_IS_NO_TABLE, table=table.name)
         tunnel_id = new_tunnel_id(table.id, self._entropy)
         now_us = self._clock.now_us()
 
@@ -160,7 +161,7 @@ class Deliveries:
         def body(txn: Transaction) -> None:
             table = self._tables.current(found.table, txn, planned)
             if found.task.tunnel.number not in {each.tunnel.number for each in table.deliveries}:
-                raise NotFound(Rule.DELIVERY_NOT_FOUND)
+                raise NotFound(TablestoreRule.DELIVERY_NOT_FOUND)
             write_trouble(txn, found.prefix, trouble)
 
         write = Write((found.prefix,), body, reads=self._catalog.reads)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from widerow.engine.tablestore.delivery.names import check_bucket, check_prefix, check_task_name
 from widerow.engine.tablestore.tunnels.tunnel_definitions import with_stream_for
-from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
+from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.limits import (
     DELIVERY_COLUMNS_MAX,
     DELIVERY_TASKS_PER_TABLE_MAX,
@@ -19,6 +19,7 @@ from widerow.model.tablestore.delivery import (
     DeliveryConfig,
     DeliveryTask,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import Tunnel, TunnelConfig
 
@@ -39,24 +40,26 @@ def check_create_delivery(request: CreateDelivery) -> None:
 def _check_texts(config: DeliveryConfig) -> None:
     for field in ("endpoint", "role"):
         if len(getattr(config, field).encode()) > DELIVERY_TEXT_BYTES_MAX:
-            raise InvalidRequest(Rule.DELIVERY_TEXT, field=field, limit=DELIVERY_TEXT_BYTES_MAX)
+            raise InvalidRequest(
+                TablestoreRule.DELIVERY_TEXT, field=field, limit=DELIVERY_TEXT_BYTES_MAX
+            )
     event = config.event_column
     if event is not None and not _is_name(event.name):
-        raise InvalidRequest(Rule.DELIVERY_EVENT_TIME)
+        raise InvalidRequest(TablestoreRule.DELIVERY_EVENT_TIME)
 
 
 def _check_columns(columns: tuple[DeliveryColumn, ...]) -> None:
     if not 1 <= len(columns) <= DELIVERY_COLUMNS_MAX:
         raise InvalidRequest(
-            Rule.DELIVERY_COLUMN_COUNT, count=len(columns), limit=DELIVERY_COLUMNS_MAX
+            TablestoreRule.DELIVERY_COLUMN_COUNT, count=len(columns), limit=DELIVERY_COLUMNS_MAX
         )
     for column in columns:
         for name in (column.name, column.shown):
             if not _is_name(name):
-                raise InvalidRequest(Rule.DELIVERY_COLUMN_NAME, name=name)
+                raise InvalidRequest(TablestoreRule.DELIVERY_COLUMN_NAME, name=name)
     name, times = Counter(column.shown for column in columns).most_common(1)[0]
     if times > 1:
-        raise InvalidRequest(Rule.DELIVERY_COLUMN_DUPLICATE, name=name)
+        raise InvalidRequest(TablestoreRule.DELIVERY_COLUMN_DUPLICATE, name=name)
 
 
 def _is_name(name: str) -> bool:
@@ -73,9 +76,9 @@ def with_delivery(
     Raises: `Conflict(DELIVERY_EXISTS)`, `InvalidRequest(DELIVERY_COUNT)`.
     """
     if any(each.name == request.name for each in table.deliveries):
-        raise Conflict(Rule.DELIVERY_EXISTS, name=request.name)
+        raise Conflict(TablestoreRule.DELIVERY_EXISTS, name=request.name)
     if len(table.deliveries) >= DELIVERY_TASKS_PER_TABLE_MAX:
-        raise InvalidRequest(Rule.DELIVERY_COUNT, limit=DELIVERY_TASKS_PER_TABLE_MAX)
+        raise InvalidRequest(TablestoreRule.DELIVERY_COUNT, limit=DELIVERY_TASKS_PER_TABLE_MAX)
     kind = request.type.tunnel_kind
     table = with_stream_for(table, kind, number, now_us)
     tunnel = Tunnel(tunnel_id, number(), request.name, kind, TunnelConfig(), now_us)
@@ -88,7 +91,7 @@ def without_delivery(table: Table, task: DeliveryTask) -> Table:
     """The table without `task`. Raises `NotFound(DELIVERY_NOT_FOUND)` where it has no such task."""
     kept = tuple(each for each in table.deliveries if each.tunnel.number != task.tunnel.number)
     if len(kept) == len(table.deliveries):
-        raise NotFound(Rule.DELIVERY_NOT_FOUND)
+        raise NotFound(TablestoreRule.DELIVERY_NOT_FOUND)
     return replace(table, deliveries=kept)
 
 
@@ -97,4 +100,4 @@ def task_named(table: Table, name: str) -> DeliveryTask:
     for task in table.deliveries:
         if task.name == name:
             return task
-    raise NotFound(Rule.DELIVERY_NOT_FOUND)
+    raise NotFound(TablestoreRule.DELIVERY_NOT_FOUND)

@@ -11,6 +11,7 @@ from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_CATALOG
 from widerow.limits import INDEX_COLUMNS_MAX, INDEX_KEY_COLUMNS_MAX, INDEXES_MAX
 from widerow.model.tablestore.requests import IndexDefinition
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import SecondaryIndex, Table, Throughput, ThroughputState
 from widerow.model.values import ColumnType
 
@@ -36,10 +37,14 @@ def check_definition(index: IndexDefinition) -> None:
     check_table_name(index.name)
     count = len(index.key_columns)
     if not 1 <= count <= INDEX_KEY_COLUMNS_MAX:
-        raise InvalidRequest(Rule.INDEX_KEY_COUNT, limit=INDEX_KEY_COLUMNS_MAX, count=count)
+        raise InvalidRequest(
+            TablestoreRule.INDEX_KEY_COUNT, limit=INDEX_KEY_COLUMNS_MAX, count=count
+        )
     count = len(index.defined_columns)
     if count > INDEX_COLUMNS_MAX:
-        raise InvalidRequest(Rule.INDEX_COLUMN_COUNT, limit=INDEX_COLUMNS_MAX, count=count)
+        raise InvalidRequest(
+            TablestoreRule.INDEX_COLUMN_COUNT, limit=INDEX_COLUMNS_MAX, count=count
+        )
 
 
 def check_definitions(indexes: tuple[IndexDefinition, ...]) -> None:
@@ -47,7 +52,7 @@ def check_definitions(indexes: tuple[IndexDefinition, ...]) -> None:
     for index in indexes:
         check_definition(index)
     if len(indexes) > INDEXES_MAX:
-        raise InvalidRequest(Rule.INDEX_COUNT, limit=INDEXES_MAX, count=len(indexes))
+        raise InvalidRequest(TablestoreRule.INDEX_COUNT, limit=INDEXES_MAX, count=len(indexes))
 
 
 def table_named(draft: Draft, instance: str, name: str) -> Table:
@@ -59,7 +64,7 @@ def table_named(draft: Draft, instance: str, name: str) -> Table:
     if found is None:
         raise NotFound(Rule.TABLE_NOT_FOUND, instance=instance, table=name)
     if found.index_of:
-        raise InvalidRequest(Rule.INDEX_IS_NO_TABLE, table=name)
+        raise InvalidRequest(TablestoreRule.INDEX_IS_NO_TABLE, table=name)
     return found
 
 
@@ -70,11 +75,13 @@ def check_room(draft: Draft, table: Table, asked: IndexDefinition, quota: int) -
     `Exhausted`.
     """
     if (SPACE_CATALOG, table.instance, asked.name) in draft.state.by_name:
-        raise Conflict(Rule.TABLE_EXISTS, instance=table.instance, table=asked.name)
+        raise Conflict(TablestoreRule.TABLE_EXISTS, instance=table.instance, table=asked.name)
     if len(table.indexes) >= INDEXES_MAX:
-        raise InvalidRequest(Rule.INDEX_COUNT, limit=INDEXES_MAX, count=len(table.indexes) + 1)
+        raise InvalidRequest(
+            TablestoreRule.INDEX_COUNT, limit=INDEXES_MAX, count=len(table.indexes) + 1
+        )
     if len(draft.state.names(SPACE_CATALOG, table.instance)) >= quota:
-        raise Exhausted(Rule.TABLE_QUOTA, limit=quota)
+        raise Exhausted(TablestoreRule.TABLE_QUOTA, limit=quota)
 
 
 def add_index(
@@ -107,32 +114,32 @@ def _check_columns(table: Table, asked: IndexDefinition) -> None:
     defined = {column.name: column.type for column in table.defined_columns}
     for name in asked.key_columns:
         if name not in keys and name not in defined:
-            raise InvalidRequest(Rule.INDEX_COLUMN_UNKNOWN, name=name)
+            raise InvalidRequest(TablestoreRule.INDEX_COLUMN_UNKNOWN, name=name)
     for name in asked.defined_columns:
         if name not in defined:
-            raise InvalidRequest(Rule.INDEX_COLUMN_UNKNOWN, name=name)
+            raise InvalidRequest(TablestoreRule.INDEX_COLUMN_UNKNOWN, name=name)
     seen: set[str] = set()
     for name in (*asked.key_columns, *asked.defined_columns):
         if name in seen:
-            raise InvalidRequest(Rule.INDEX_COLUMN_DUPLICATE, name=name)
+            raise InvalidRequest(TablestoreRule.INDEX_COLUMN_DUPLICATE, name=name)
         seen.add(name)
     for name in asked.key_columns:
         if name in defined and defined[name] not in _KEY_TYPES:
-            raise InvalidRequest(Rule.INDEX_KEY_TYPE, name=name, type=defined[name].name)
+            raise InvalidRequest(TablestoreRule.INDEX_KEY_TYPE, name=name, type=defined[name].name)
     first = keys.get(asked.key_columns[0])
     if first is not None and first.auto_increment:
-        raise InvalidRequest(Rule.INDEX_AUTO_INCREMENT_FIRST, name=first.name)
+        raise InvalidRequest(TablestoreRule.INDEX_AUTO_INCREMENT_FIRST, name=first.name)
 
 
 def _is_local(table: Table, asked: IndexDefinition) -> bool:
     partition_key = table.key_columns[0].name
     if asked.kind == 1 and asked.key_columns[0] != partition_key:
         raise InvalidRequest(
-            Rule.INDEX_LOCAL_FIRST, name=asked.key_columns[0], expected=partition_key
+            TablestoreRule.INDEX_LOCAL_FIRST, name=asked.key_columns[0], expected=partition_key
         )
     is_local = _PAIRS.get((asked.kind, asked.mode))
     if is_local is None:
-        raise InvalidRequest(Rule.INDEX_TYPE, kind=asked.kind, mode=asked.mode)
+        raise InvalidRequest(TablestoreRule.INDEX_TYPE, kind=asked.kind, mode=asked.mode)
     return is_local
 
 
@@ -141,7 +148,7 @@ def check_options_of_indexed(table: Table) -> None:
     options = table.options
     fixed = options.update_full_row or not options.allow_update
     if table.indexes and (options.max_versions != 1 or (options.time_to_live >= 0 and not fixed)):
-        raise InvalidRequest(Rule.INDEX_OPTIONS, table=table.name)
+        raise InvalidRequest(TablestoreRule.INDEX_OPTIONS, table=table.name)
 
 
 def check_columns_free(table: Table, names: tuple[str, ...]) -> None:
@@ -149,7 +156,7 @@ def check_columns_free(table: Table, names: tuple[str, ...]) -> None:
     for name in names:
         for index in table.indexes:
             if name in index.key_columns or name in index.defined_columns:
-                raise InvalidRequest(Rule.INDEX_COLUMN_USED, name=name, index=index.name)
+                raise InvalidRequest(TablestoreRule.INDEX_COLUMN_USED, name=name, index=index.name)
 
 
 def _table_of(table: Table, index: SecondaryIndex, now_us: int) -> Table:
@@ -200,10 +207,10 @@ def drop_table(draft: Draft, table: Table, *, keep_indexed: bool) -> None:
     """
     current = draft.current(TABLESTORE_MODEL, table)
     if current.search:
-        raise InvalidRequest(Rule.TABLE_HAS_SEARCH_INDEXES, table=current.name)
+        raise InvalidRequest(TablestoreRule.TABLE_HAS_SEARCH_INDEXES, table=current.name)
     if keep_indexed and current.indexes:
         name = current.indexes[0].name
-        raise InvalidRequest(Rule.TABLE_HAS_INDEXES, table=current.name, index=name)
+        raise InvalidRequest(TablestoreRule.TABLE_HAS_INDEXES, table=current.name, index=name)
     for index in current.indexes:
         draft.drop(TABLESTORE_MODEL, draft.state.by_id[index.id])
     draft.drop(TABLESTORE_MODEL, current)

@@ -25,8 +25,9 @@ from widerow.engine.tablestore.indexes.index_definitions import (
 from widerow.engine.tablestore.indexes.keeper import SecondaryIndexKeeper
 from widerow.engine.tablestore.indexes.local import LocalIndexReader
 from widerow.engine.tablestore.static import check_table_name
-from widerow.errors import Conflict, InvalidRequest, NotFound, Replan, Rule
+from widerow.errors import Conflict, InvalidRequest, NotFound, Replan
 from widerow.model.tablestore.requests import CreateIndex, DropIndex, IndexDefinition
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import SecondaryIndex, Table
 from widerow.storage.interface import Outcome, Reader, Store, Write
 
@@ -164,7 +165,7 @@ class Indexes:
         with indexes where those are kept.
         """
         if table.index_of:
-            raise InvalidRequest(Rule.INDEX_IS_NO_TABLE, table=table.name)
+            raise InvalidRequest(TablestoreRule.INDEX_IS_NO_TABLE, table=table.name)
 
         def make(draft: Draft) -> None:
             drop_table(draft, table, keep_indexed=self.keeps_indexed_tables)
@@ -184,7 +185,11 @@ class Indexes:
         """
         if not self.definition(index).ready:
             local = index.local_index
-            rule = Rule.INDEX_BUILDING_LOCAL if local else Rule.INDEX_BUILDING_GLOBAL
+            rule = (
+                TablestoreRule.INDEX_BUILDING_LOCAL
+                if local
+                else TablestoreRule.INDEX_BUILDING_GLOBAL
+            )
             raise Conflict(rule, table=index.name)
         return LocalIndexReader(reader, index) if index.local_index else reader
 
@@ -212,7 +217,7 @@ class Indexes:
         check_table_name(name)
         table = self._tables.find(instance, name)
         if table.index_of:
-            raise InvalidRequest(Rule.INDEX_IS_NO_TABLE, table=name)
+            raise InvalidRequest(TablestoreRule.INDEX_IS_NO_TABLE, table=name)
         waiting, ages = self.intents.waiting(table)
         shown = [
             {

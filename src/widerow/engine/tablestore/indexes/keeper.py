@@ -12,10 +12,11 @@ from widerow.engine.observer import RowEvent
 from widerow.engine.tablestore.indexes.form import TableForms
 from widerow.engine.tablestore.indexes.intents import leave_entry_intent
 from widerow.engine.tablestore.observed import ObservedRow
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES, row_prefix
 from widerow.limits import KEY_VALUE_BYTES_MAX
 from widerow.model.tablestore.row import CellChange, RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import SecondaryIndex, Table
 from widerow.model.values import ColumnType
 from widerow.rows.cells import body_value
@@ -124,7 +125,7 @@ class SecondaryIndexKeeper:
         forms = self.forms(table)
         for cell in change.cells:
             if cell.version is not None:
-                raise InvalidRequest(Rule.INDEX_VERSION, column=cell.name)
+                raise InvalidRequest(TablestoreRule.INDEX_VERSION, column=cell.name)
             expected = forms.types.get(cell.name)
             if expected is not None and cell.body:
                 _check_value(cell, expected, listed=cell.name in forms.listed)
@@ -134,14 +135,17 @@ def _check_value(cell: CellChange, expected: ColumnType, *, listed: bool) -> Non
     kind = _TYPES[cell.body[11 + len(cell.name.encode())]]
     if kind is not expected:
         raise InvalidRequest(
-            Rule.INDEX_VALUE_TYPE, column=cell.name, expected=expected.name, type=kind.name
+            TablestoreRule.INDEX_VALUE_TYPE,
+            column=cell.name,
+            expected=expected.name,
+            type=kind.name,
         )
     if listed and kind in _SIZED and len(cell.body) > KEY_VALUE_BYTES_MAX:
         value = body_value(cell.body)
         size = len(value.encode()) if isinstance(value, str) else len(value)  # type: ignore[arg-type]  # sized
         if size > KEY_VALUE_BYTES_MAX:
             raise InvalidRequest(
-                Rule.KEY_LENGTH, column=cell.name, limit=KEY_VALUE_BYTES_MAX, length=size
+                TablestoreRule.KEY_LENGTH, column=cell.name, limit=KEY_VALUE_BYTES_MAX, length=size
             )
 
 

@@ -14,7 +14,7 @@ from widerow.engine.tablestore.newest import newest_row
 from widerow.engine.tablestore.reads import read_record
 from widerow.engine.tablestore.select import ReadRule
 from widerow.engine.tablestore.stored import key_section_of
-from widerow.errors import Exhausted, InvalidRequest, Rule
+from widerow.errors import Exhausted, InvalidRequest
 from widerow.keys.decode import decode_key, key_value_end
 from widerow.keys.layout import row_prefix
 from widerow.limits import (
@@ -32,6 +32,7 @@ from widerow.model.search.requests import (
     SearchAnswer,
 )
 from widerow.model.search.schema import SearchFieldType, SearchIndex
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import Value
@@ -69,7 +70,7 @@ class Deadline:
         """Let other threads run. Raises `Exhausted` (SEARCH_TIMEOUT) after the deadline."""
         safepoint()
         if self._clock.monotonic_ns() >= self._until_ns:
-            raise Exhausted(Rule.SEARCH_TIMEOUT)
+            raise Exhausted(TablestoreRule.SEARCH_TIMEOUT)
 
 
 class FoundRow(NamedTuple):
@@ -122,7 +123,9 @@ class AnswerRows:
                 found.append(row)
                 size += 0 if row is None else len(row.row)
                 if size > SEARCH_ANSWER_BYTES_MAX:
-                    raise InvalidRequest(Rule.SEARCH_ANSWER_SIZE, limit=SEARCH_ANSWER_BYTES_MAX)
+                    raise InvalidRequest(
+                        TablestoreRule.SEARCH_ANSWER_SIZE, limit=SEARCH_ANSWER_BYTES_MAX
+                    )
         return found
 
     def _read(
@@ -138,7 +141,7 @@ class AnswerRows:
         if read is None:
             return None
         if read.resume is not None:
-            raise InvalidRequest(Rule.SEARCH_ANSWER_SIZE, limit=SEARCH_ANSWER_BYTES_MAX)
+            raise InvalidRequest(TablestoreRule.SEARCH_ANSWER_SIZE, limit=SEARCH_ANSWER_BYTES_MAX)
         row = read.row
         if not row:  # the row has none of the columns
             section = key_section_of(record, header_of(record))

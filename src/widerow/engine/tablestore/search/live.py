@@ -29,7 +29,7 @@ from widerow.engine.tablestore.search.journal import (
     rows_waiting,
 )
 from widerow.engine.tablestore.search_record import encode_search_index
-from widerow.errors import IndexDamaged, NotFound, Rule, StorageFailure, StoreDamaged
+from widerow.errors import IndexDamaged, NotFound, StorageFailure, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.limits import (
@@ -41,6 +41,7 @@ from widerow.limits import (
     SEARCH_RETRY_SECONDS,
 )
 from widerow.model.search.schema import SearchIndex
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Stream, Table
 from widerow.rows.record import RecordKind, header_of
 from widerow.safepoint import safepoint
@@ -180,7 +181,7 @@ class LiveIndex:
             for each in table.search:
                 if each.id == self.index.id:
                     return table, table.journal
-        raise NotFound(Rule.SEARCH_INDEX_NOT_FOUND, index=self.index.name)
+        raise NotFound(TablestoreRule.SEARCH_INDEX_NOT_FOUND, index=self.index.name)
 
     def open(self) -> None:
         """Load the files, or begin to build. Does nothing if the index is open."""

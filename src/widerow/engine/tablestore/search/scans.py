@@ -10,7 +10,7 @@ from binascii import crc32, hexlify, unhexlify
 from typing import TYPE_CHECKING, Any, Final, final
 
 from widerow.clock import Clock, Entropy
-from widerow.errors import Exhausted, InvalidRequest, NotFound, Rule
+from widerow.errors import Exhausted, InvalidRequest, NotFound
 from widerow.limits import (
     SEARCH_ALIVE_SECONDS,
     SEARCH_ALIVE_SECONDS_MAX,
@@ -22,6 +22,7 @@ from widerow.limits import (
 )
 from widerow.model.search.query import Query
 from widerow.model.search.requests import IndexSplits, ParallelScan
+from widerow.model.tablestore.rules import TablestoreRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,7 @@ class _Session:
         found = self._found.get(query)
         if found is None:
             if len(self._found) >= SEARCH_SESSION_QUERIES_MAX:
-                raise Exhausted(Rule.SEARCH_SESSION_COUNT, limit=SEARCH_SESSIONS_MAX)
+                raise Exhausted(TablestoreRule.SEARCH_SESSION_COUNT, limit=SEARCH_SESSIONS_MAX)
             found = self._found[query] = self.view.select(query, scored=False)
         return found
 
@@ -80,7 +81,7 @@ class Scans:
             name: each for name, each in self._sessions.items() if each.until_ns > now_ns
         }
         if len(self._sessions) >= SEARCH_SESSIONS_MAX:
-            raise Exhausted(Rule.SEARCH_SESSION_COUNT, limit=SEARCH_SESSIONS_MAX)
+            raise Exhausted(TablestoreRule.SEARCH_SESSION_COUNT, limit=SEARCH_SESSIONS_MAX)
         name = self._entropy.token_bytes(_ID_BYTES)
         session = _Session(index_id, view, now_ns + seconds * _SECOND_NS)
         self._sessions[name] = session
@@ -96,9 +97,11 @@ class Scans:
         """
         part, parts = request.parallel_id, request.max_parallel
         if parts < 1:
-            raise InvalidRequest(Rule.SEARCH_SCAN_PARALLEL, splits=1, max_parallel=parts)
+            raise InvalidRequest(TablestoreRule.SEARCH_SCAN_PARALLEL, splits=1, max_parallel=parts)
         if not 0 <= part < parts:
-            raise InvalidRequest(Rule.SEARCH_SCAN_PARALLEL_ID, max_parallel=parts, parallel_id=part)
+            raise InvalidRequest(
+                TablestoreRule.SEARCH_SCAN_PARALLEL_ID, max_parallel=parts, parallel_id=part
+            )
         asked = SEARCH_SCAN_ROWS_MAX if request.limit is None else request.limit
         limit = max(1, min(asked, SEARCH_SCAN_ROWS_MAX))
         alive = SEARCH_ALIVE_SECONDS if request.alive_seconds is None else request.alive_seconds
@@ -114,7 +117,7 @@ class Scans:
                 session = self._renewed(name, index_id, seconds)
             if parts > session.splits:
                 raise InvalidRequest(
-                    Rule.SEARCH_SCAN_PARALLEL, splits=session.splits, max_parallel=parts
+                    TablestoreRule.SEARCH_SCAN_PARALLEL, splits=session.splits, max_parallel=parts
                 )
             return _page(session.select(request.query), (name, passed), (part, parts), limit)
 
@@ -122,7 +125,7 @@ class Scans:
         now_ns = self._clock.monotonic_ns()
         session = self._sessions.get(name)
         if session is None or session.until_ns <= now_ns or session.index_id != index_id:
-            raise NotFound(Rule.SEARCH_SESSION_EXPIRED)
+            raise NotFound(TablestoreRule.SEARCH_SESSION_EXPIRED)
         session.until_ns = now_ns + seconds * _SECOND_NS
         return session
 
@@ -147,7 +150,7 @@ def _session_name(text: str) -> bytes:
     try:
         return unhexlify(text)
     except ValueError as error:
-        raise NotFound(Rule.SEARCH_SESSION_EXPIRED) from error
+        raise NotFound(TablestoreRule.SEARCH_SESSION_EXPIRED) from error
 
 
 def _write_token(name: bytes, passed: int) -> bytes:
@@ -161,4 +164,4 @@ def _read_token(token: bytes) -> tuple[bytes, int]:
         form, name, passed, _ = _TOKEN.unpack(token)
         if form == _FORM and _write_token(name, passed) == token:
             return name, passed
-    raise InvalidRequest(Rule.SEARCH_SCAN_TOKEN)
+    raise InvalidRequest(TablestoreRule.SEARCH_SCAN_TOKEN)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from widerow.engine.tablestore.static import STRICT, check_table_name
-from widerow.errors import Conflict, InvalidRequest, NotFound, Rule, Unsupported
+from widerow.errors import Conflict, InvalidRequest, NotFound, Unsupported
 from widerow.limits import (
     INT32_MAX,
     NAME_BYTES_MAX,
@@ -33,6 +33,7 @@ from widerow.model.search.schema import (
     SearchFieldType,
     SearchSchema,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import ColumnType, KeyType
 from widerow.search.dates import DateFormats
@@ -78,7 +79,7 @@ def check_index_names(table: str, index: str) -> None:
     """
     check_table_name(table)
     if not STRICT.takes(index):
-        raise InvalidRequest(Rule.SEARCH_INDEX_NAME, name=index)
+        raise InvalidRequest(TablestoreRule.SEARCH_INDEX_NAME, name=index)
 
 
 def check_index(table: Table, request: CreateSearchIndex) -> None:
@@ -89,20 +90,20 @@ def check_index(table: Table, request: CreateSearchIndex) -> None:
     """
     options = table.options
     if options.time_to_live != -1 and options.allow_update:
-        raise InvalidRequest(Rule.SEARCH_TABLE_TTL)
+        raise InvalidRequest(TablestoreRule.SEARCH_TABLE_TTL)
     if request.time_to_live is not None:
         check_time_to_live(table, request.time_to_live)
     check_schema(table, request.schema)
     names = [index.name for index in table.search]
     if request.source:
         if not request.index.endswith(SEARCH_REINDEX_SUFFIX):
-            raise InvalidRequest(Rule.SEARCH_REINDEX_NAME, name=request.index)
+            raise InvalidRequest(TablestoreRule.SEARCH_REINDEX_NAME, name=request.index)
         if request.source not in names:
-            raise NotFound(Rule.SEARCH_INDEX_NOT_FOUND, index=request.source)
+            raise NotFound(TablestoreRule.SEARCH_INDEX_NOT_FOUND, index=request.source)
     if request.index in names:
-        raise Conflict(Rule.SEARCH_INDEX_EXISTS, index=request.index)
+        raise Conflict(TablestoreRule.SEARCH_INDEX_EXISTS, index=request.index)
     if len(names) >= SEARCH_INDEXES_MAX:
-        raise InvalidRequest(Rule.SEARCH_INDEX_COUNT, limit=SEARCH_INDEXES_MAX)
+        raise InvalidRequest(TablestoreRule.SEARCH_INDEX_COUNT, limit=SEARCH_INDEXES_MAX)
 
 
 def check_time_to_live(table: Table, seconds: int) -> None:
@@ -113,12 +114,12 @@ def check_time_to_live(table: Table, seconds: int) -> None:
     if seconds == -1:
         return
     if not 0 < seconds <= INT32_MAX:
-        raise InvalidRequest(Rule.SEARCH_TTL_VALUE, count=seconds)
+        raise InvalidRequest(TablestoreRule.SEARCH_TTL_VALUE, count=seconds)
     if table.options.allow_update:
-        raise InvalidRequest(Rule.SEARCH_TTL_UPDATES)
+        raise InvalidRequest(TablestoreRule.SEARCH_TTL_UPDATES)
     if 0 <= table.options.time_to_live < seconds:
         raise InvalidRequest(
-            Rule.SEARCH_TTL_TABLE, count=seconds, maximum=table.options.time_to_live
+            TablestoreRule.SEARCH_TTL_TABLE, count=seconds, maximum=table.options.time_to_live
         )
 
 
@@ -137,21 +138,23 @@ def check_added_fields(
 def check_schema(table: Table, schema: SearchSchema) -> None:
     """Check the fields, the routing and the order. Raises `InvalidRequest`, `Unsupported`."""
     if not schema.fields:
-        raise InvalidRequest(Rule.SEARCH_SCHEMA_EMPTY)
+        raise InvalidRequest(TablestoreRule.SEARCH_SCHEMA_EMPTY)
     _check_level(schema.fields, levels=0)
     every = list(_every(schema.fields))
     if len(every) > SEARCH_FIELDS_MAX:
-        raise InvalidRequest(Rule.SEARCH_FIELD_COUNT, count=len(every), maximum=SEARCH_FIELDS_MAX)
+        raise InvalidRequest(
+            TablestoreRule.SEARCH_FIELD_COUNT, count=len(every), maximum=SEARCH_FIELDS_MAX
+        )
     vectors = sum(field.type is _Type.VECTOR for field in every)
     if vectors > SEARCH_VECTOR_FIELDS_MAX:
         raise InvalidRequest(
-            Rule.SEARCH_VECTOR_COUNT, count=vectors, maximum=SEARCH_VECTOR_FIELDS_MAX
+            TablestoreRule.SEARCH_VECTOR_COUNT, count=vectors, maximum=SEARCH_VECTOR_FIELDS_MAX
         )
     _check_virtual(table, schema.fields)
     keys = {column.name for column in table.key_columns}
     for name in schema.routing:
         if name not in keys:
-            raise InvalidRequest(Rule.SEARCH_ROUTING, name=name)
+            raise InvalidRequest(TablestoreRule.SEARCH_ROUTING, name=name)
     _check_order(schema)
 
 
@@ -167,7 +170,7 @@ def _check_level(fields: tuple[SearchField, ...], levels: int) -> None:
     counts = Counter(field.name.strip() for field in fields)
     for name, count in counts.items():
         if count > 1:
-            raise InvalidRequest(Rule.SEARCH_FIELD_DUPLICATE, field=name)
+            raise InvalidRequest(TablestoreRule.SEARCH_FIELD_DUPLICATE, field=name)
     for field in fields:
         for check in _FIELD_CHECKS:
             check(field)
@@ -175,7 +178,9 @@ def _check_level(fields: tuple[SearchField, ...], levels: int) -> None:
             below = levels + 1
             if below > SEARCH_NESTED_LEVELS_MAX:
                 raise InvalidRequest(
-                    Rule.SEARCH_NESTED_DEPTH, field=field.name, maximum=SEARCH_NESTED_LEVELS_MAX
+                    TablestoreRule.SEARCH_NESTED_DEPTH,
+                    field=field.name,
+                    maximum=SEARCH_NESTED_LEVELS_MAX,
                 )
             _check_level(field.fields, below)
 
@@ -185,22 +190,26 @@ def _check_level(fields: tuple[SearchField, ...], levels: int) -> None:
 
 def _check_name(field: SearchField) -> None:
     if not 1 <= len(field.name.strip().encode()) <= NAME_BYTES_MAX:
-        raise InvalidRequest(Rule.SEARCH_FIELD_NAME, field=field.name[:NAME_BYTES_MAX])
+        raise InvalidRequest(TablestoreRule.SEARCH_FIELD_NAME, field=field.name[:NAME_BYTES_MAX])
 
 
 def _check_type(field: SearchField) -> None:
     if field.type is _Type.FLATTENED:
-        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="search fields of type FLATTENED")
+        raise Unsupported(
+            TablestoreRule.FEATURE_UNSUPPORTED, feature="search fields of type FLATTENED"
+        )
 
 
 def _check_below(field: SearchField) -> None:
     if bool(field.fields) != (field.type in _WITH_FIELDS):
-        raise InvalidRequest(Rule.SEARCH_FIELD_BELOW, field=field.name)
+        raise InvalidRequest(TablestoreRule.SEARCH_FIELD_BELOW, field=field.name)
     if (field.json is not None) != (field.type is _Type.JSON):
-        raise InvalidRequest(Rule.SEARCH_FIELD_BELOW, field=field.name)
+        raise InvalidRequest(TablestoreRule.SEARCH_FIELD_BELOW, field=field.name)
     if len(field.fields) > SEARCH_FIELDS_BELOW_MAX:
         raise InvalidRequest(
-            Rule.SEARCH_FIELD_COUNT, count=len(field.fields), maximum=SEARCH_FIELDS_BELOW_MAX
+            TablestoreRule.SEARCH_FIELD_COUNT,
+            count=len(field.fields),
+            maximum=SEARCH_FIELDS_BELOW_MAX,
         )
 
 
@@ -209,12 +218,12 @@ def _check_analyzer(field: SearchField) -> None:
     if analyzer is None:
         return
     if field.type is not _Type.TEXT:
-        raise InvalidRequest(Rule.SEARCH_ANALYZER_FIELD, field=field.name)
+        raise InvalidRequest(TablestoreRule.SEARCH_ANALYZER_FIELD, field=field.name)
     if analyzer.name is AnalyzerName.FUZZY:
         span = analyzer.max_chars - analyzer.min_chars
         if analyzer.min_chars < 1 or not 0 <= span <= SEARCH_FUZZY_SPAN_MAX:
             raise InvalidRequest(
-                Rule.SEARCH_ANALYZER_FUZZY,
+                TablestoreRule.SEARCH_ANALYZER_FUZZY,
                 field=field.name,
                 minimum=analyzer.min_chars,
                 maximum=analyzer.max_chars,
@@ -223,31 +232,31 @@ def _check_analyzer(field: SearchField) -> None:
 
 def _check_flags(field: SearchField) -> None:
     if field.is_array and field.type is _Type.VECTOR:
-        raise InvalidRequest(Rule.SEARCH_ARRAY_TYPE, field=field.name)
+        raise InvalidRequest(TablestoreRule.SEARCH_ARRAY_TYPE, field=field.name)
     if field.sort_and_agg and field.type in _UNSORTED:
         raise InvalidRequest(
-            Rule.SEARCH_FIELD_UNSORTED, field=field.name, type=field.type.name.lower()
+            TablestoreRule.SEARCH_FIELD_UNSORTED, field=field.name, type=field.type.name.lower()
         )
     if field.highlighting and field.type is not _Type.TEXT:
         raise InvalidRequest(
-            Rule.SEARCH_HIGHLIGHTING_TYPE, field=field.name, type=field.type.name.lower()
+            TablestoreRule.SEARCH_HIGHLIGHTING_TYPE, field=field.name, type=field.type.name.lower()
         )
 
 
 def _check_vector(field: SearchField) -> None:
     if (field.vector is not None) != (field.type is _Type.VECTOR):
-        raise InvalidRequest(Rule.SEARCH_VECTOR_OPTIONS, field=field.name)
+        raise InvalidRequest(TablestoreRule.SEARCH_VECTOR_OPTIONS, field=field.name)
     if field.vector is not None and not (
         1 <= field.vector.dimension <= SEARCH_VECTOR_DIMENSION_MAX
     ):
-        raise InvalidRequest(Rule.SEARCH_VECTOR_OPTIONS, field=field.name)
+        raise InvalidRequest(TablestoreRule.SEARCH_VECTOR_OPTIONS, field=field.name)
 
 
 def _check_date(field: SearchField) -> None:
     if bool(field.date_formats) != (field.type is _Type.DATE):
-        raise InvalidRequest(Rule.SEARCH_DATE_FORMAT, field=field.name)
+        raise InvalidRequest(TablestoreRule.SEARCH_DATE_FORMAT, field=field.name)
     if not all(map(DateFormats.readable, field.date_formats)):
-        raise InvalidRequest(Rule.SEARCH_DATE_FORMAT, field=field.name)
+        raise InvalidRequest(TablestoreRule.SEARCH_DATE_FORMAT, field=field.name)
 
 
 _FIELD_CHECKS: Final[tuple[Callable[[SearchField], None], ...]] = (
@@ -277,7 +286,7 @@ def _check_virtual(table: Table, fields: tuple[SearchField, ...]) -> None:
             allowed = _VIRTUAL[types[field.source]]
         if field.type not in allowed:
             raise InvalidRequest(
-                Rule.SEARCH_VIRTUAL_TYPE,
+                TablestoreRule.SEARCH_VIRTUAL_TYPE,
                 field=field.name,
                 type=field.type.name.lower(),
                 column=field.source,
@@ -287,7 +296,7 @@ def _check_virtual(table: Table, fields: tuple[SearchField, ...]) -> None:
 def _refuse_virtual(fields: tuple[SearchField, ...]) -> None:
     for field in _every(fields):
         if field.source is not None:
-            raise InvalidRequest(Rule.SEARCH_VIRTUAL_SOURCE, field=field.name)
+            raise InvalidRequest(TablestoreRule.SEARCH_VIRTUAL_SOURCE, field=field.name)
 
 
 def _check_order(schema: SearchSchema) -> None:
@@ -298,15 +307,15 @@ def _check_order(schema: SearchSchema) -> None:
     if schema.sort is None or not schema.sort.sorters:
         return
     if schema.has_nested:
-        raise InvalidRequest(Rule.SEARCH_SORT_NESTED)
+        raise InvalidRequest(TablestoreRule.SEARCH_SORT_NESTED)
     sortable = frozenset(_sortable(schema.fields, ""))
     by_field = [each for each in schema.sort.sorters if not isinstance(each, PrimaryKeySort)]
     for sorter in by_field:
         if not isinstance(sorter, FieldSort) or sorter.nested_filter is not None:
-            raise InvalidRequest(Rule.SEARCH_SORT_KIND)
+            raise InvalidRequest(TablestoreRule.SEARCH_SORT_KIND)
         for name in (sorter.field, sorter.missing_field):
             if name is not None and name not in sortable:
-                raise InvalidRequest(Rule.SEARCH_SORT_FIELD, field=name)
+                raise InvalidRequest(TablestoreRule.SEARCH_SORT_FIELD, field=name)
     if by_field:
         _try_order(schema, schema.sort)
 

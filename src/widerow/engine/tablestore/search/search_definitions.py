@@ -14,10 +14,11 @@ from widerow.engine.tablestore.search.schema_rules import (
     check_index,
     check_time_to_live,
 )
-from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.errors import InvalidRequest, NotFound
 from widerow.limits import JOURNAL_HOURS
 from widerow.model.search.requests import CreateSearchIndex, UpdateSearchIndex
 from widerow.model.search.schema import QueryFlowWeight, SearchIndex
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Stream, Table
 
 __all__ = [
@@ -40,7 +41,7 @@ def search_index_named(table: Table, name: str) -> SearchIndex:
     for index in table.search:
         if index.name == name:
             return index
-    raise NotFound(Rule.SEARCH_INDEX_NOT_FOUND, index=name, table=table.name)
+    raise NotFound(TablestoreRule.SEARCH_INDEX_NOT_FOUND, index=name, table=table.name)
 
 
 def brother_of(table: Table, index: SearchIndex) -> SearchIndex | None:
@@ -109,7 +110,7 @@ def _put(table: Table, before: SearchIndex, after: SearchIndex) -> Table:
 def _switched(table: Table, index: SearchIndex, other_name: str) -> Table:
     """Swap the names of two indexes; both answer their own searches alone afterwards."""
     if other_name == index.name:
-        raise InvalidRequest(Rule.SEARCH_SWITCH_SELF)
+        raise InvalidRequest(TablestoreRule.SEARCH_SWITCH_SELF)
     other = search_index_named(table, other_name)
     name, source = index.name, ""
     # `index` was made to replace `other`: from now on `other` stands ready to replace it
@@ -126,12 +127,12 @@ def _checked_weights(
 ) -> tuple[QueryFlowWeight, ...]:
     brother = brother_of(table, index)
     if brother is None:
-        raise InvalidRequest(Rule.SEARCH_WEIGHTS)
+        raise InvalidRequest(TablestoreRule.SEARCH_WEIGHTS)
     names = {index.name, brother.name}
     shares = [each.weight for each in weights]
     known = {each.index for each in weights} == names and len(weights) == len(names)
     if not known or min(shares) < 0 or sum(shares) != PER_CENT:
-        raise InvalidRequest(Rule.SEARCH_WEIGHTS)
+        raise InvalidRequest(TablestoreRule.SEARCH_WEIGHTS)
     return weights
 
 
@@ -142,7 +143,7 @@ def check_options_of_searched(table: Table) -> None:
     """
     options = table.options
     if table.search and options.time_to_live != FOR_EVER and options.allow_update:
-        raise InvalidRequest(Rule.SEARCH_TABLE_TTL)
+        raise InvalidRequest(TablestoreRule.SEARCH_TABLE_TTL)
     for index in table.search:
         check_time_to_live(table, index.time_to_live)
 

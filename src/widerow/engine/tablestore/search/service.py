@@ -32,7 +32,7 @@ from widerow.engine.tablestore.search.search_definitions import (
 )
 from widerow.engine.tablestore.static import check_table_name
 from widerow.engine.tablestore.streams.log import LOG_START, LogPosition
-from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, StorageFailure
+from widerow.errors import Conflict, IndexDamaged, NotFound, StorageFailure
 from widerow.limits import (
     JOURNAL_STEP_ROWS,
     SEARCH_BUILD_ROWS_AT_ONCE,
@@ -54,6 +54,7 @@ from widerow.model.search.requests import (
     UpdateSearchIndex,
 )
 from widerow.model.search.schema import SearchIndex
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader, Store
@@ -227,7 +228,9 @@ class SearchIndexes:
         live = self._live_of(table, index)
         with live.lock:
             if not self._bring_up(live, deadline):
-                raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=live.rows)
+                raise Conflict(
+                    TablestoreRule.SEARCH_INDEX_BUILDING, index=index.name, rows=live.rows
+                )
             self._parts.backlog.ask(index.id)
             return live.view(self._written_from_ms(index), check)
 
@@ -243,7 +246,9 @@ class SearchIndexes:
             live = self._live_of(table, index)
             with live.lock:
                 live.build_again(error)
-            raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=0) from error
+            raise Conflict(
+                TablestoreRule.SEARCH_INDEX_BUILDING, index=index.name, rows=0
+            ) from error
 
     def _written_from_ms(self, index: SearchIndex) -> int | None:
         """The time of the oldest rows shown (search §1.5); None: all rows are."""
@@ -515,7 +520,7 @@ class SearchIndexes:
         """The table of that name. Raises `NotFound` (SEARCH_TABLE_NOT_FOUND)."""
         table = self._parts.tables.get(instance, name)
         if table is None:
-            raise NotFound(Rule.SEARCH_TABLE_NOT_FOUND, instance=instance, table=name)
+            raise NotFound(TablestoreRule.SEARCH_TABLE_NOT_FOUND, instance=instance, table=name)
         return table
 
     def _now_us(self) -> int:

@@ -10,7 +10,8 @@ from binascii import Error
 from typing import Final, NamedTuple
 
 from widerow.engine.tablestore.streams.log import LogPosition
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
+from widerow.model.tablestore.rules import TablestoreRule
 
 __all__ = ["ShardIterator", "decode_iterator", "encode_iterator"]
 
@@ -36,13 +37,13 @@ def encode_iterator(iterator: ShardIterator) -> str:
 def decode_iterator(text: str) -> ShardIterator:
     """The iterator of a text. Raises `InvalidRequest` (SHARD_ITERATOR) for any other text."""
     if len(text) > _TEXT_MAX:
-        raise InvalidRequest(Rule.SHARD_ITERATOR)
+        raise InvalidRequest(TablestoreRule.SHARD_ITERATOR)
     try:
         data = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
         kind, shard, timestamp, index = _HEAD.unpack_from(data)
         found = ShardIterator(data[_HEAD.size :].decode(), shard, LogPosition(timestamp, index))
     except (ValueError, Error, struct.error) as error:
-        raise InvalidRequest(Rule.SHARD_ITERATOR) from error
+        raise InvalidRequest(TablestoreRule.SHARD_ITERATOR) from error
     if kind != _FORMAT or encode_iterator(found) != text:
-        raise InvalidRequest(Rule.SHARD_ITERATOR)
+        raise InvalidRequest(TablestoreRule.SHARD_ITERATOR)
     return found

@@ -28,8 +28,9 @@ from widerow.engine.tablestore.streams.log import (
     shard_prefix,
 )
 from widerow.engine.tablestore.streams.mover import queue_of
-from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.errors import InvalidRequest, NotFound
 from widerow.keys.encode import after_prefix
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import LogShard, Stream, Table
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader, Store
@@ -87,7 +88,7 @@ class ChangePage(NamedTuple):
 def stream_of(table: Table) -> Stream:
     """The stream of a table. Raises `NotFound` where it is off."""
     if table.stream is None:
-        raise NotFound(Rule.STREAM_NOT_FOUND)
+        raise NotFound(TablestoreRule.STREAM_NOT_FOUND)
     return table.stream
 
 
@@ -123,10 +124,10 @@ class Streams:
         """
         name, _, time = stream_id.rpartition("_")
         if not name or not time.isdecimal() or not time.isascii():
-            raise InvalidRequest(Rule.STREAM_ID, id=stream_id[:_ID_CHARS_MAX])
+            raise InvalidRequest(TablestoreRule.STREAM_ID, id=stream_id[:_ID_CHARS_MAX])
         table = self._tables.get(instance, name)
         if table is None or table.stream is None or table.stream.id != stream_id:
-            raise NotFound(Rule.STREAM_NOT_FOUND)
+            raise NotFound(TablestoreRule.STREAM_NOT_FOUND)
         return table
 
     def opened(self, instance: str, iterator: str) -> Table:
@@ -137,7 +138,7 @@ class Streams:
         """
         stream_id = decode_iterator(iterator).stream_id
         if len(stream_id) > _ID_CHARS_MAX:
-            raise InvalidRequest(Rule.STREAM_ID, id=stream_id)
+            raise InvalidRequest(TablestoreRule.STREAM_ID, id=stream_id)
         return self.find(instance, stream_id)
 
     def shards(self, table: Table) -> tuple[ShardInfo, ...]:
@@ -184,11 +185,11 @@ class Streams:
         shard, or where the next records were trimmed; `TooLong` beyond `budget`.
         """
         if limit is not None and limit <= 0:
-            raise InvalidRequest(Rule.STREAM_LIMIT, value=limit)
+            raise InvalidRequest(TablestoreRule.STREAM_LIMIT, value=limit)
         asked = decode_iterator(iterator)
         stream, shard = _shard(table, str(asked.shard))
         if stream.id != asked.stream_id:
-            raise NotFound(Rule.STREAM_NOT_FOUND)
+            raise NotFound(TablestoreRule.STREAM_NOT_FOUND)
         prefix = shard_prefix(table.id, stream.number, shard.number)
         waits = self._moved and self._waits(table, shard)  # to be read before the log is
         snapshot = self._store.snapshot()
@@ -223,7 +224,7 @@ def _shard(table: Table, shard_id: str) -> tuple[Stream, LogShard]:
     for each in stream.shards:
         if str(each.number) == shard_id:
             return stream, each
-    raise NotFound(Rule.SHARD_NOT_FOUND)
+    raise NotFound(TablestoreRule.SHARD_NOT_FOUND)
 
 
 def _text(stream: Stream, shard: LogShard, following: LogPosition) -> str:
@@ -236,7 +237,7 @@ def _check_kept(head: LogHead | None, following: LogPosition) -> None:
     The start passes.
     """
     if head is not None and LOG_START < following < head.trimmed:
-        raise NotFound(Rule.STREAM_TRIMMED)
+        raise NotFound(TablestoreRule.STREAM_TRIMMED)
 
 
 def _record(key: bytes, value: bytes) -> ChangeRecord:

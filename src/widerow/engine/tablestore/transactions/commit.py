@@ -22,6 +22,7 @@ from widerow.errors import Conflict, Exhausted, NotFound, Replan, Rule
 from widerow.keys.layout import ROW_PREFIX_BYTES
 from widerow.limits import REPLANS_MAX
 from widerow.model.tablestore.answers import RowWritten
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.storage.interface import Outcome, Transaction, Write
 
@@ -57,7 +58,7 @@ class Commit:
         table = context.tables.by_id(transaction.table.id)
         if table is None:
             self._end(transaction)
-            raise NotFound(Rule.TRANSACTION_ENDED)
+            raise NotFound(TablestoreRule.TRANSACTION_ENDED)
         shard = transaction.lock.shard
         shards: tuple[bytes, ...] = (shard, sequence_of(shard))
         reads: tuple[bytes, ...] = ()
@@ -74,7 +75,7 @@ class Commit:
     def _run(self, txn: Transaction, planned: Table) -> list[RowWritten]:
         transaction, context = self._transaction, self._context
         if not transaction.lock.is_held:
-            raise NotFound(Rule.TRANSACTION_ENDED)
+            raise NotFound(TablestoreRule.TRANSACTION_ENDED)
         transaction.commit_by(self)
         current = context.tables.current(planned, txn)
         observers, shard = context.observers, transaction.lock.shard
@@ -114,7 +115,7 @@ class Commit:
         if isinstance(error, Replan) and self._attempts < REPLANS_MAX:
             self._attempts += 1
             raise error
-        if not (isinstance(error, Conflict) and error.rule is Rule.TRANSACTION_BUSY):
+        if not (isinstance(error, Conflict) and error.rule is TablestoreRule.TRANSACTION_BUSY):
             self._end(self._transaction)
         if isinstance(error, Replan):
             raise Exhausted(Rule.SERVER_BUSY) from error

@@ -11,7 +11,8 @@ from base64 import b64decode, urlsafe_b64encode
 from binascii import crc32
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.storage.interface import Transaction
 
 __all__ = ["ID_CHANCE_BYTES", "check_id", "make_id", "next_run"]
@@ -37,7 +38,7 @@ def check_id(text: str) -> None:
         content, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
         if data.startswith(_VERSION) and checksum == _checksum(content):
             return
-    raise InvalidRequest(Rule.TRANSACTION_ID)
+    raise InvalidRequest(TablestoreRule.TRANSACTION_ID)
 
 
 def _checksum(content: bytes) -> bytes:

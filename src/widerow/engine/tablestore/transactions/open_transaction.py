@@ -14,7 +14,8 @@ from typing import final
 
 from widerow.engine.locks import Lock
 from widerow.engine.tablestore.writes import RowWrite
-from widerow.errors import Conflict, Rule
+from widerow.errors import Conflict
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.storage.interface import Reader
 from widerow.storage.pending import Overlay, WriteSet
@@ -67,7 +68,7 @@ class OpenTransaction:
         try:
             self._marks.pop()
         except IndexError:
-            raise Conflict(Rule.TRANSACTION_BUSY) from None
+            raise Conflict(TablestoreRule.TRANSACTION_BUSY) from None
 
     def leave(self) -> None:
         """End the request that has called `enter`."""

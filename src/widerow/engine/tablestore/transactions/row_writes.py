@@ -19,6 +19,7 @@ from widerow.limits import (
 )
 from widerow.model.tablestore.answers import RowWritten
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyMarker, value_bytes
 from widerow.storage.interface import Reader
 from widerow.storage.pending import PendingTransaction, WriteSet
@@ -43,10 +44,10 @@ def make_row(
     for _ in range(REPLANS_MAX):
         body = make_body()
         if body.shard != transaction.lock.shard:
-            raise InvalidRequest(Rule.TRANSACTION_SCOPE)
+            raise InvalidRequest(TablestoreRule.TRANSACTION_SCOPE)
         size = _data_bytes(body.change)
         if transaction.data_bytes + size > LOCAL_TRANSACTION_BYTES_MAX:
-            raise InvalidRequest(Rule.TRANSACTION_SIZE, limit=LOCAL_TRANSACTION_BYTES_MAX)
+            raise InvalidRequest(TablestoreRule.TRANSACTION_SIZE, limit=LOCAL_TRANSACTION_BYTES_MAX)
         changes = WriteSet()
         txn = PendingTransaction(transaction.reader(view), changes, body.shards, body.reads)
         try:
@@ -57,7 +58,7 @@ def make_row(
         own = _of_row(changes, (body.shard, sequence_of(body.shard)))
         held = _growth(transaction, own) + _request_bytes(body.change)
         if held > room():
-            raise Exhausted(Rule.TRANSACTION_MEMORY)
+            raise Exhausted(TablestoreRule.TRANSACTION_MEMORY)
         transaction.apply(own, write)
         transaction.data_bytes += size
         transaction.held_bytes += held

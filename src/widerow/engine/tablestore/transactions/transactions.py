@@ -35,7 +35,6 @@ from widerow.errors import (
     InvalidRequest,
     NotFound,
     Replan,
-    Rule,
     Unsupported,
     WiderowError,
 )
@@ -48,6 +47,7 @@ from widerow.limits import (
 from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.tablestore.requests import BatchWrite, GetRange, GetRow
 from widerow.model.tablestore.row import PrimaryKey, RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.storage.interface import Outcome, Store, Transaction, Write
 
@@ -99,13 +99,13 @@ class Transactions:
         """
         check_table_name(name)
         if len(key.columns) != 1:
-            raise InvalidRequest(Rule.TRANSACTION_KEY)
+            raise InvalidRequest(TablestoreRule.TRANSACTION_KEY)
         check_point_key(key, write=False)
         table = self._tables.find(instance, name)
         if not table.local_transactions:
-            raise InvalidRequest(Rule.TRANSACTIONS_DISABLED, table=name)
+            raise InvalidRequest(TablestoreRule.TRANSACTIONS_DISABLED, table=name)
         if self._store.capabilities.shared:
-            raise Unsupported(Rule.TRANSACTIONS_SHARED)
+            raise Unsupported(TablestoreRule.TRANSACTIONS_SHARED)
         values = concrete(check_key(replace(table, key_columns=table.key_columns[:1]), key))
         self._check_room(instance)
         if not self._run:
@@ -119,7 +119,7 @@ class Transactions:
         self.expire()
         count = sum([each.instance == instance for each in list(self._open.values())])
         if count >= LOCAL_TRANSACTIONS_MAX:
-            raise Exhausted(Rule.TRANSACTION_COUNT, limit=LOCAL_TRANSACTIONS_MAX)
+            raise Exhausted(TablestoreRule.TRANSACTION_COUNT, limit=LOCAL_TRANSACTIONS_MAX)
 
     def _count_run(self, again: "partial[Plan[str]]") -> Plan[str]:
         """A plan that gets the number of this run of the server, before the first transaction."""
@@ -160,7 +160,7 @@ class Transactions:
         """CommitTransaction: every write of it becomes visible at once, and durable."""
         transaction = self._found(instance, identity)
         if transaction.is_busy:
-            raise Conflict(Rule.TRANSACTION_BUSY)
+            raise Conflict(TablestoreRule.TRANSACTION_BUSY)
         plan = Commit(self._context, transaction, self._end).plan()
         return plan.answering(lambda _: self._note(transaction))
 
@@ -242,7 +242,7 @@ class Transactions:
             for change in changes:
                 check_change(change, self._names)
             if request.atomic:
-                refused = RowOutcome(error=Conflict(Rule.TRANSACTION_ATOMIC_BATCH))
+                refused = RowOutcome(error=Conflict(TablestoreRule.TRANSACTION_ATOMIC_BATCH))
                 outcomes = [refused] * len(changes)
             else:
                 outcomes = [self._outcome(transaction, change) for change in changes]
@@ -289,14 +289,14 @@ class Transactions:
         check_id(identity)
         found = self._open.get(identity)
         if found is None or found.instance != instance:
-            raise NotFound(Rule.TRANSACTION_ENDED)
+            raise NotFound(TablestoreRule.TRANSACTION_ENDED)
         is_over = self._clock.monotonic_ns() >= found.lock.until_ns
         if is_over or not found.lock.is_held or not self._has_table(found):
             self._end(found)
-            raise NotFound(Rule.TRANSACTION_ENDED)
+            raise NotFound(TablestoreRule.TRANSACTION_ENDED)
         return found
 
 
 def _check_table(transaction: OpenTransaction, name: str) -> None:
     if name != transaction.table.name:
-        raise InvalidRequest(Rule.TRANSACTION_SCOPE)
+        raise InvalidRequest(TablestoreRule.TRANSACTION_SCOPE)

@@ -14,7 +14,7 @@ from widerow.engine.capacity import units
 from widerow.engine.tablestore.reads import read_record
 from widerow.engine.tablestore.select import ReadRule
 from widerow.engine.tablestore.tunnels.state import Channel, ChannelPosition
-from widerow.errors import InvalidRequest, Rule, StoreDamaged
+from widerow.errors import InvalidRequest, StoreDamaged
 from widerow.keys.decode import decode_key
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
@@ -25,6 +25,7 @@ from widerow.limits import (
     TUNNEL_PAGE_RECORDS_MAX,
 )
 from widerow.model.tablestore.row import Modification
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import Resume
 from widerow.model.values import KeyValue
@@ -75,7 +76,7 @@ def check_base(channel: Channel, position: ChannelPosition) -> None:
     """Raise `InvalidRequest(TUNNEL_TOKEN)` for a position outside the channel."""
     key = position.key
     if position.iterator or key < channel.start or (channel.stop and key >= channel.stop):
-        raise InvalidRequest(Rule.TUNNEL_TOKEN)
+        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
 
 
 def read_base(
@@ -184,9 +185,9 @@ def _place_of(table: Table, key: bytes) -> tuple[bytes, Resume | None]:
         return key, None
     name = rest[len(_RESUME_MARK) + _SEEN_BYTES :]
     if not rest.startswith(_RESUME_MARK) or not 1 <= len(name) <= NAME_BYTES_MAX:
-        raise InvalidRequest(Rule.TUNNEL_TOKEN)
+        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
     seen = int.from_bytes(rest[len(_RESUME_MARK) :][:_SEEN_BYTES], "big")
     try:
         return key[:end], Resume(name.decode(), seen)
     except UnicodeDecodeError as error:
-        raise InvalidRequest(Rule.TUNNEL_TOKEN) from error
+        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN) from error

@@ -10,8 +10,9 @@ from widerow.engine.tablestore.streams.stream_reads import ChangePage, ShardInfo
 from widerow.engine.tablestore.tunnels.base import TunnelPage, TunnelRecord
 from widerow.engine.tablestore.tunnels.state import Channel, ChannelPosition
 from widerow.engine.tablestore.tunnels.tunnel_definitions import start_us
-from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.errors import InvalidRequest, NotFound
 from widerow.limits import TUNNEL_END_PATIENCE_SECONDS, TUNNEL_PAGE_RECORDS_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import Tunnel
 
@@ -124,11 +125,11 @@ def _page_of(
 ) -> ChangePage | None:
     """The page at a position, or at the oldest change; None where the shard is gone."""
     if not position.iterator or position.key:
-        raise InvalidRequest(Rule.TUNNEL_TOKEN)
+        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
     try:
         return log.read(table, position.iterator, TUNNEL_PAGE_RECORDS_MAX)
     except InvalidRequest as error:
-        raise InvalidRequest(Rule.TUNNEL_TOKEN) from error
+        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN) from error
     except NotFound:
         pass
     try:
@@ -146,7 +147,7 @@ def consumed_until(log: ChangeLog, table: Table, position: ChannelPosition, now_
     try:
         page = log.read(table, position.iterator, 1)
     except InvalidRequest as error:
-        raise InvalidRequest(Rule.TUNNEL_TOKEN) from error
+        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN) from error
     except NotFound:
         return position.time_ms * 1000
     return position.time_ms * 1000 if page.stored or page.more else now_us

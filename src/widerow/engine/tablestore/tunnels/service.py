@@ -48,7 +48,7 @@ from widerow.engine.tablestore.tunnels.tunnel_definitions import (
     without_tunnel,
 )
 from widerow.engine.tablestore.tunnels.tunnel_reads import TunnelReads
-from widerow.errors import Exhausted, InvalidRequest, NotFound, Replan, Rule
+from widerow.errors import Exhausted, InvalidRequest, NotFound, Replan
 from widerow.keys.layout import tunnel_prefix
 from widerow.limits import (
     TUNNEL_CLIENT_TAG_BYTES_MAX,
@@ -56,6 +56,7 @@ from widerow.limits import (
     TUNNEL_TIMEOUT_SECONDS_MAX,
     TUNNEL_TIMEOUT_SECONDS_MIN,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import CreateTunnel, Tunnel, TunnelName
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
@@ -169,7 +170,7 @@ class Tunnels:
         check_create_tunnel(request)
         table = self._table(instance, request.table)
         if table.index_of:
-            raise InvalidRequest(Rule.INDEX_IS_NO_TABLE, table=table.name)
+            raise InvalidRequest(TablestoreRule.INDEX_IS_NO_TABLE, table=table.name)
         tunnel_id = new_tunnel_id(table.id, self._entropy)
         now_us = self._clock.now_us()
 
@@ -237,9 +238,11 @@ class Tunnels:
     def connect(self, instance: str, tunnel_id: str, tag: str, timeout_s: int) -> Plan[str]:
         """Connect: the id of a new client, which may be silent for `timeout_s` seconds."""
         if not TUNNEL_TIMEOUT_SECONDS_MIN <= timeout_s <= TUNNEL_TIMEOUT_SECONDS_MAX:
-            raise InvalidRequest(Rule.TUNNEL_TIMEOUT, value=timeout_s)
+            raise InvalidRequest(TablestoreRule.TUNNEL_TIMEOUT, value=timeout_s)
         if len(tag.encode()) > TUNNEL_CLIENT_TAG_BYTES_MAX:
-            raise InvalidRequest(Rule.TUNNEL_CLIENT_TAG, limit=TUNNEL_CLIENT_TAG_BYTES_MAX)
+            raise InvalidRequest(
+                TablestoreRule.TUNNEL_CLIENT_TAG, limit=TUNNEL_CLIENT_TAG_BYTES_MAX
+            )
         found = self._by_id(instance, tunnel_id)
         client_id = f"{tag}_{self._entropy.token_bytes(_CHANCE_BYTES).hex()}"
         client = TunnelClient(client_id, tag, timeout_s, self._clock.now_us())
@@ -248,7 +251,7 @@ class Tunnels:
             self._check_not_expired(found, state)
             state = without_clients(state, self._silent(found.tunnel, state))
             if len(state.clients) >= TUNNEL_CLIENTS_MAX:
-                raise Exhausted(Rule.TUNNEL_CLIENTS, limit=TUNNEL_CLIENTS_MAX)
+                raise Exhausted(TablestoreRule.TUNNEL_CLIENTS, limit=TUNNEL_CLIENTS_MAX)
             self._note_heard(found.tunnel, client)  # before any body that asks who is silent
             return connected(state, client), client_id
 
@@ -267,14 +270,14 @@ class Tunnels:
         before = read_state(self._store.snapshot(), found.prefix)
         client = None if before is None else before.clients.get(call.client)
         if client is None or self._is_silent(found.tunnel, client):
-            raise NotFound(Rule.TUNNEL_CLIENT_GONE)
+            raise NotFound(TablestoreRule.TUNNEL_CLIENT_GONE)
         self._note_heard(found.tunnel, client)
         assert before is not None  # it has a client
         fresh = self._fresh_channels(found, before)
 
         def step(state: TunnelState) -> tuple[TunnelState, list[Channel]]:
             if call.client not in state.clients:
-                raise NotFound(Rule.TUNNEL_CLIENT_GONE)
+                raise NotFound(TablestoreRule.TUNNEL_CLIENT_GONE)
             self._check_not_expired(found, state)
             state = self._with_time(state, call.client)
             state, given_up = heard(state, call.client, reports)
@@ -303,7 +306,7 @@ class Tunnels:
 
         def step(state: TunnelState) -> tuple[TunnelState, None]:
             if any(report.id not in state.channels for report in wanted):
-                raise NotFound(Rule.TUNNEL_CHANNEL_NOT_FOUND)
+                raise NotFound(TablestoreRule.TUNNEL_CHANNEL_NOT_FOUND)
             return scheduled(state, wanted), None
 
         return self._change(found, step, lambda _: self.schedule(instance, tunnel_id, wanted))
@@ -346,7 +349,7 @@ class Tunnels:
         if not channel.shard and not position.finished:
             check_base(channel, position)
         if channel.shard and not position.finished and (position.key or not position.iterator):
-            raise InvalidRequest(Rule.TUNNEL_TOKEN)
+            raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
         consumed_us = self._consumed_us(found.table, channel, position)
         if position.finished:
             read = self._delivered.get((found.tunnel.number, channel.id), 0)
@@ -355,12 +358,12 @@ class Tunnels:
         def step(state: TunnelState) -> tuple[TunnelState, None]:
             current = state.channels.get(call.channel)
             if current is None:
-                raise NotFound(Rule.TUNNEL_CHANNEL_NOT_FOUND)
+                raise NotFound(TablestoreRule.TUNNEL_CHANNEL_NOT_FOUND)
             self._check_owner(found.tunnel, current, call.client, state.clients.get(current.owner))
             if number == current.number and position == current.position:
                 return state, None  # a repeated checkpoint
             if number != current.number + 1:
-                raise InvalidRequest(Rule.TUNNEL_SEQUENCE, expected=current.number + 1)
+                raise InvalidRequest(TablestoreRule.TUNNEL_SEQUENCE, expected=current.number + 1)
             return checkpointed(state, call.channel, position, number, consumed_us), None
 
         return self._change(
@@ -378,7 +381,7 @@ class Tunnels:
         reader = self._store.snapshot()
         channel = channel_in(reader, found.prefix, call.channel)
         if channel is None:
-            raise NotFound(Rule.TUNNEL_CHANNEL_NOT_FOUND)
+            raise NotFound(TablestoreRule.TUNNEL_CHANNEL_NOT_FOUND)
         if is_expired(*found, self._clock.now_us()):
             self._check_not_expired(found, read_state(reader, found.prefix))
         owner = channel.owner
@@ -393,7 +396,7 @@ class Tunnels:
     ) -> None:
         if owner is None or channel.owner in ("", client_id) or self._is_silent(tunnel, owner):
             return
-        raise NotFound(Rule.TUNNEL_CHANNEL_TAKEN)
+        raise NotFound(TablestoreRule.TUNNEL_CHANNEL_TAKEN)
 
     # --- which tunnel ------------------------------------------------------------------------
 
@@ -425,11 +428,11 @@ class Tunnels:
             for tunnel in self._held(each):
                 if tunnel.id == tunnel_id and each.instance == instance:
                     return _Found(each, tunnel)
-        raise NotFound(Rule.TUNNEL_NOT_FOUND)
+        raise NotFound(TablestoreRule.TUNNEL_NOT_FOUND)
 
     def _check_not_expired(self, found: _Found, state: TunnelState | None) -> None:
         if self._is_expired(found, state):
-            raise InvalidRequest(Rule.TUNNEL_EXPIRED)
+            raise InvalidRequest(TablestoreRule.TUNNEL_EXPIRED)
 
     def _is_expired(self, found: _Found, state: TunnelState | None) -> bool:
         consumed = state is not None and base_is_done(state)
@@ -488,7 +491,7 @@ class Tunnels:
         def body(txn: Transaction) -> R:
             table = self._tables.current(found.table, txn, planned)
             if all(each.number != found.tunnel.number for each in self._held(table)):
-                raise NotFound(Rule.TUNNEL_NOT_FOUND)
+                raise NotFound(TablestoreRule.TUNNEL_NOT_FOUND)
             before = read_state(txn, prefix)
             state = initial if before is None else self._without_ended(table, found, before)
             if state is None:

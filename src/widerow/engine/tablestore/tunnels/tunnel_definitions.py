@@ -7,9 +7,10 @@ from dataclasses import replace
 from widerow.clock import Entropy
 from widerow.engine.tablestore.static import STRICT
 from widerow.engine.tablestore.table_definitions import updated_table
-from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
+from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.limits import STREAM_HOURS_MAX, TUNNEL_START_MARGIN_SECONDS, TUNNELS_PER_TABLE_MAX
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import CreateTunnel, StreamStart, Tunnel, TunnelKind
 
@@ -49,10 +50,10 @@ def table_id_of(tunnel_id: str) -> int:
 def check_create_tunnel(request: CreateTunnel) -> None:
     """Check what does not depend on the table of a tunnel. Raises `InvalidRequest`."""
     if not STRICT.takes(request.name):
-        raise InvalidRequest(Rule.TUNNEL_NAME, name=request.name)
+        raise InvalidRequest(TablestoreRule.TUNNEL_NAME, name=request.name)
     _, start_ns, end_ns = request.config
     if end_ns and start_ns and end_ns < start_ns:
-        raise InvalidRequest(Rule.TUNNEL_RANGE)
+        raise InvalidRequest(TablestoreRule.TUNNEL_RANGE)
 
 
 def with_tunnel(
@@ -69,9 +70,9 @@ def with_tunnel(
     Raises: `Conflict(TUNNEL_EXISTS)`, `InvalidRequest`.
     """
     if any(each.name == request.name for each in table.tunnels):
-        raise Conflict(Rule.TUNNEL_EXISTS, name=request.name)
+        raise Conflict(TablestoreRule.TUNNEL_EXISTS, name=request.name)
     if len(table.tunnels) >= TUNNELS_PER_TABLE_MAX:
-        raise InvalidRequest(Rule.TUNNEL_COUNT, limit=TUNNELS_PER_TABLE_MAX)
+        raise InvalidRequest(TablestoreRule.TUNNEL_COUNT, limit=TUNNELS_PER_TABLE_MAX)
     if request.kind.has_stream:
         _check_start(table, request.config.start_ns, now_us)
     table = with_stream_for(table, request.kind, number, now_us)
@@ -96,14 +97,14 @@ def _check_start(table: Table, start_ns: int, now_us: int) -> None:
     hours = STREAM_HOURS_MAX if table.stream is None else table.stream.expiration_hours
     oldest_us = now_us - (hours * 3600 - TUNNEL_START_MARGIN_SECONDS) * 1_000_000
     if not oldest_us <= start_ns // 1000 <= now_us:
-        raise InvalidRequest(Rule.TUNNEL_START)
+        raise InvalidRequest(TablestoreRule.TUNNEL_START)
 
 
 def without_tunnel(table: Table, tunnel: Tunnel) -> Table:
     """The table without `tunnel`. Raises `NotFound(TUNNEL_NOT_FOUND)` if it has no such tunnel."""
     kept = tuple(each for each in table.tunnels if each.number != tunnel.number)
     if len(kept) == len(table.tunnels):
-        raise NotFound(Rule.TUNNEL_NOT_FOUND)
+        raise NotFound(TablestoreRule.TUNNEL_NOT_FOUND)
     return replace(table, tunnels=kept)
 
 
@@ -112,7 +113,7 @@ def tunnel_named(table: Table, name: str) -> Tunnel:
     for tunnel in table.tunnels:
         if tunnel.name == name:
             return tunnel
-    raise NotFound(Rule.TUNNEL_NOT_FOUND, table=table.name, name=name)
+    raise NotFound(TablestoreRule.TUNNEL_NOT_FOUND, table=table.name, name=name)
 
 
 def start_us(tunnel: Tunnel) -> int | None:

@@ -8,9 +8,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.search.aggregation import DateHistogramGroupBy
 from widerow.model.search.query import DateTimeUnit, DateTimeValue
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.interface import Integers
 from widerow.search.results.breakdown_rules import group_kind
 
@@ -66,11 +67,11 @@ def calendar_of(asked: DateHistogramGroupBy) -> Calendar:
     shift = _milliseconds(asked.offset, kind) - _zone(asked.time_zone or "", kind)
     value, unit = asked.interval.value, asked.interval.unit
     if value <= 0:
-        raise InvalidRequest(Rule.GROUP_INTERVAL, kind=kind)
+        raise InvalidRequest(TablestoreRule.GROUP_INTERVAL, kind=kind)
     if unit in _MONTHS:
         months = value * _MONTHS[unit]
         if months > _SPAN_MAX // (31 * _DAY):
-            raise InvalidRequest(Rule.GROUP_INTERVAL, kind=kind)
+            raise InvalidRequest(TablestoreRule.GROUP_INTERVAL, kind=kind)
         return Calendar(months, 0, shift)
     width = _milliseconds(asked.interval, kind)
     if unit is _U.WEEK and value == 1:
@@ -83,7 +84,7 @@ def _milliseconds(span: DateTimeValue | None, kind: str) -> int:
         return 0
     width = _FIXED.get(span.unit) or _OFFSET_DAYS[span.unit] * _DAY
     if abs(span.value * width) > _SPAN_MAX:
-        raise InvalidRequest(Rule.GROUP_INTERVAL, kind=kind)
+        raise InvalidRequest(TablestoreRule.GROUP_INTERVAL, kind=kind)
     return span.value * width
 
 
@@ -94,6 +95,6 @@ def _zone(text: str, kind: str) -> int:
     found = _ZONE.fullmatch(text)
     hours, minutes = (int(found["hours"]), int(found["minutes"])) if found else (0, 60)
     if found is None or hours > _ZONE_HOURS_MAX or minutes > 59:
-        raise InvalidRequest(Rule.GROUP_ZONE, kind=kind, zone=text[:32])
+        raise InvalidRequest(TablestoreRule.GROUP_ZONE, kind=kind, zone=text[:32])
     ahead = (hours * 60 + minutes) * 60 * _SECOND
     return ahead if found["sign"] == "+" else -ahead

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, assert_never
 
 import numpy as np
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import GEO_GRID_PRECISION_DEFAULT, GROUPS_MAX
 from widerow.model.search.aggregation import (
     DateHistogramGroupBy,
@@ -15,6 +15,7 @@ from widerow.model.search.aggregation import (
     HistogramGroupBy,
 )
 from widerow.model.search.schema import SearchField, SearchFieldType
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.interface import Integers
 from widerow.search.results.breakdown_rules import group_kind
@@ -145,7 +146,7 @@ def _by_width(scope: Scope, asked: HistogramGroupBy) -> Coded:
     interval = _number(scope, asked.field, asked.interval)
     offset = 0 if asked.offset is None else _number(scope, asked.field, asked.offset)
     if not interval > 0 or not -_CODES_MAX < offset < _CODES_MAX:
-        raise InvalidRequest(Rule.GROUP_INTERVAL, kind=kind)
+        raise InvalidRequest(TablestoreRule.GROUP_INTERVAL, kind=kind)
     level, spread = scope.filled(asked.field, asked.missing)
     low, high = _field_range(scope, asked)
     spread = _within(spread, low, high)
@@ -167,7 +168,7 @@ def _by_width(scope: Scope, asked: HistogramGroupBy) -> Coded:
 
     codes = code_of(spread.values)
     if len(codes) and not -_CODES_MAX < codes.min() <= codes.max() < _CODES_MAX:
-        raise InvalidRequest(Rule.GROUP_BUCKETS, kind=kind, maximum=GROUPS_MAX)
+        raise InvalidRequest(TablestoreRule.GROUP_BUCKETS, kind=kind, maximum=GROUPS_MAX)
     span = None
     if low is not None and high is not None:
         span = _bounded(kind, float(code_of(low)), float(code_of(high)))
@@ -214,13 +215,13 @@ def _field_range(
         None if bound is None else _number(scope, asked.field, bound) for bound in asked.field_range
     )
     if low is not None and high is not None and not low <= high:
-        raise InvalidRequest(Rule.GROUP_RANGE, kind=group_kind(asked))
+        raise InvalidRequest(TablestoreRule.GROUP_RANGE, kind=group_kind(asked))
     return low, high
 
 
 def _bounded(kind: str, first: float, last: float) -> tuple[int, int]:
     if not last - first <= GROUPS_MAX:
-        raise InvalidRequest(Rule.GROUP_BUCKETS, kind=kind, maximum=GROUPS_MAX)
+        raise InvalidRequest(TablestoreRule.GROUP_BUCKETS, kind=kind, maximum=GROUPS_MAX)
     return int(first), int(last)
 
 

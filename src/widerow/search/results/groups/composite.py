@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import (
     COMPOSITE_COMBINATIONS_MAX,
     GROUPS_DEFAULT,
@@ -19,6 +19,7 @@ from widerow.limits import (
     SEARCH_TOKEN_BYTES_MAX,
 )
 from widerow.model.search.aggregation import CompositeGroupBy, GroupByAnswer, SearchGroup
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.interface import Integers
 from widerow.search.results.grouping import Grouping, group_sizes, joined
 from widerow.search.results.groups.assembly import below_groups
@@ -104,7 +105,7 @@ def _sources(scope: Scope, asked: CompositeGroupBy) -> tuple[Grouping, list[_Sou
         marks = found.key if found.mark is None else found.mark
         sources.append(_source(found.level, entries, found.codes, (found.key, marks)))
     if any(level.path != levels[0].path for level in levels):
-        raise InvalidRequest(Rule.GROUP_LEVEL)
+        raise InvalidRequest(TablestoreRule.GROUP_LEVEL)
     return levels[0], sources
 
 
@@ -151,7 +152,7 @@ def _combined(level: Grouping, sources: Sequence[_Source]) -> _Combined:
         sizes = group_sizes(source.entries, level.entries)
         if int(sizes[entries].sum()) > COMPOSITE_COMBINATIONS_MAX:
             raise InvalidRequest(
-                Rule.GROUP_TOTAL, what="combinations", maximum=COMPOSITE_COMBINATIONS_MAX
+                TablestoreRule.GROUP_TOTAL, what="combinations", maximum=COMPOSITE_COMBINATIONS_MAX
             )
         lines, places = joined(source.entries, entries, level.entries)
         columns = [column[lines] for column in columns]
@@ -207,7 +208,7 @@ def _behind(
         try:
             place, there = source.place(value)
         except TypeError as error:  # a number compared with texts
-            raise InvalidRequest(Rule.GROUP_TOKEN) from error
+            raise InvalidRequest(TablestoreRule.GROUP_TOKEN) from error
         later |= equal & (column > place if there else column >= place)
         equal &= (column == place) if there else False
     return later
@@ -215,13 +216,13 @@ def _behind(
 
 def _opened(token: str, count: int) -> list[Any]:
     if len(token) > SEARCH_TOKEN_BYTES_MAX * 2:
-        raise InvalidRequest(Rule.GROUP_TOKEN)
+        raise InvalidRequest(TablestoreRule.GROUP_TOKEN)
     try:
         held = open_token(base64.b64decode(token, validate=True))
     except (ValueError, binascii.Error) as error:
-        raise InvalidRequest(Rule.GROUP_TOKEN) from error
+        raise InvalidRequest(TablestoreRule.GROUP_TOKEN) from error
     if not isinstance(held, list) or len(held) != count or not all(map(_is_key, held)):
-        raise InvalidRequest(Rule.GROUP_TOKEN)
+        raise InvalidRequest(TablestoreRule.GROUP_TOKEN)
     return held
 
 

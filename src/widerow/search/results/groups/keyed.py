@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import GEO_GRID_GROUPS_DEFAULT, GROUPS_DEFAULT, GROUPS_MAX
 from widerow.model.search.aggregation import (
     DateHistogramGroupBy,
@@ -21,6 +21,7 @@ from widerow.model.search.aggregation import (
     SearchGroup,
 )
 from widerow.model.search.query import SortOrder
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.interface import Integers
 from widerow.search.results.breakdown_rules import group_kind
@@ -94,7 +95,7 @@ def _between_ends(groups: Candidates, size: int) -> NDArray[np.bool_]:
 
 
 def _refuse(asked: Keyed) -> None:
-    raise InvalidRequest(Rule.GROUP_BUCKETS, kind=group_kind(asked), maximum=GROUPS_MAX)
+    raise InvalidRequest(TablestoreRule.GROUP_BUCKETS, kind=group_kind(asked), maximum=GROUPS_MAX)
 
 
 def _order(scope: Scope, found: Coded, groups: Candidates, asked: Keyed) -> Integers:

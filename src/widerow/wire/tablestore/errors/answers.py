@@ -15,7 +15,6 @@ from widerow.errors import (
     InvalidRequest,
     NotFound,
     NotPermitted,
-    Rule,
     Unsupported,
 )
 from widerow.limits import ERROR_MESSAGE_CHARACTERS_MAX, HINT_BYTES_MAX
@@ -65,7 +64,7 @@ _words: Final = _Words()
 
 def foreign(error: Exception) -> tuple[int, str, str]:
     """Status, code and message for any exception; 500 for those nobody expected."""
-    if not isinstance(error, _BROKEN_RULES) or not isinstance(error.rule, Rule):
+    if not isinstance(error, _BROKEN_RULES) or error.rule not in FOREIGN:
         if isinstance(error, Injected):
             return error.status, error.code, error.message
         row = _failure(error).foreign
@@ -91,7 +90,7 @@ def hint(error: Exception) -> str:
     Names, counts and limits of the request, then the rule's advice; at most `HINT_BYTES_MAX` bytes.
     Never the value of a cell.
     """
-    if not isinstance(error, _BROKEN_RULES) or not isinstance(error.rule, Rule):
+    if not isinstance(error, _BROKEN_RULES) or error.rule not in FOREIGN:
         if isinstance(error, Injected):
             return f"Fault {error.fault} of /_widerow/faults asked for this error."
         return _failure(error).hint

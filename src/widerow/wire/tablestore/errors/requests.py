@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from widerow.errors import Rule
+from widerow.errors import AnyRule, Rule
 from widerow.limits import (
     BATCH_GET_ROWS_MAX,
     BATCH_WRITE_BYTES_MAX,
@@ -20,490 +20,499 @@ from widerow.limits import (
     STREAM_HOURS_MAX,
     VALUE_BYTES_MAX,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.row import Foreign
 
 __all__ = ["REQUEST_ERRORS"]
 
 
-REQUEST_ERRORS: Final[dict[Rule, Foreign]] = {
+REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
     # Names (semantics §1.4)
-    Rule.TABLE_NAME: c.INVALID(
+    TablestoreRule.TABLE_NAME: c.INVALID(
         "Invalid table name: '{name}'.", "a table name of other characters, or too long"
     ),
-    Rule.COLUMN_NAME: c.INVALID(
+    TablestoreRule.COLUMN_NAME: c.INVALID(
         "Invalid column name: '{name}'.",
         "a key or defined column name of other characters, or too long; any column under `strict`",
     ),
-    Rule.ATTRIBUTE_NAME: c.INVALID(
+    TablestoreRule.ATTRIBUTE_NAME: c.INVALID(
         "Invalid column name: '{name}'.", "an attribute column name that begins with #, or too long"
     ),
-    Rule.COLUMN_NAME_MISSING: c.INVALID(
-        "No name is given for attribute column.", "an attribute cell without a name"
-    ),
-    Rule.COLUMN_SHADOWS_KEY: c.INVALID(
+    TablestoreRule.COLUMN_SHADOWS_KEY: c.INVALID(
         "Duplicated attribute column name with primary key column: '{name}'.",
         "an attribute named like a primary key column",
     ),
     # Primary keys (semantics §3)
-    Rule.SEARCH_TABLE_NOT_FOUND: c.INVALID(
+    TablestoreRule.SEARCH_TABLE_NOT_FOUND: c.INVALID(
         "table [{table}] does not exist", "an action of search indexes on an unknown table"
     ),
-    Rule.KEY_SIZE: c.INVALID_PK(
+    TablestoreRule.KEY_SIZE: c.INVALID_PK(
         "Validate PK size fail. Input: {count}, Meta: {expected}.",
         "another number of key columns than the table has",
     ),
-    Rule.KEY_NAME: c.INVALID_PK(
+    TablestoreRule.KEY_NAME: c.INVALID_PK(
         "Validate PK name fail. Input: {name}, Meta: {expected}.",
         "another name or order of key columns",
     ),
-    Rule.KEY_TYPE: c.INVALID_PK(
+    TablestoreRule.KEY_TYPE: c.INVALID_PK(
         "Validate PK type fail. Input: {type!v}, Meta: {expected!v}.", "a key value of another type"
     ),
-    Rule.KEY_LENGTH: c.INVALID(
+    TablestoreRule.KEY_LENGTH: c.INVALID(
         f"The length of primary key column: '{{column}}' exceeds the "
         f"MaxLength:{KEY_VALUE_BYTES_MAX} with CurrentLength:{{length}}.",
         "a key value that is too long",
     ),
-    Rule.KEY_MARKER: c.INVALID(
+    TablestoreRule.KEY_MARKER: c.INVALID(
         "VT_{marker} is an invalid type for the primary key.", "INF_MIN or INF_MAX outside a range"
     ),
-    Rule.KEY_AUTO_INCREMENT_READ: c.INVALID(
+    TablestoreRule.KEY_AUTO_INCREMENT_READ: c.INVALID(
         "PKAutoIncr can't be used for read operations.", "the auto-increment marker in a read"
     ),
-    Rule.KEY_VALUE_MISSING: c.INVALID(
+    TablestoreRule.KEY_VALUE_MISSING: c.INVALID(
         "No value is given for primary key name:{name}.", "a key cell without a value"
     ),
-    Rule.KEY_OPERATION: c.INVALID(
+    TablestoreRule.KEY_OPERATION: c.INVALID(
         "OpType cannot be given for primary key name :{name}.", "a key cell with an operation"
     ),
-    Rule.KEY_VERSION: c.INVALID(
+    TablestoreRule.KEY_VERSION: c.INVALID(
         "Timestamp cannot be given for primary key name:{name}.", "a key cell with a version"
     ),
     # Table definitions (semantics §2.1, §2.4)
-    Rule.KEY_COLUMN_COUNT: c.INVALID(
+    TablestoreRule.KEY_COLUMN_COUNT: c.INVALID(
         f"The number of primary key columns must be in range: [1, {KEY_COLUMNS_MAX}].",
         "no key column, or too many",
     ),
-    Rule.KEY_COLUMN_TYPE: c.INVALID(
+    TablestoreRule.KEY_COLUMN_TYPE: c.INVALID(
         "{type} is an invalid type for the primary key.", "a key column of another type"
     ),
-    Rule.KEY_COLUMN_DUPLICATE: c.INVALID(
+    TablestoreRule.KEY_COLUMN_DUPLICATE: c.INVALID(
         "Duplicated primary key name: '{name}'.", "two key columns of one name"
     ),
-    Rule.AUTO_INCREMENT_TYPE: c.INVALID(
+    TablestoreRule.AUTO_INCREMENT_TYPE: c.INVALID(
         "AUTO_INCREMENT primary key must be integer.", "an auto-increment column of another type"
     ),
-    Rule.AUTO_INCREMENT_COUNT: c.INVALID(
+    TablestoreRule.AUTO_INCREMENT_COUNT: c.INVALID(
         "AUTO_INCREMENT primary key count must <= 1.", "several auto-increment columns"
     ),
-    Rule.AUTO_INCREMENT_FIRST: c.INVALID(
+    TablestoreRule.AUTO_INCREMENT_FIRST: c.INVALID(
         "First primary key can't be auto increment, table: {table}.",
         "an auto-increment partition key",
     ),
-    Rule.DEFINED_COLUMN_COUNT: c.INVALID(
+    TablestoreRule.DEFINED_COLUMN_COUNT: c.INVALID(
         f"The number of defined columns must be in range: [0, {DEFINED_COLUMNS_MAX}].",
         "too many defined columns",
     ),
-    Rule.DEFINED_COLUMN_TYPE: c.INVALID(
+    TablestoreRule.DEFINED_COLUMN_TYPE: c.INVALID(
         "Invalid column type: {type}.", "a defined column of an unknown type"
     ),
-    Rule.DEFINED_COLUMN_DUPLICATE: c.INVALID.ours(
+    TablestoreRule.DEFINED_COLUMN_DUPLICATE: c.INVALID.ours(
         "Duplicated defined column name: '{name}'.", "a defined column named like another column"
     ),
-    Rule.DEFINED_COLUMN_UNKNOWN: c.INVALID(
+    TablestoreRule.DEFINED_COLUMN_UNKNOWN: c.INVALID(
         "Column does not exist:{name}.", "DeleteDefinedColumn of a column that is not defined"
     ),
-    Rule.DEFINED_COLUMN_MISSING: c.INVALID.ours(
+    TablestoreRule.DEFINED_COLUMN_MISSING: c.INVALID.ours(
         "No column is specified.", "AddDefinedColumn or DeleteDefinedColumn without columns"
     ),
-    Rule.THROUGHPUT_MISSING: c.INVALID(
+    TablestoreRule.THROUGHPUT_MISSING: c.INVALID(
         "Both read and write capacity unit are required to create table.",
         "CreateTable without both capacity units",
     ),
-    Rule.THROUGHPUT_READ_NEGATIVE: c.INVALID(
+    TablestoreRule.THROUGHPUT_READ_NEGATIVE: c.INVALID(
         "The value of read capacity unit can not be less than 0.", "a negative read capacity unit"
     ),
-    Rule.THROUGHPUT_WRITE_NEGATIVE: c.INVALID(
+    TablestoreRule.THROUGHPUT_WRITE_NEGATIVE: c.INVALID(
         "The value of write capacity unit can not be less than 0.", "a negative write capacity unit"
     ),
-    Rule.THROUGHPUT_TOO_LARGE: c.INVALID.ours(
+    TablestoreRule.THROUGHPUT_TOO_LARGE: c.INVALID.ours(
         f"The value of capacity unit can not be greater than {CAPACITY_UNITS_MAX}.",
         "a capacity unit above the limit",
     ),
-    Rule.THROUGHPUT_UPDATE: c.INVALID(
+    TablestoreRule.THROUGHPUT_UPDATE: c.INVALID(
         "Invalid Capacity Unit for UpdateTable: Either read({read}) or write({write}) should be "
         "non-negative.",
         "UpdateTable with neither capacity unit",
     ),
-    Rule.TIME_TO_LIVE_MISSING: c.INVALID(
+    TablestoreRule.TIME_TO_LIVE_MISSING: c.INVALID(
         "Time-to-live is missing while creating table.", "CreateTable without time_to_live"
     ),
-    Rule.MAX_VERSIONS_MISSING: c.INVALID(
+    TablestoreRule.MAX_VERSIONS_MISSING: c.INVALID(
         "MaxVersions is missing while creating table.", "CreateTable without max_versions"
     ),
-    Rule.TIME_TO_LIVE_VALUE: c.INVALID(
+    TablestoreRule.TIME_TO_LIVE_VALUE: c.INVALID(
         "TimeToLive cannot be 0 or less than -1.", "time_to_live of 0 or below -1"
     ),
-    Rule.MAX_VERSIONS_VALUE: c.INVALID(
+    TablestoreRule.MAX_VERSIONS_VALUE: c.INVALID(
         "The maximum versions cannot be less than or equal to 0.", "max_versions of 0 or below"
     ),
-    Rule.MAX_VERSION_OFFSET: c.INVALID(
+    TablestoreRule.MAX_VERSION_OFFSET: c.INVALID(
         "The maximum deviation must be in range [0, INT64_MAX/1000000].",
         "a version offset outside its range",
     ),
-    Rule.TABLE_OPTIONS_EMPTY: c.INVALID(
+    TablestoreRule.TABLE_OPTIONS_EMPTY: c.INVALID(
         "No parameter is specified in table options.", "UpdateTable with empty options"
     ),
-    Rule.TABLE_UPDATE_EMPTY: c.INVALID.ours(
+    TablestoreRule.TABLE_UPDATE_EMPTY: c.INVALID.ours(
         "No parameter is specified in UpdateTable.", "UpdateTable that changes nothing"
     ),
-    Rule.UPDATE_FULL_ROW_FIXED: c.INVALID.ours(
+    TablestoreRule.UPDATE_FULL_ROW_FIXED: c.INVALID.ours(
         "Table options of UpdateTable cannot contain updateFullRow.",
         "UpdateTable with update_full_row",
     ),
-    Rule.SPLIT_COUNT: c.INVALID(
+    TablestoreRule.SPLIT_COUNT: c.INVALID(
         f"The count of partitions cannot be greater than {PARTITIONS_MAX}",
         "a pre-split into too many ranges",
     ),
-    Rule.SPLIT_INFINITE: c.INVALID(
+    TablestoreRule.SPLIT_INFINITE: c.INVALID(
         "The value of partition range can not be INT64_MIN or INT64_MAX.",
         "an infinite or extreme inner bound of the pre-split",
     ),
-    Rule.SPLIT_EMPTY_STRING: c.INVALID(
+    TablestoreRule.SPLIT_EMPTY_STRING: c.INVALID(
         "The value of partition range can not be empty string.", "an empty STRING bound"
     ),
-    Rule.SPLIT_EMPTY_BINARY: c.INVALID(
+    TablestoreRule.SPLIT_EMPTY_BINARY: c.INVALID(
         "The value of partition range can not be empty binary.", "an empty BINARY bound"
     ),
-    Rule.SPLIT_TYPE: c.INVALID(
+    TablestoreRule.SPLIT_TYPE: c.INVALID(
         "The value type of partition does not match with primary key.",
         "a bound of another type than the partition key",
     ),
-    Rule.SPLIT_LENGTH: c.INVALID(
+    TablestoreRule.SPLIT_LENGTH: c.INVALID(
         f"The value of partition range exceeds the MaxLength:{SPLIT_BYTES_MAX} with "
         f"CurrentLength:{{length}}.",
         "a bound that is too long",
     ),
-    Rule.SPLIT_CONTIGUOUS: c.INVALID.ours(
+    TablestoreRule.SPLIT_CONTIGUOUS: c.INVALID.ours(
         "The partition ranges must be contiguous from INF_MIN to INF_MAX.",
         "ranges with gaps, overlaps or open ends",
     ),
-    Rule.STREAM_EXPIRATION: c.INVALID.ours(
+    TablestoreRule.STREAM_EXPIRATION: c.INVALID.ours(
         f"The expiration time of stream must be in range [1, {STREAM_HOURS_MAX}].",
         "stream hours outside their range",
     ),
     # Cells (semantics §1.3, §4)
-    Rule.VALUE_LENGTH: c.INVALID(
+    TablestoreRule.VALUE_LENGTH: c.INVALID(
         f"The length of attribute column: '{{column}}' exceeds the MaxLength:{VALUE_BYTES_MAX} "
         f"with CurrentLength:{{length}}.",
         "an attribute value or filter constant that is too long",
     ),
-    Rule.VALUE_TEXT: c.INVALID(
+    TablestoreRule.VALUE_TEXT: c.INVALID(
         "Value of column {column} must be UTF8 encoding.", "a STRING that is not UTF-8"
     ),
-    Rule.VALUE_NAN: c.INVALID("NaN can't be set to double value.", "a DOUBLE that is not a number"),
-    Rule.VALUE_INFINITY: c.INVALID(
+    TablestoreRule.VALUE_NAN: c.INVALID(
+        "NaN can't be set to double value.", "a DOUBLE that is not a number"
+    ),
+    TablestoreRule.VALUE_INFINITY: c.INVALID(
         "Infinity can't be set to double value.", "a DOUBLE that is infinite"
     ),
-    Rule.VALUE_MISSING: c.INVALID("No value is given for column name.", "a cell without a value"),
-    Rule.VALUE_TYPE: c.INVALID(
+    TablestoreRule.VALUE_MISSING: c.INVALID(
+        "No value is given for column name.", "a cell without a value"
+    ),
+    TablestoreRule.VALUE_TYPE: c.INVALID(
         "data format is invalid, unknown variant type occured.", "a value of an unknown type"
     ),
-    Rule.VALUE_ON_DELETE: c.INVALID(
+    TablestoreRule.VALUE_ON_DELETE: c.INVALID(
         "Column value cannot be given when type is DELETE_ONE_VERSION,DELETE_ALL_VERSION.",
         "a value in a cell that deletes",
     ),
-    Rule.VERSION_RANGE: c.INVALID(
+    TablestoreRule.VERSION_RANGE: c.INVALID(
         "Timestamp must be in range [0, INT64_MAX/1000).", "a version or time outside its range"
     ),
-    Rule.VERSION_WINDOW: c.INVALID(
+    TablestoreRule.VERSION_WINDOW: c.INVALID(
         "Invalid timestamp. Cell:{column}. Timestamp:{version}. "
         "MinTimestamp:{minimum}. MaxTimestamp:{maximum}.",
         "a version too far from now, or expired",
     ),
-    Rule.VERSION_MISSING: c.INVALID(
+    TablestoreRule.VERSION_MISSING: c.INVALID(
         "Timestamp must be given when type is DELETE_ONE_VERSION.",
         "DELETE_ONE_VERSION without a version",
     ),
-    Rule.VERSION_ON_DELETE_ALL: c.INVALID(
+    TablestoreRule.VERSION_ON_DELETE_ALL: c.INVALID(
         "Timestamp cannot be given when type is DELETE_ALL_VERSION.",
         "DELETE_ALL_VERSION with a version",
     ),
-    Rule.VERSION_ON_INCREMENT: c.INVALID.ours(
+    TablestoreRule.VERSION_ON_INCREMENT: c.INVALID.ours(
         "Timestamp cannot be given when type is INCREMENT.", "INCREMENT with a version"
     ),
-    Rule.OPERATION_IN_PUT: c.INVALID(
+    TablestoreRule.OPERATION_IN_PUT: c.INVALID(
         "OpType cannot be given for column name: {name} in PutRow.",
         "a cell with an operation in PutRow",
     ),
-    Rule.OPERATION_UNKNOWN: c.INVALID(
+    TablestoreRule.OPERATION_UNKNOWN: c.INVALID(
         "Invalid op type of cell: {operation}.", "an unknown operation of a cell"
     ),
-    Rule.COLUMN_COUNT: c.INVALID(
+    TablestoreRule.COLUMN_COUNT: c.INVALID(
         "The number of attribute columns exceeds the limit, limit count: "
         f"{CELLS_PER_CHANGE_MAX}, column count: {{count}}.",
         "a row change of too many cells",
     ),
-    Rule.COLUMN_SIZE: c.OUT_OF_ROW_SIZE_LIMIT(
+    TablestoreRule.COLUMN_SIZE: c.OUT_OF_ROW_SIZE_LIMIT(
         "The total data size of columns in one row exceeded the limit.",
         "versions of one column of one row above 32 MB, ours",
     ),
-    Rule.DELETE_MARKER_IN_WRITE: c.INVALID(
+    TablestoreRule.DELETE_MARKER_IN_WRITE: c.INVALID(
         "Invalid request of put/update row: unexpected RowDeleteMarker in request.",
         "a delete marker outside DeleteRow",
     ),
-    Rule.DELETE_WITH_CELLS: c.INVALID(
+    TablestoreRule.DELETE_WITH_CELLS: c.INVALID(
         "Invalid delete row request: unexpected cells in request", "DeleteRow with cells"
     ),
-    Rule.UPDATE_WITHOUT_CELLS: c.INVALID(
+    TablestoreRule.UPDATE_WITHOUT_CELLS: c.INVALID(
         "Invalid update row request: missing cells in request", "UpdateRow without cells"
     ),
-    Rule.UPDATE_NOT_ALLOWED: c.INVALID.ours(
+    TablestoreRule.UPDATE_NOT_ALLOWED: c.INVALID.ours(
         "UpdateRow is not allowed: allow_update of table '{table}' is false.",
         "UpdateRow on a table with allow_update=false",
     ),
-    Rule.INCREMENT_OPERAND: c.INVALID.ours(
+    TablestoreRule.INCREMENT_OPERAND: c.INVALID.ours(
         "The value of INCREMENT must be integer, column name: {column}.",
         "an increment by another type",
     ),
-    Rule.INCREMENT_TYPE: c.INVALID.ours(
+    TablestoreRule.INCREMENT_TYPE: c.INVALID.ours(
         "INCREMENT requires an integer column, column name: {column}.",
         "an increment of a column of another type",
     ),
-    Rule.INCREMENT_OVERFLOW: c.INVALID.ours(
+    TablestoreRule.INCREMENT_OVERFLOW: c.INVALID.ours(
         "INCREMENT exceeds the range of integer, column name: {column}.",
         "an increment past 64 bits",
     ),
-    Rule.INCREMENT_COMBINED: c.INVALID.ours(
+    TablestoreRule.INCREMENT_COMBINED: c.INVALID.ours(
         "INCREMENT cannot be combined with other operations on column: {column}.",
         "an increment and another operation on one column",
     ),
-    Rule.RETURN_TYPE: c.INVALID("Invalid return type: {value}.", "an unknown return type"),
-    Rule.RETURN_COLUMNS: c.INVALID.ours(
+    TablestoreRule.RETURN_TYPE: c.INVALID(
+        "Invalid return type: {value}.", "an unknown return type"
+    ),
+    TablestoreRule.RETURN_COLUMNS: c.INVALID.ours(
         "Invalid return column: '{column}'.", "a return column that the request does not increment"
     ),
     # Auto-increment writes (semantics §4.7)
-    Rule.AUTO_INCREMENT_EXPECTATION: c.INVALID(
+    TablestoreRule.AUTO_INCREMENT_EXPECTATION: c.INVALID(
         "Invalid expect:{expectation} when modify row with pk auto increment",
         "a new auto-increment row with an expectation",
     ),
-    Rule.AUTO_INCREMENT_CONDITION: c.INVALID(
+    TablestoreRule.AUTO_INCREMENT_CONDITION: c.INVALID(
         "Can't set condition when modify row with pk auto increment",
         "a new auto-increment row with a column condition",
     ),
-    Rule.AUTO_INCREMENT_DELETE: c.INVALID(
+    TablestoreRule.AUTO_INCREMENT_DELETE: c.INVALID(
         "Invalid row to delete which with pk auto increment",
         "a delete with the auto-increment marker",
     ),
-    Rule.AUTO_INCREMENT_SPECIFIC: c.INVALID(
+    TablestoreRule.AUTO_INCREMENT_SPECIFIC: c.INVALID(
         "Invalid expect: {expectation} when modify a specific row for table with pk auto increment",
         "EXPECT_NOT_EXIST with a concrete key of an auto-increment table",
     ),
-    Rule.AUTO_INCREMENT_MARKER: c.INVALID.ours(
+    TablestoreRule.AUTO_INCREMENT_MARKER: c.INVALID.ours(
         "VT_AUTO_INCREMENT is an invalid type for the primary key.",
         "the auto-increment marker in another column",
     ),
-    Rule.AUTO_INCREMENT_EXHAUSTED: c.INVALID.ours(
+    TablestoreRule.AUTO_INCREMENT_EXHAUSTED: c.INVALID.ours(
         "AUTO_INCREMENT primary key is exhausted, table: {table}.",
         "no larger 64-bit value under this partition key",
     ),
     # Conditions and filters (semantics §4.1, §5.3)
-    Rule.CONDITION_FAILED: c.CONDITION_CHECK_FAIL(
+    TablestoreRule.CONDITION_FAILED: c.CONDITION_CHECK_FAIL(
         "Condition check failed.", "an existence or column condition that does not hold"
     ),
-    Rule.ROW_EXPECTATION: c.INVALID(
+    TablestoreRule.ROW_EXPECTATION: c.INVALID(
         "Invalid row-existence expectation: {value}.", "an unknown row expectation"
     ),
-    Rule.FILTER_DECODE: c.INVALID("Deserialize filter failed.", "bytes that are no Filter"),
-    Rule.FILTER_RELATION_DECODE: c.INVALID(
+    TablestoreRule.FILTER_DECODE: c.INVALID(
+        "Deserialize filter failed.", "bytes that are no Filter"
+    ),
+    TablestoreRule.FILTER_RELATION_DECODE: c.INVALID(
         "Deserialize relation filter failed.", "bytes that are no SingleColumnValueFilter"
     ),
-    Rule.FILTER_COMPOSITE_DECODE: c.INVALID(
+    TablestoreRule.FILTER_COMPOSITE_DECODE: c.INVALID(
         "Deserialize composite filter failed.", "bytes that are no CompositeColumnValueFilter"
     ),
-    Rule.FILTER_PAGINATION_DECODE: c.INVALID(
+    TablestoreRule.FILTER_PAGINATION_DECODE: c.INVALID(
         "Deserialize column pagination filter failed.", "bytes that are no ColumnPaginationFilter"
     ),
-    Rule.FILTER_TYPE: c.INVALID("Invalid type of filter: {type}.", "an unknown type of filter"),
-    Rule.FILTER_COMPARATOR: c.INVALID(
+    TablestoreRule.FILTER_TYPE: c.INVALID(
+        "Invalid type of filter: {type}.", "an unknown type of filter"
+    ),
+    TablestoreRule.FILTER_COMPARATOR: c.INVALID(
         "Invalid relation operator: {comparator}.", "an unknown comparator"
     ),
-    Rule.FILTER_COUNT: c.INVALID(
+    TablestoreRule.FILTER_COUNT: c.INVALID(
         f"The count of filter exceeds the max: {FILTER_NODES_MAX}.", "a filter of too many nodes"
     ),
-    Rule.FILTER_NOT_ARITY: c.INVALID(
+    TablestoreRule.FILTER_NOT_ARITY: c.INVALID(
         "Invalid NOT operator: the number of sub-filters must be 1.",
         "NOT with another number of sub-filters",
     ),
-    Rule.FILTER_LOGIC_ARITY: c.INVALID(
+    TablestoreRule.FILTER_LOGIC_ARITY: c.INVALID(
         "Invalid AND/OR operator: the number of sub-filters must be more than 1.",
         "AND or OR with fewer than two sub-filters",
     ),
-    Rule.FILTER_PAGINATION_OFFSET: c.INVALID(
+    TablestoreRule.FILTER_PAGINATION_OFFSET: c.INVALID(
         "Offset in ColumnPaginationFilter must be greater than or equal to 0.",
         "a negative pagination offset",
     ),
-    Rule.FILTER_PAGINATION_LIMIT: c.INVALID(
+    TablestoreRule.FILTER_PAGINATION_LIMIT: c.INVALID(
         "Limit in ColumnPaginationFilter must be greater than 0.",
         "a pagination limit of 0 or below",
     ),
-    Rule.FILTER_PAGINATION_PLACE: c.INVALID(
+    TablestoreRule.FILTER_PAGINATION_PLACE: c.INVALID(
         "Invalid type of sub-filter: FT_COLUMN_PAGINATION.",
         "pagination in a condition or composite",
     ),
-    Rule.FILTER_REGEX: c.INVALID.ours(
+    TablestoreRule.FILTER_REGEX: c.INVALID.ours(
         "Invalid regex of ValueTransferRule.",
         "a regular expression that does not compile, has no group, or is too long",
     ),
     # Reads (semantics §5)
-    Rule.VERSION_CONDITION_MISSING: c.INVALID(
+    TablestoreRule.VERSION_CONDITION_MISSING: c.INVALID(
         "No version condition is specified.", "GetRow or GetRange without versions or times"
     ),
-    Rule.VERSION_CONDITION_MISSING_IN_BATCH: c.INVALID(
+    TablestoreRule.VERSION_CONDITION_MISSING_IN_BATCH: c.INVALID(
         "No version condition is specified while querying row.",
         "BatchGetRow without versions or times",
     ),
-    Rule.READ_MAX_VERSIONS: c.INVALID(
+    TablestoreRule.READ_MAX_VERSIONS: c.INVALID(
         "Invalid max versions: {value} . Reason: Max versions must be positive.",
         "max_versions of 0 or below",
     ),
-    Rule.TIME_RANGE_INCOMPLETE: c.INVALID(
+    TablestoreRule.TIME_RANGE_INCOMPLETE: c.INVALID(
         "Start and end time must be given at the same time.", "a time range with one end"
     ),
-    Rule.TIME_RANGE_ORDER: c.INVALID.ours(
+    TablestoreRule.TIME_RANGE_ORDER: c.INVALID.ours(
         "Start time cannot be greater than end time.", "a time range that ends before it starts"
     ),
-    Rule.TIME_SPECIFIC_AND_RANGE: c.INVALID(
+    TablestoreRule.TIME_SPECIFIC_AND_RANGE: c.INVALID(
         "Specific tiemstamp and time range cannot be given at the same time.",
         "a specific time and a range",
     ),
-    Rule.TIME_SPECIFIC_AND_VERSIONS: c.INVALID(
+    TablestoreRule.TIME_SPECIFIC_AND_VERSIONS: c.INVALID(
         "Specific tiemstamp and max versions cannot be given at the same time.",
         "a specific time and max_versions",
     ),
-    Rule.TIME_SPECIFIC_NEGATIVE: c.INVALID(
+    TablestoreRule.TIME_SPECIFIC_NEGATIVE: c.INVALID(
         "Specific timestamp cannot be less than 0.", "a negative specific time"
     ),
-    Rule.READ_COLUMN_COUNT: c.INVALID(
+    TablestoreRule.READ_COLUMN_COUNT: c.INVALID(
         "The number of columns from the request exceeds the limit, limit count: "
         f"{READ_COLUMNS_MAX}, column count: {{count}}.",
         "a read of too many columns",
     ),
-    Rule.READ_WITH_CELLS: c.INVALID(
+    TablestoreRule.READ_WITH_CELLS: c.INVALID(
         "Attribute column cannot be given while reading data.", "attribute cells in a read's key"
     ),
-    Rule.READ_DELETE_MARKER: c.INVALID(
+    TablestoreRule.READ_DELETE_MARKER: c.INVALID(
         "Delete marker cannot be given.", "a delete marker in a read's key"
     ),
-    Rule.RANGE_FORWARD_ORDER: c.INVALID(
+    TablestoreRule.RANGE_FORWARD_ORDER: c.INVALID(
         "Begin key must less than end key in FORWARD",
         "a forward range whose start is not below its end",
     ),
-    Rule.RANGE_BACKWARD_ORDER: c.INVALID(
+    TablestoreRule.RANGE_BACKWARD_ORDER: c.INVALID(
         "Begin key must more than end key in BACKWARD",
         "a backward range whose start is not above its end",
     ),
-    Rule.RANGE_DIRECTION: c.INVALID.ours("Invalid direction: {value}.", "an unknown direction"),
-    Rule.RANGE_LIMIT: c.INVALID("The limit must be greater than 0.", "a limit of 0 or below"),
-    Rule.READ_TOKEN: c.INVALID.ours(
+    TablestoreRule.RANGE_DIRECTION: c.INVALID.ours(
+        "Invalid direction: {value}.", "an unknown direction"
+    ),
+    TablestoreRule.RANGE_LIMIT: c.INVALID(
+        "The limit must be greater than 0.", "a limit of 0 or below"
+    ),
+    TablestoreRule.READ_TOKEN: c.INVALID.ours(
         "Invalid token.", "a continuation token that the server did not give out"
     ),
     # Split points (semantics §6)
-    Rule.SPLIT_SIZE: c.INVALID(
+    TablestoreRule.SPLIT_SIZE: c.INVALID(
         "The split_size should be greater than 0.", "ComputeSplitPointsBySize without a size"
     ),
-    Rule.SPLIT_SIZE_UNIT: c.INVALID(
+    TablestoreRule.SPLIT_SIZE_UNIT: c.INVALID(
         f"The split_size_unit_in_byte should be greater equal than: {SPLIT_UNIT_BYTES_MIN}",
         "ComputeSplitPointsBySize in a smaller unit",
     ),
-    Rule.SPLIT_POINT_LIMIT: c.INVALID.ours(
+    TablestoreRule.SPLIT_POINT_LIMIT: c.INVALID.ours(
         "The split_point_limit should be greater than 0.", "ComputeSplitPointsBySize of no points"
     ),
-    Rule.TRANSACTION_ID: c.INVALID(
+    TablestoreRule.TRANSACTION_ID: c.INVALID(
         "TransactionID is invalid.", "a transaction id that the server did not give out"
     ),
     # Batches (semantics §4.8, §5.5)
-    Rule.BATCH_GET_EMPTY: c.INVALID(
+    TablestoreRule.BATCH_GET_EMPTY: c.INVALID(
         "No row specified in the request of BatchGetRow.", "BatchGetRow without tables"
     ),
-    Rule.BATCH_GET_COUNT: c.INVALID(
+    TablestoreRule.BATCH_GET_COUNT: c.INVALID(
         f"Rows count exceeds the upper limit: {BATCH_GET_ROWS_MAX}.", "BatchGetRow of too many rows"
     ),
-    Rule.BATCH_GET_SIZE: c.INVALID.ours(
+    TablestoreRule.BATCH_GET_SIZE: c.INVALID.ours(
         "The total data size of BatchGetRow response exceeds the limit, limit size: {limit}.",
         "a wide row of a BatchGetRow whose answer is full",
     ),
-    Rule.EXPORT_COLUMNS_MISSING: c.INVALID(
+    TablestoreRule.EXPORT_COLUMNS_MISSING: c.INVALID(
         "DBT_SIMPLE_ROW_MATRIX need at least one column to get.",
         "BulkExport of a row matrix without columns",
     ),
-    Rule.EXPORT_KEY_SIZE: c.INVALID(
+    TablestoreRule.EXPORT_KEY_SIZE: c.INVALID(
         "Validate PK size fail. Input: {count}, Meta: {expected}.",
         "BulkExport with another number of key columns than the table has",
     ),
-    Rule.EXPORT_ROW_SIZE: c.INVALID.ours(
+    TablestoreRule.EXPORT_ROW_SIZE: c.INVALID.ours(
         "The row is too large for BulkExport.", "BulkExport of a row that one answer cannot hold"
     ),
-    Rule.EXPORT_BLOCK_TYPE: c.INVALID.ours(
+    TablestoreRule.EXPORT_BLOCK_TYPE: c.INVALID.ours(
         "Invalid data block type: {value}.", "BulkExport in a form that there is not"
     ),
-    Rule.BATCH_WRITE_EMPTY: c.INVALID(
+    TablestoreRule.BATCH_WRITE_EMPTY: c.INVALID(
         "No row is specified in BatchWriteRow.", "BatchWriteRow without tables"
     ),
-    Rule.BATCH_WRITE_TABLE_EMPTY: c.INVALID(
+    TablestoreRule.BATCH_WRITE_TABLE_EMPTY: c.INVALID(
         "No operation is specified for table: '{table}'.", "BatchWriteRow with a table without rows"
     ),
-    Rule.BATCH_WRITE_COUNT: c.INVALID(
+    TablestoreRule.BATCH_WRITE_COUNT: c.INVALID(
         f"Rows count exceeds the upper limit: {BATCH_WRITE_ROWS_MAX}.",
         "BatchWriteRow of too many rows",
     ),
-    Rule.DECLARED_TYPE: c.INVALID(
+    TablestoreRule.DECLARED_TYPE: c.INVALID(
         "Invalid column type for column {column} expect {expected!v} actual {type!v}",
         "BulkImport of a value of another type than the defined column's",
     ),
-    Rule.BATCH_WRITE_SIZE: c.INVALID(
+    TablestoreRule.BATCH_WRITE_SIZE: c.INVALID(
         "The total data size of BatchWriteRow request exceeds the limit, limit size: "
         f"{BATCH_WRITE_BYTES_MAX}, data size: {{size}}.",
         "BatchWriteRow of too much data",
     ),
-    Rule.BATCH_WRITE_TYPE: c.INVALID(
+    TablestoreRule.BATCH_WRITE_TYPE: c.INVALID(
         "The type of row in batch write operation is invalid.", "an unknown kind of row change"
     ),
-    Rule.BATCH_TABLE_DUPLICATE: c.INVALID(
-        "Duplicated table name: '{table}'.", "one table listed twice"
-    ),
-    Rule.BATCH_REPEATED_EXPECTATION: c.INVALID(
+    TablestoreRule.BATCH_REPEATED_EXPECTATION: c.INVALID(
         "Repeated rows do not support row exist expectation check in BatchModify.",
         "a repeated row with an expectation",
     ),
-    Rule.BATCH_REPEATED_CONDITION: c.INVALID(
+    TablestoreRule.BATCH_REPEATED_CONDITION: c.INVALID(
         "Repeated rows do not support row condition check in BatchModify.",
         "a repeated row with a column condition",
     ),
-    Rule.BATCH_ATOMIC_SCOPE: c.DATA_OUT_OF_RANGE(
+    TablestoreRule.BATCH_ATOMIC_SCOPE: c.DATA_OUT_OF_RANGE(
         "Data out of scope of atomic. Atomic PartKey:{atomic}. Data PartKey:{data}",
         "an atomic batch over several partition keys",
     ),
     # Bytes on the wire (wire §1.2, §1.7, §2; semantics §18.1)
-    Rule.BODY_UNREADABLE: c.INVALID(
+    TablestoreRule.BODY_UNREADABLE: c.INVALID(
         "Failed to parse the ProtoBuf message.", "a body that is not the action's message"
     ),
-    Rule.REQUEST_ELEMENTS: c.INVALID.ours(
+    TablestoreRule.REQUEST_ELEMENTS: c.INVALID.ours(
         "The number of elements of {field} in the request exceeds the limit, limit count: {limit}.",
         "a field that is repeated far more often than any request needs",
     ),
-    Rule.ROW_ENCODING: c.INVALID(
+    TablestoreRule.ROW_ENCODING: c.INVALID(
         "{message}", "bytes that are no PlainBuffer; the text says where they break"
     ),
-    Rule.ROW_CHECKSUM: c.INVALID(
+    TablestoreRule.ROW_CHECKSUM: c.INVALID(
         "Cell data broken, checksum is mismatch, {user} :{service} :",
         "a checksum that does not fit",
     ),
     Rule.BODY_TOO_LARGE: c.REQUEST_BODY_TOO_LARGE(
         "The size of POST data is too large.", "a body above the limit"
     ),
-    Rule.BODY_COMPRESSION: c.INVALID(
+    TablestoreRule.BODY_COMPRESSION: c.INVALID(
         "Cannot deserialize the request data.",
         "a compressed body that does not inflate as announced",
     ),
@@ -519,23 +528,23 @@ REQUEST_ERRORS: Final[dict[Rule, Foreign]] = {
     Rule.HTTP_HEADERS_TOO_LARGE: c.HEADERS_TOO_LARGE.ours(
         "The size of HTTP headers is too large.", "too many headers, or too long"
     ),
-    Rule.ACTION_UNKNOWN: c.UNSUPPORT_OPERATION(
+    TablestoreRule.ACTION_UNKNOWN: c.UNSUPPORT_OPERATION(
         "Unsupported operation: '{action}'.", "a path that is no action of the protocol"
     ),
-    Rule.ACTION_UNSUPPORTED: c.UNSUPPORT_OPERATION(
+    TablestoreRule.ACTION_UNSUPPORTED: c.UNSUPPORT_OPERATION(
         "Unsupported operation: '{action}'.",
         "an action of the protocol that widerow does not offer",
     ),
-    Rule.FEATURE_UNSUPPORTED: c.UNSUPPORT_OPERATION.ours(
+    TablestoreRule.FEATURE_UNSUPPORTED: c.UNSUPPORT_OPERATION.ours(
         "Unsupported feature: {feature}.", "a field whose feature widerow does not offer"
     ),
     # Identity (wire §1.2-1.4)
-    Rule.HEADER_MISSING: c.MISSING_HEADER(
+    TablestoreRule.HEADER_MISSING: c.MISSING_HEADER(
         "Missing header: '{name}'.", "a mandatory header is absent"
     ),
     Rule.HEADER_DUPLICATE: c.INVALID.ours("Duplicated header: '{name}'.", "a header given twice"),
-    Rule.DATE_FORMAT: c.INVALID("Invalid date format: {date}.", "a date in another form"),
-    Rule.DATE_SKEW: c.AUTH_FAILED(
+    TablestoreRule.DATE_FORMAT: c.INVALID("Invalid date format: {date}.", "a date in another form"),
+    TablestoreRule.DATE_SKEW: c.AUTH_FAILED(
         "Mismatch between system time and x-ots-date: {date}.", "a date too far from the server's"
     ),
     Rule.ACCESS_KEY_UNKNOWN: c.AUTH_FAILED(
@@ -544,7 +553,7 @@ REQUEST_ERRORS: Final[dict[Rule, Foreign]] = {
     Rule.SIGNATURE_MISMATCH: c.AUTH_FAILED(
         "Signature mismatch.", "a signature made with another secret or of other headers"
     ),
-    Rule.BODY_DIGEST: c.AUTH_FAILED(
+    TablestoreRule.BODY_DIGEST: c.AUTH_FAILED(
         "Mismatch between MD5 value of request body and x-ots-contentmd5 in header.",
         "a body that is not what was signed",
     ),
@@ -563,10 +572,10 @@ REQUEST_ERRORS: Final[dict[Rule, Foreign]] = {
         "owner",
         "an access key without the permission",
     ),
-    Rule.SECURITY_TOKEN: c.AUTH_FAILED.ours(
+    TablestoreRule.SECURITY_TOKEN: c.AUTH_FAILED.ours(
         "The security token is invalid.", "another security token than the key's"
     ),
-    Rule.SECURITY_TOKEN_EXPIRED: c.AUTH_FAILED.ours(
+    TablestoreRule.SECURITY_TOKEN_EXPIRED: c.AUTH_FAILED.ours(
         "The security token is expired.", "a temporary key that has ended"
     ),
     Rule.API_KEY: c.AUTH_FAILED.ours(
@@ -574,20 +583,20 @@ REQUEST_ERRORS: Final[dict[Rule, Foreign]] = {
         "an API key that is wrong, has expired, is of other instances, or is not taken here",
     ),
     # State
-    Rule.TABLE_EXISTS: c.OBJECT_ALREADY_EXIST(
+    TablestoreRule.TABLE_EXISTS: c.OBJECT_ALREADY_EXIST(
         "Requested table already exists.", "CreateTable of a table that exists"
     ),
     Rule.TABLE_NOT_FOUND: c.OBJECT_NOT_EXIST(
         "Requested table does not exist.", "any action on a table that does not exist"
     ),
-    Rule.TABLE_QUOTA: c.QUOTA_EXHAUSTED(
+    TablestoreRule.TABLE_QUOTA: c.QUOTA_EXHAUSTED(
         "Number of tables exceeds the quota:{limit}.", "one table too many"
     ),
     Rule.NOT_ENOUGH_CAPACITY: c.NOT_ENOUGH_CAPACITY_UNIT(
         "Remaining capacity unit is not enough.",
         "a partition used its part of the reserved throughput, and it is enforced",
     ),
-    Rule.THROUGHPUT_CHANGE_RATE: c.TOO_FREQUENT_ADJUSTMENT(
+    TablestoreRule.THROUGHPUT_CHANGE_RATE: c.TOO_FREQUENT_ADJUSTMENT(
         "Capacity unit adjustment is too frequent.", "two changes of throughput within two minutes"
     ),
     # Our own capacity

@@ -2,33 +2,36 @@
 
 from typing import Final
 
-from widerow.errors import Rule
+from widerow.errors import AnyRule
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.row import Foreign
 
 __all__ = ["STREAM_ERRORS"]
 
 
-STREAM_ERRORS: Final[dict[Rule, Foreign]] = {
-    Rule.STREAM_ID: c.INVALID.ours(
+STREAM_ERRORS: Final[dict[AnyRule, Foreign]] = {
+    TablestoreRule.STREAM_ID: c.INVALID.ours(
         "Invalid stream id: {id}.",
         "a text that is no stream id, or one that is too long to be read from",
     ),
-    Rule.STREAM_NOT_FOUND: c.OBJECT_NOT_EXIST.ours(
+    TablestoreRule.STREAM_NOT_FOUND: c.OBJECT_NOT_EXIST.ours(
         "Requested stream does not exist.", "a stream that is not there any more"
     ),
-    Rule.STREAM_LIMIT: c.INVALID.ours(
+    TablestoreRule.STREAM_LIMIT: c.INVALID.ours(
         "The limit must be greater than 0, but it is {value}.", "GetStreamRecord of no records"
     ),
-    Rule.STREAM_TRIMMED: c.TRIMMED_DATA_ACCESS(
+    TablestoreRule.STREAM_TRIMMED: c.TRIMMED_DATA_ACCESS(
         "Requested stream data is already trimmed or does not exist.",
         "an iterator that stands before the oldest record that is kept",
     ),
-    Rule.SHARD_NOT_FOUND: c.OBJECT_NOT_EXIST.ours(
+    TablestoreRule.SHARD_NOT_FOUND: c.OBJECT_NOT_EXIST.ours(
         "Requested shard does not exist.", "a shard that the stream does not have"
     ),
-    Rule.SHARD_LIMIT: c.INVALID.ours(
+    TablestoreRule.SHARD_LIMIT: c.INVALID.ours(
         "The shard limit must be in range: [1, {limit}].", "DescribeStream of no shards"
     ),
-    Rule.SHARD_ITERATOR: c.INVALID.ours("Invalid shard iterator.", "a text that is no iterator"),
+    TablestoreRule.SHARD_ITERATOR: c.INVALID.ours(
+        "Invalid shard iterator.", "a text that is no iterator"
+    ),
 }

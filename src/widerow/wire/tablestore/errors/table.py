@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from widerow.errors import (
+    AnyRule,
     OutcomeUnknown,
     Rule,
     StorageFailure,
@@ -17,6 +18,7 @@ from widerow.errors import (
     StoreLocked,
     StorePoisoned,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.delivery import DELIVERY_ERRORS
 from widerow.wire.tablestore.errors.indexes import INDEX_ERRORS
@@ -35,10 +37,10 @@ _ROWS: Final = (
 )
 _FOUND: Final = {rule: row for rows in _ROWS for rule, row in rows.items()}
 
-FOREIGN: Final[Mapping[Rule, Foreign]] = MappingProxyType(
-    {rule: _FOUND[rule] for rule in Rule if rule in _FOUND}
+FOREIGN: Final[Mapping[AnyRule, Foreign]] = MappingProxyType(
+    {rule: _FOUND[rule] for rule in (*Rule, *TablestoreRule)}
 )
-"""Every rule, in the order of `Rule`."""
+"""Every rule: those of all models first, each in the order of its enumeration."""
 
 
 class FailureAnswer(NamedTuple):

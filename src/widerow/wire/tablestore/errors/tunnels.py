@@ -6,7 +6,8 @@ passes is told by it. A tunnel's table that is not there is a parameter that is 
 
 from typing import Final
 
-from widerow.errors import Exhausted, NotFound, Rule
+from widerow.errors import AnyRule, Exhausted, NotFound, Rule
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.row import Foreign
 
@@ -14,62 +15,64 @@ __all__ = ["TUNNEL_ERRORS", "tunnel_foreign"]
 
 _FROM_US: Final = 500  # from this status on, the failure is the server's and passes
 
-TUNNEL_ERRORS: Final[dict[Rule, Foreign]] = {
-    Rule.TUNNEL_NAME: c.INVALID.ours(
+TUNNEL_ERRORS: Final[dict[AnyRule, Foreign]] = {
+    TablestoreRule.TUNNEL_NAME: c.INVALID.ours(
         "Invalid tunnel name: '{name}'.", "a tunnel name of other characters, or too long"
     ),
-    Rule.TUNNEL_KIND: c.INVALID.ours("Invalid tunnel type: {value}.", "a tunnel of no known type"),
-    Rule.TUNNEL_START_FLAG: c.INVALID.ours(
+    TablestoreRule.TUNNEL_KIND: c.INVALID.ours(
+        "Invalid tunnel type: {value}.", "a tunnel of no known type"
+    ),
+    TablestoreRule.TUNNEL_START_FLAG: c.INVALID.ours(
         "Invalid start offset flag: {value}.", "a stream tunnel that begins at no known place"
     ),
-    Rule.TUNNEL_RANGE: c.INVALID.ours(
+    TablestoreRule.TUNNEL_RANGE: c.INVALID.ours(
         "The end offset must not be less than the start offset.",
         "a tunnel that ends before it begins",
     ),
-    Rule.TUNNEL_START: c.INVALID.ours(
+    TablestoreRule.TUNNEL_START: c.INVALID.ours(
         "Invalid start offset: it must lie within the expiration time of the stream.",
         "a tunnel that begins in the future, or where changes are gone",
     ),
-    Rule.TUNNEL_COUNT: c.INVALID.ours(
+    TablestoreRule.TUNNEL_COUNT: c.INVALID.ours(
         "The number of tunnels exceeds the limit: {limit}.", "one tunnel of a table too many"
     ),
-    Rule.TUNNEL_EXISTS: c.TUNNEL_EXIST.ours(
+    TablestoreRule.TUNNEL_EXISTS: c.TUNNEL_EXIST.ours(
         "Requested tunnel already exists.", "a name that is taken"
     ),
-    Rule.TUNNEL_NOT_FOUND: c.INVALID(
+    TablestoreRule.TUNNEL_NOT_FOUND: c.INVALID(
         "tunnel id not exist", "any action on a tunnel that does not exist"
     ),
-    Rule.TUNNEL_EXPIRED: c.TUNNEL_EXPIRED.ours(
+    TablestoreRule.TUNNEL_EXPIRED: c.TUNNEL_EXPIRED.ours(
         "The tunnel is expired.", "the rows took longer to consume than changes are kept"
     ),
-    Rule.TUNNEL_TIMEOUT: c.INVALID.ours(
+    TablestoreRule.TUNNEL_TIMEOUT: c.INVALID.ours(
         "Invalid client timeout: {value}.", "a client that may be silent for too long or too short"
     ),
-    Rule.TUNNEL_CLIENT_TAG: c.INVALID.ours(
+    TablestoreRule.TUNNEL_CLIENT_TAG: c.INVALID.ours(
         "Invalid client tag: it is longer than {limit} bytes.", "a long client tag"
     ),
-    Rule.TUNNEL_CLIENTS: c.TUNNEL_SERVER_UNAVAILABLE.ours(
+    TablestoreRule.TUNNEL_CLIENTS: c.TUNNEL_SERVER_UNAVAILABLE.ours(
         "Too many clients: {limit}.", "one client of a tunnel too many"
     ),
-    Rule.TUNNEL_CLIENT_GONE: c.RESOURCE_GONE.ours(
+    TablestoreRule.TUNNEL_CLIENT_GONE: c.RESOURCE_GONE.ours(
         "Requested client does not exist.", "a heartbeat of a client that fell silent before"
     ),
-    Rule.TUNNEL_CHANNEL_NOT_FOUND: c.INVALID.ours(
+    TablestoreRule.TUNNEL_CHANNEL_NOT_FOUND: c.INVALID.ours(
         "channel id not exist", "an action on a channel that does not exist"
     ),
-    Rule.TUNNEL_CHANNEL_TAKEN: c.RESOURCE_GONE.ours(
+    TablestoreRule.TUNNEL_CHANNEL_TAKEN: c.RESOURCE_GONE.ours(
         "The channel is consumed by another client.", "an action on another client's channel"
     ),
-    Rule.TUNNEL_CHANNEL_STATUS: c.INVALID.ours(
+    TablestoreRule.TUNNEL_CHANNEL_STATUS: c.INVALID.ours(
         "Invalid channel status: {value}.", "a channel with a status of no known number"
     ),
-    Rule.TUNNEL_TOKEN: c.INVALID.ours(
+    TablestoreRule.TUNNEL_TOKEN: c.INVALID.ours(
         "Invalid token.", "a token that no answer for the channel returned"
     ),
-    Rule.TUNNEL_SEQUENCE: c.SEQUENCE_NUMBER_NOT_MATCH.ours(
+    TablestoreRule.TUNNEL_SEQUENCE: c.SEQUENCE_NUMBER_NOT_MATCH.ours(
         "The sequence number does not match.", "a checkpoint that does not follow the last one"
     ),
-    Rule.STREAM_HAS_TUNNELS: c.INVALID.ours(
+    TablestoreRule.STREAM_HAS_TUNNELS: c.INVALID.ours(
         "The stream of table {table} is used by tunnels.",
         "switching a stream off that a tunnel hands out",
     ),

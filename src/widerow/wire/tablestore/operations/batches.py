@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import (
     BATCH_GET_ROWS_MAX,
     BATCH_WRITE_BYTES_MAX,
@@ -28,6 +28,7 @@ from widerow.model.tablestore.requests import (
     TableWrite,
 )
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Resume
 from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.fields import field, varint
@@ -70,10 +71,10 @@ class BatchAnswer(NamedTuple):
 def _decode_get(sent: m.BatchGetRowRequest) -> BatchGet:
     """The rows asked for, table by table. A table without rows is fine, no table is not."""
     if not sent.tables:
-        raise InvalidRequest(Rule.BATCH_GET_EMPTY)
+        raise InvalidRequest(TablestoreRule.BATCH_GET_EMPTY)
     count = sum(len(table.primary_key) for table in sent.tables)
     if count > BATCH_GET_ROWS_MAX:
-        raise InvalidRequest(Rule.BATCH_GET_COUNT, limit=BATCH_GET_ROWS_MAX, count=count)
+        raise InvalidRequest(TablestoreRule.BATCH_GET_COUNT, limit=BATCH_GET_ROWS_MAX, count=count)
     return BatchGet(tuple([_table_get(table) for table in sent.tables]))
 
 
@@ -87,7 +88,7 @@ def _resumes(sent: m.TableInBatchGetRowRequest) -> tuple[Resume | None, ...]:
     """Tokens stand beside the keys, one for each, or there are none at all."""
     tokens = sent.token
     if tokens and len(tokens) != len(sent.primary_key):
-        raise InvalidRequest(Rule.READ_TOKEN)
+        raise InvalidRequest(TablestoreRule.READ_TOKEN)
     return tuple([decode_token(token) for token in tokens])
 
 
@@ -129,13 +130,17 @@ def _short_row(body: bytes, table: str, entry: ShortEntry) -> RowChange:
 @decoder(m.BatchWriteRowRequest)
 def _decode_message(sent: m.BatchWriteRowRequest) -> BatchWrite | InTransaction[BatchWrite]:
     if not sent.tables:
-        raise InvalidRequest(Rule.BATCH_WRITE_EMPTY)
+        raise InvalidRequest(TablestoreRule.BATCH_WRITE_EMPTY)
     for table in sent.tables:
         if not table.rows:
-            raise InvalidRequest(Rule.BATCH_WRITE_TABLE_EMPTY, table=text(table.table_name))
+            raise InvalidRequest(
+                TablestoreRule.BATCH_WRITE_TABLE_EMPTY, table=text(table.table_name)
+            )
     count = sum(len(table.rows) for table in sent.tables)
     if count > BATCH_WRITE_ROWS_MAX:
-        raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count)
+        raise InvalidRequest(
+            TablestoreRule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count
+        )
     request = BatchWrite(tuple([_table_write(table) for table in sent.tables]), sent.is_atomic)
     _check_size(sum(len(row.row_change) for table in sent.tables for row in table.rows), request)
     if sent.HasField("transaction_id"):
@@ -152,7 +157,7 @@ def _row(table: str, sent: m.RowInBatchWriteRowRequest) -> RowChange:
     safepoint()
     modification = MODIFICATIONS.get(sent.type)
     if modification is None:
-        raise InvalidRequest(Rule.BATCH_WRITE_TYPE, value=sent.type)
+        raise InvalidRequest(TablestoreRule.BATCH_WRITE_TYPE, value=sent.type)
     # One client leaves the condition out (protos §9); no condition is what its callers mean.
     expected = condition(sent.condition) if sent.HasField("condition") else UNCONDITIONAL
     key, cells = decode_row_change(sent.row_change, modification)
@@ -168,7 +173,9 @@ def _check_size(encoded: int, request: BatchWrite) -> None:
         return
     size = sum(_data_size(change) for table in request.tables for change in table.changes)
     if size > BATCH_WRITE_BYTES_MAX:
-        raise InvalidRequest(Rule.BATCH_WRITE_SIZE, limit=BATCH_WRITE_BYTES_MAX, size=size)
+        raise InvalidRequest(
+            TablestoreRule.BATCH_WRITE_SIZE, limit=BATCH_WRITE_BYTES_MAX, size=size
+        )
 
 
 def _data_size(change: RowChange) -> int:

@@ -5,7 +5,8 @@ from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore.bounds import Crowded, Unreadable, check_repeats
 
 __all__ = ["decoder", "initialized", "parsed", "text", "texts"]
@@ -41,15 +42,17 @@ def parsed(message: type[M], body: bytes) -> M:
         return initialized(message.FromString(body))
     except Crowded as error:
         field = error.name or "any kind"
-        raise InvalidRequest(Rule.REQUEST_ELEMENTS, field=field, limit=error.limit) from error
+        raise InvalidRequest(
+            TablestoreRule.REQUEST_ELEMENTS, field=field, limit=error.limit
+        ) from error
     except (DecodeError, Unreadable) as unreadable:
-        raise InvalidRequest(Rule.BODY_UNREADABLE) from unreadable
+        raise InvalidRequest(TablestoreRule.BODY_UNREADABLE) from unreadable
 
 
 def initialized(sent: M) -> M:
     """The message. Raises `InvalidRequest(BODY_UNREADABLE)` where it lacks a required field."""
     if not sent.IsInitialized():
-        raise InvalidRequest(Rule.BODY_UNREADABLE)
+        raise InvalidRequest(TablestoreRule.BODY_UNREADABLE)
     return sent
 
 
@@ -61,7 +64,7 @@ def text(value: object) -> str:
     """
     if isinstance(value, str):
         return value
-    raise InvalidRequest(Rule.BODY_UNREADABLE)
+    raise InvalidRequest(TablestoreRule.BODY_UNREADABLE)
 
 
 def texts(values: Iterable[object]) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.static import check_table_name
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.model.tablestore.answers import RangePage, RowOutcome
 from widerow.model.tablestore.condition import UNCONDITIONAL
 from widerow.model.tablestore.requests import BatchWrite, GetRange, TableWrite
 from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import RangeDirection, RowRange
 from widerow.rows.fields import field
 from widerow.safepoint import safepoint
@@ -79,10 +80,10 @@ def _decode_import(sent: m.BulkImportRequest) -> BatchWrite:
     """Rows are counted before any is decoded."""
     table = text(sent.table_name)
     if not sent.rows:
-        raise InvalidRequest(Rule.BATCH_WRITE_TABLE_EMPTY, table=table)
+        raise InvalidRequest(TablestoreRule.BATCH_WRITE_TABLE_EMPTY, table=table)
     if len(sent.rows) > BATCH_WRITE_ROWS_MAX:
         raise InvalidRequest(
-            Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=len(sent.rows)
+            TablestoreRule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=len(sent.rows)
         )
     changes = tuple([_row(table, row) for row in sent.rows])
     return BatchWrite((TableWrite(table, changes),), declared=True)
@@ -92,7 +93,7 @@ def _row(table: str, sent: m.RowInBulkImportRequest) -> RowChange:
     safepoint()
     modification = MODIFICATIONS.get(sent.type)
     if modification is None:
-        raise InvalidRequest(Rule.BATCH_WRITE_TYPE, value=sent.type)
+        raise InvalidRequest(TablestoreRule.BATCH_WRITE_TYPE, value=sent.type)
     key, cells = decode_row_change(sent.row_change, modification)
     return RowChange(table, modification, key, cells, UNCONDITIONAL)
 
@@ -141,10 +142,10 @@ def _decode_export(sent: m.BulkExportRequest) -> BulkExport:
     names = tuple(dict.fromkeys(texts(sent.columns_to_get)))
     if kind not in {_PLAIN, _MATRIX}:
         check_table_name(table)
-        raise InvalidRequest(Rule.EXPORT_BLOCK_TYPE, value=kind)
+        raise InvalidRequest(TablestoreRule.EXPORT_BLOCK_TYPE, value=kind)
     if kind == _MATRIX and not names:
         check_table_name(table)
-        raise InvalidRequest(Rule.EXPORT_COLUMNS_MISSING)
+        raise InvalidRequest(TablestoreRule.EXPORT_COLUMNS_MISSING)
     # The cells of a GetRange of the latest version: the same names, the same filter.
     read = m.GetRangeRequest(table_name=table, max_versions=1, columns_to_get=names)
     if sent.filter:
@@ -167,12 +168,14 @@ def _export(
     try:
         page = engine.rows.get_range(instance, asked, budget)
     except InvalidRequest as error:
-        if error.rule is not Rule.KEY_SIZE:
+        if error.rule is not TablestoreRule.KEY_SIZE:
             raise
         count, expected = error.details["count"], error.details["expected"]
-        raise InvalidRequest(Rule.EXPORT_KEY_SIZE, count=count, expected=expected) from error
+        raise InvalidRequest(
+            TablestoreRule.EXPORT_KEY_SIZE, count=count, expected=expected
+        ) from error
     if page.resume is not None:
-        raise InvalidRequest(Rule.EXPORT_ROW_SIZE)
+        raise InvalidRequest(TablestoreRule.EXPORT_ROW_SIZE)
     key_names = tuple([name for name, _ in asked.range.start.columns])
     return BulkExported(page, key_names, request.columns)
 

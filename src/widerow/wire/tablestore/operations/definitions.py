@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.errors import InvalidRequest, Unsupported
 from widerow.keys.decode import decode_key_value
 from widerow.model.tablestore.requests import (
     IndexDefinition,
@@ -11,6 +11,7 @@ from widerow.model.tablestore.requests import (
     StreamChange,
     ThroughputChange,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import (
     DefinedColumn,
     Encryption,
@@ -65,11 +66,11 @@ def key_column(sent: messages.PrimaryKeySchema) -> KeyColumn:
     kind = _KEY_TYPES.get(sent.type)
     if kind is None:
         name = _KEY_TYPE_NAMES.get(sent.type, str(sent.type))
-        raise InvalidRequest(Rule.KEY_COLUMN_TYPE, type=name)
+        raise InvalidRequest(TablestoreRule.KEY_COLUMN_TYPE, type=name)
     has_option = sent.HasField("option")
     if has_option and sent.option != _AUTO_INCREMENT:
         feature = f"primary key option {sent.option}"
-        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature=feature)
+        raise Unsupported(TablestoreRule.FEATURE_UNSUPPORTED, feature=feature)
     return KeyColumn(text(sent.name), kind, auto_increment=has_option)
 
 
@@ -77,7 +78,7 @@ def defined_column(sent: messages.DefinedColumnSchema) -> DefinedColumn:
     """A defined column. Raises `InvalidRequest(DEFINED_COLUMN_TYPE)`."""
     kind = _COLUMN_TYPES.get(sent.type)
     if kind is None:
-        raise InvalidRequest(Rule.DEFINED_COLUMN_TYPE, type=sent.type)
+        raise InvalidRequest(TablestoreRule.DEFINED_COLUMN_TYPE, type=sent.type)
     return DefinedColumn(text(sent.name), kind)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from widerow.engine.tablestore.delivery.service import DeliveryShown, FoundTask
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.tablestore.delivery import (
     CreateDelivery,
     DeliveryColumn,
@@ -17,6 +17,7 @@ from widerow.model.tablestore.delivery import (
     EventTimeFormat,
     ParquetType,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore import delivery_messages as m
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -42,7 +43,7 @@ def _create(sent: m.CreateDeliveryTaskRequest) -> CreateDelivery:
         DeliveryType.BASE_INC if not sent.HasField("taskType") else _TASK_TYPES.get(sent.taskType)
     )
     if kind is None:
-        raise InvalidRequest(Rule.DELIVERY_TYPE, value=sent.taskType)
+        raise InvalidRequest(TablestoreRule.DELIVERY_TYPE, value=sent.taskType)
     return CreateDelivery(
         text(sent.tableName), text(sent.taskName), kind, _read_config(sent.taskConfig)
     )
@@ -57,7 +58,9 @@ def _read_config(sent: m.OSSTaskConfig) -> DeliveryConfig:
     """The configuration that was sent. Raises `InvalidRequest`."""
     for field in ("format", "formatter"):
         if getattr(sent, field):
-            raise InvalidRequest(Rule.DELIVERY_FORMAT, field=field, value=getattr(sent, field))
+            raise InvalidRequest(
+                TablestoreRule.DELIVERY_FORMAT, field=field, value=getattr(sent, field)
+            )
     return DeliveryConfig(
         bucket=text(sent.ossBucket),
         columns=tuple([_column(each) for each in sent.schema]),
@@ -74,7 +77,7 @@ def _column(sent: m.ParquetSchema) -> DeliveryColumn:
     kind = _TYPES.get(sent.type) if sent.HasField("type") else None
     if kind is None:
         shown = sent.type if sent.HasField("type") else "none"
-        raise InvalidRequest(Rule.DELIVERY_COLUMN_TYPE, name=name, value=shown)
+        raise InvalidRequest(TablestoreRule.DELIVERY_COLUMN_TYPE, name=name, value=shown)
     encoding = sent.encode if sent.HasField("encode") else None
     return DeliveryColumn(name, text(sent.ossColumnName), kind, encoding)
 
@@ -82,7 +85,7 @@ def _column(sent: m.ParquetSchema) -> DeliveryColumn:
 def _event(sent: m.EventColumn) -> EventColumn:
     form = _TIMES.get(sent.timeFormat)
     if form is None:
-        raise InvalidRequest(Rule.DELIVERY_EVENT_TIME)
+        raise InvalidRequest(TablestoreRule.DELIVERY_EVENT_TIME)
     return EventColumn(text(sent.columnName), form)
 
 

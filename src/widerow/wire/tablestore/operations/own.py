@@ -7,8 +7,9 @@
 import json
 from typing import Any, Final, NamedTuple
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import OWN_BODY_BYTES_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore.operations.action import Action
 
 __all__ = ["OWN_ACTIONS", "PartitionsRequest"]
@@ -24,13 +25,13 @@ class PartitionsRequest(NamedTuple):
 def _document(body: bytes, names: frozenset[str]) -> dict[str, Any]:
     """The JSON object that a body is, with members of these names."""
     if len(body) > OWN_BODY_BYTES_MAX:
-        raise InvalidRequest(Rule.BODY_UNREADABLE)
+        raise InvalidRequest(TablestoreRule.BODY_UNREADABLE)
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:  # the latter: brackets, thousands deep
-        raise InvalidRequest(Rule.BODY_UNREADABLE) from error
+        raise InvalidRequest(TablestoreRule.BODY_UNREADABLE) from error
     if not isinstance(found, dict) or not found.keys() <= names:
-        raise InvalidRequest(Rule.BODY_UNREADABLE)
+        raise InvalidRequest(TablestoreRule.BODY_UNREADABLE)
     return found
 
 
@@ -39,7 +40,7 @@ def _partitions(body: bytes) -> PartitionsRequest:
     found = _document(body, frozenset({"table", "history"}))
     table, history = found.get("table"), found.get("history", False)
     if not isinstance(table, str) or not isinstance(history, bool):
-        raise InvalidRequest(Rule.BODY_UNREADABLE)
+        raise InvalidRequest(TablestoreRule.BODY_UNREADABLE)
     return PartitionsRequest(table, history)
 
 
@@ -47,7 +48,7 @@ def _indexes(body: bytes) -> str:
     """`{"table": NAME}`: the secondary indexes of a table."""
     table = _document(body, frozenset({"table"})).get("table")
     if not isinstance(table, str):
-        raise InvalidRequest(Rule.BODY_UNREADABLE)
+        raise InvalidRequest(TablestoreRule.BODY_UNREADABLE)
     return table
 
 

@@ -7,10 +7,11 @@ from google.protobuf.message import DecodeError
 from widerow.engine.budget import Budget
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.static import check_table_name
-from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.errors import InvalidRequest, Unsupported
 from widerow.limits import LENGTHY_BODY_BYTES, LENGTHY_RANGE_ROWS
 from widerow.model.tablestore.answers import RangePage
 from widerow.model.tablestore.requests import GetRange, InTransaction
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.rows.fields import field
 from widerow.wire.tablestore.messages import GetRangeRequest
@@ -86,14 +87,16 @@ def _has_one_version(cells: Selection) -> bool:
 
 def _range(sent: GetRangeRequest, table: str) -> RowRange:
     if not sent.return_entire_primary_keys:
-        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="return_entire_primary_keys=false")
+        raise Unsupported(
+            TablestoreRule.FEATURE_UNSUPPORTED, feature="return_entire_primary_keys=false"
+        )
     direction = _DIRECTIONS.get(sent.direction)
     if direction is None:
-        raise InvalidRequest(Rule.RANGE_DIRECTION, value=sent.direction)
+        raise InvalidRequest(TablestoreRule.RANGE_DIRECTION, value=sent.direction)
     limit = sent.limit if sent.HasField("limit") else None
     if limit is not None and limit <= 0:
         check_table_name(table)  # a wrong name is what gets reported (semantics §1.4)
-        raise InvalidRequest(Rule.RANGE_LIMIT, value=limit)
+        raise InvalidRequest(TablestoreRule.RANGE_LIMIT, value=limit)
     return RowRange(
         decode_primary_key(sent.inclusive_start_primary_key),
         decode_primary_key(sent.exclusive_end_primary_key),

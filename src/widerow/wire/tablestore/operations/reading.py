@@ -4,9 +4,10 @@ from functools import lru_cache
 from typing import Final
 
 from widerow.engine.tablestore.static import check_table_name
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import INT64_MAX
 from widerow.model.tablestore.filter import Filter, Pagination, has_pattern
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Selection, TimeRange
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_read_filter
@@ -80,7 +81,7 @@ def _versions(read: Read) -> tuple[int, TimeRange | None]:
     times = _times(read.time_range, counted=counted) if read.HasField("time_range") else None
     if counted:
         if count <= 0:
-            raise InvalidRequest(Rule.READ_MAX_VERSIONS, value=count)
+            raise InvalidRequest(TablestoreRule.READ_MAX_VERSIONS, value=count)
         return count, times
     return (0 if times is None else INT64_MAX), times
 
@@ -89,25 +90,25 @@ def _times(sent: messages.TimeRange, *, counted: bool) -> TimeRange | None:
     has_start, has_end = sent.HasField("start_time"), sent.HasField("end_time")
     if sent.HasField("specific_time"):
         if has_start or has_end:
-            raise InvalidRequest(Rule.TIME_SPECIFIC_AND_RANGE)
+            raise InvalidRequest(TablestoreRule.TIME_SPECIFIC_AND_RANGE)
         if counted:
-            raise InvalidRequest(Rule.TIME_SPECIFIC_AND_VERSIONS)
+            raise InvalidRequest(TablestoreRule.TIME_SPECIFIC_AND_VERSIONS)
         return _specific_time(sent.specific_time)
     if has_start != has_end:
-        raise InvalidRequest(Rule.TIME_RANGE_INCOMPLETE)
+        raise InvalidRequest(TablestoreRule.TIME_RANGE_INCOMPLETE)
     return _range_of_times(sent.start_time, sent.end_time) if has_start else None
 
 
 def _specific_time(time: int) -> TimeRange:
     if time < 0:
-        raise InvalidRequest(Rule.TIME_SPECIFIC_NEGATIVE)
+        raise InvalidRequest(TablestoreRule.TIME_SPECIFIC_NEGATIVE)
     return TimeRange(time, time + 1)
 
 
 def _range_of_times(start: int, end: int) -> TimeRange:
     """Any range from 0 on: only versions that are written end at `VERSION_MAX` (semantics §5.1)."""
     if min(start, end) < 0:
-        raise InvalidRequest(Rule.VERSION_RANGE, version=min(start, end))
+        raise InvalidRequest(TablestoreRule.VERSION_RANGE, version=min(start, end))
     if start > end:
-        raise InvalidRequest(Rule.TIME_RANGE_ORDER, start=start, end=end)
+        raise InvalidRequest(TablestoreRule.TIME_RANGE_ORDER, start=start, end=end)
     return TimeRange(start, end)

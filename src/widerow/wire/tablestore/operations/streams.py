@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from widerow.engine.budget import Budget
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.stream_reads import ChangePage, ShardInfo, stream_of
-from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.errors import InvalidRequest, NotFound
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.rows.fields import field, varint
 from widerow.wire.tablestore import messages as m
@@ -79,7 +80,7 @@ def _decode_describe(body: bytes) -> StreamAsked:
     sent = parsed(m.DescribeStreamRequest, body)
     limit = sent.shard_limit if sent.HasField("shard_limit") else _SHARDS_MAX
     if limit <= 0:
-        raise InvalidRequest(Rule.SHARD_LIMIT, limit=_SHARDS_MAX)
+        raise InvalidRequest(TablestoreRule.SHARD_LIMIT, limit=_SHARDS_MAX)
     start = text(sent.inclusive_start_shard_id) if sent.inclusive_start_shard_id else None
     return StreamAsked(text(sent.stream_id), start, min(limit, _SHARDS_MAX))
 
@@ -91,7 +92,7 @@ def _describe(engine: TablestoreEngine, instance: str, request: StreamAsked) -> 
     if request.start is not None:
         ids = [each.id for each in shards]
         if request.start not in ids:
-            raise NotFound(Rule.SHARD_NOT_FOUND)
+            raise NotFound(TablestoreRule.SHARD_NOT_FOUND)
         first = ids.index(request.start)
     page, rest = shards[first:][: request.limit], shards[first + request.limit :]
     return DescribedStream(table, page, rest[0].id if rest else None)
@@ -125,7 +126,7 @@ def _decode_iterator(body: bytes) -> IteratorAsked:
     """A token would be one of an answer before; none has one, because each says all there is."""
     sent = parsed(m.GetShardIteratorRequest, body)
     if sent.token:
-        raise InvalidRequest(Rule.READ_TOKEN)
+        raise InvalidRequest(TablestoreRule.READ_TOKEN)
     from_us = sent.timestamp if sent.HasField("timestamp") else None
     return IteratorAsked(text(sent.stream_id), text(sent.shard_id), from_us)
 

@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from widerow.auth.keyring import Permission
-from widerow.errors import Rule, Unsupported
+from widerow.errors import Unsupported
 from widerow.limits import LENGTHY_BODY_BYTES
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.dialect import WireOperation
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.answers import read_units, row_units
@@ -244,5 +245,5 @@ def operation(name: str) -> WireOperation:
         return found
     feature = UNSUPPORTED.get(name)
     if feature is None:
-        raise Unsupported(Rule.ACTION_UNKNOWN, action=name)
-    raise Unsupported(Rule.ACTION_UNSUPPORTED, action=name, feature=feature)
+        raise Unsupported(TablestoreRule.ACTION_UNKNOWN, action=name)
+    raise Unsupported(TablestoreRule.ACTION_UNSUPPORTED, action=name, feature=feature)

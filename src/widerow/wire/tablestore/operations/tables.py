@@ -3,7 +3,7 @@
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import INDEXES_MAX, SPLIT_UNIT_BYTES, SPLIT_UNIT_BYTES_MIN
 from widerow.model.tablestore.requests import (
     ComputeSplitPoints,
@@ -14,6 +14,7 @@ from widerow.model.tablestore.requests import (
     SplitPoints,
     UpdateTable,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import DefinedColumn, Table
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.wire.tablestore import messages as m
@@ -62,9 +63,9 @@ def _create(sent: m.CreateTableRequest) -> CreateTable:
 
 def _bound(data: bytes) -> KeyInput:
     """A value or an infinity; other types of value are none a partition key can have."""
-    value = decode_variant_value(data, Rule.SPLIT_TYPE)
+    value = decode_variant_value(data, TablestoreRule.SPLIT_TYPE)
     if isinstance(value, (bool, float)) or value is KeyMarker.AUTO_INCREMENT:
-        raise InvalidRequest(Rule.SPLIT_TYPE)
+        raise InvalidRequest(TablestoreRule.SPLIT_TYPE)
     return value
 
 
@@ -132,7 +133,7 @@ def _split_points(sent: m.ComputeSplitPointsBySizeRequest) -> ComputeSplitPoints
     has_unit = sent.HasField("split_size_unit_in_byte")
     unit = sent.split_size_unit_in_byte if has_unit else SPLIT_UNIT_BYTES
     if sent.split_size > 0 and unit < SPLIT_UNIT_BYTES_MIN:
-        raise InvalidRequest(Rule.SPLIT_SIZE_UNIT, value=unit)
+        raise InvalidRequest(TablestoreRule.SPLIT_SIZE_UNIT, value=unit)
     limit = sent.split_point_limit if sent.HasField("split_point_limit") else None
     return ComputeSplitPoints(text(sent.table_name), sent.split_size * unit, limit)
 

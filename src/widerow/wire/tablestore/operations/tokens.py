@@ -9,8 +9,9 @@ read anyway. The checksum is there to refuse what was cut or rewritten on its wa
 import struct
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import NAME_BYTES_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Resume
 from widerow.rows.checksum import crc8
 
@@ -36,12 +37,12 @@ def decode_token(token: bytes) -> Resume | None:
     body, checksum = token[:-1], token[-1]
     name_bytes = len(body) - _HEAD.size
     if not 1 <= name_bytes <= NAME_BYTES_MAX or crc8(body) != checksum:
-        raise InvalidRequest(Rule.READ_TOKEN)
+        raise InvalidRequest(TablestoreRule.READ_TOKEN)
     version, seen = _HEAD.unpack_from(body)
     if version != _VERSION:
-        raise InvalidRequest(Rule.READ_TOKEN)
+        raise InvalidRequest(TablestoreRule.READ_TOKEN)
     try:
         column = body[_HEAD.size :].decode()
     except UnicodeDecodeError as error:
-        raise InvalidRequest(Rule.READ_TOKEN) from error
+        raise InvalidRequest(TablestoreRule.READ_TOKEN) from error
     return Resume(column, seen)

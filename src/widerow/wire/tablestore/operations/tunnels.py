@@ -16,8 +16,9 @@ from widerow.engine.tablestore.tunnels.state import (
     ChannelReport,
     ChannelStatus,
 )
-from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.errors import InvalidRequest, Unsupported
 from widerow.limits import TUNNEL_TIMEOUT_SECONDS
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.tunnel import (
     CreateTunnel,
     StreamStart,
@@ -107,10 +108,12 @@ class RpoShown(NamedTuple):
 def _create(sent: m.CreateTunnelRequest) -> CreateTunnel:
     tunnel = sent.tunnel
     if tunnel.need_all_time_series_columns:
-        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="need_all_time_series_columns")
+        raise Unsupported(
+            TablestoreRule.FEATURE_UNSUPPORTED, feature="need_all_time_series_columns"
+        )
     kind = _KINDS.get(tunnel.tunnel_type)
     if kind is None:
-        raise InvalidRequest(Rule.TUNNEL_KIND, value=tunnel.tunnel_type)
+        raise InvalidRequest(TablestoreRule.TUNNEL_KIND, value=tunnel.tunnel_type)
     config = _config(tunnel.stream_tunnel_config)
     return CreateTunnel(text(tunnel.table_name), text(tunnel.tunnel_name), kind, config)
 
@@ -119,7 +122,7 @@ def _config(sent: m.StreamTunnelConfig) -> TunnelConfig:
     """Where changes begin and end; an offset says more than the flag (change §C2.2)."""
     start = _STARTS.get(sent.flag)
     if start is None:
-        raise InvalidRequest(Rule.TUNNEL_START_FLAG, value=sent.flag)
+        raise InvalidRequest(TablestoreRule.TUNNEL_START_FLAG, value=sent.flag)
     if sent.start_offset:
         start = StreamStart.LATEST
     return TunnelConfig(start, sent.start_offset, sent.end_offset)
@@ -182,7 +185,7 @@ def _reports_of(channels: Iterable[m.Channel]) -> tuple[ChannelReport, ...]:
     for channel in channels:
         status = _REPORTED.get(channel.status)
         if status is None:
-            raise InvalidRequest(Rule.TUNNEL_CHANNEL_STATUS, value=channel.status)
+            raise InvalidRequest(TablestoreRule.TUNNEL_CHANNEL_STATUS, value=channel.status)
         reports.append(ChannelReport(text(channel.channel_id), channel.version, status))
     return tuple(reports)
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import InTransaction
 from widerow.model.tablestore.row import (
@@ -12,6 +12,7 @@ from widerow.model.tablestore.row import (
     ReturnType,
     RowChange,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyMarker, value_bytes
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_condition
@@ -79,7 +80,7 @@ def condition(sent: messages.Condition) -> Condition:
     """What must hold for the write to be made. Raises `InvalidRequest` (semantics §4.1)."""
     plain = EXPECTATIONS.get(sent.row_existence)
     if plain is None:
-        raise InvalidRequest(Rule.ROW_EXPECTATION, value=sent.row_existence)
+        raise InvalidRequest(TablestoreRule.ROW_EXPECTATION, value=sent.row_existence)
     if not sent.column_condition:
         return plain
     return Condition(plain.row, decode_condition(sent.column_condition))
@@ -92,7 +93,7 @@ def return_content(write: Write | messages.RowInBatchWriteRowRequest) -> ReturnC
     sent = write.return_content
     plain = RETURN_TYPES.get(sent.return_type)
     if plain is None:
-        raise InvalidRequest(Rule.RETURN_TYPE, value=sent.return_type)
+        raise InvalidRequest(TablestoreRule.RETURN_TYPE, value=sent.return_type)
     names = texts(sent.return_column_names)
     return ReturnContent(plain.type, names) if names else plain
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import Conflict, InvalidRequest, Rule, StoreDamaged, StorePoisoned
+from widerow.errors import Conflict, InvalidRequest, StoreDamaged, StorePoisoned
 from widerow.limits import INT64_MAX
 from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Resume
 from widerow.rows.cells import PLAIN_HEADER, encode_key_section
 from widerow.rows.fields import field, read_varint, varint
@@ -165,8 +166,8 @@ def test_wide_rows_that_go_on_carry_tokens() -> None:
 def test_rows_of_batches_fail_alone() -> None:
     # semantics §4.8; a message always, for one client reads it unseen (protos §0 rule 6)
     errors = [
-        Conflict(Rule.CONDITION_FAILED),
-        InvalidRequest(Rule.KEY_SIZE, count=1, expected=2),
+        Conflict(TablestoreRule.CONDITION_FAILED),
+        InvalidRequest(TablestoreRule.KEY_SIZE, count=1, expected=2),
         StorePoisoned("EIO"),
     ]
     outcomes = [RowOutcome(error=error) for error in errors]

@@ -7,7 +7,8 @@ from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.checksum import crc8
 from widerow.storage.opener import open_store
@@ -105,7 +106,7 @@ def test_bytes_scanned_count_and_units_do_not(engine: TablestoreEngine) -> None:
 def test_no_matrix_without_columns() -> None:
     with pytest.raises(InvalidRequest) as refused:
         bulk_export.decode(asked())
-    assert refused.value.rule is Rule.EXPORT_COLUMNS_MISSING
+    assert refused.value.rule is TablestoreRule.EXPORT_COLUMNS_MISSING
 
 
 def test_rows_that_the_filter_drops_count_too(engine: TablestoreEngine) -> None:

@@ -8,8 +8,9 @@ from tests.support.engines import open_tablestore
 from tests.support.requests import KEY, create_table_request
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest
 from widerow.limits import BATCH_WRITE_ROWS_MAX
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages as m
@@ -110,9 +111,12 @@ def test_every_row_of_an_unknown_table_fails(engine: TablestoreEngine) -> None:
 
 @pytest.mark.parametrize(
     ("count", "rule"),
-    [(0, Rule.BATCH_WRITE_TABLE_EMPTY), (BATCH_WRITE_ROWS_MAX + 1, Rule.BATCH_WRITE_COUNT)],
+    [
+        (0, TablestoreRule.BATCH_WRITE_TABLE_EMPTY),
+        (BATCH_WRITE_ROWS_MAX + 1, TablestoreRule.BATCH_WRITE_COUNT),
+    ],
 )
-def test_rows_are_counted_before_they_are_decoded(count: int, rule: Rule) -> None:
+def test_rows_are_counted_before_they_are_decoded(count: int, rule: AnyRule) -> None:
     rows = [changed(1, b"no row")] * count
     with pytest.raises(InvalidRequest) as refused:
         bulk_import.decode(m.BulkImportRequest(table_name="T", rows=rows).SerializeToString())

@@ -15,10 +15,11 @@ from widerow.engine.tablestore.engine import TablestoreSettings
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.engine.tablestore.tunnels.records import DeliveryTrouble
 from widerow.engine.tablestore.tunnels.service import TunnelCall
-from widerow.errors import InvalidRequest, NotFound, Rule, WiderowError
+from widerow.errors import AnyRule, InvalidRequest, NotFound, WiderowError
 from widerow.keys.layout import tunnels_prefix
 from widerow.limits import DELIVERY_TASKS_PER_TABLE_MAX
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyType
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -33,7 +34,7 @@ M = TypeVar("M", bound=Message)
 class World:
     """An instance with a table, at a server that writes files."""
 
-    def __init__(self, refusal: Rule | None = None) -> None:
+    def __init__(self, refusal: AnyRule | None = None) -> None:
         self.clock, self.store = FakeClock(), MemoryStore()
         self.engine = open_tablestore(
             self.store, self.clock, FakeEntropy(), delivery_refusal=refusal
@@ -211,15 +212,15 @@ def test_a_table_has_so_many_tasks(world: World) -> None:
     assert world.refused("Create", request()) == INVALID
 
 
-@pytest.mark.parametrize("rule", [Rule.DELIVERY_OFF, Rule.DELIVERY_LIBRARY])
-def test_a_server_that_writes_no_files_says_so(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", [TablestoreRule.DELIVERY_OFF, TablestoreRule.DELIVERY_LIBRARY])
+def test_a_server_that_writes_no_files_says_so(rule: AnyRule) -> None:
     world = World(rule)
     assert world.refused("Create", request()) == UNSUPPORTED
     assert world.list() == []
 
 
 def test_an_engine_takes_no_tasks_unless_somebody_writes_files() -> None:
-    assert TablestoreSettings().delivery_refusal is Rule.DELIVERY_OFF
+    assert TablestoreSettings().delivery_refusal is TablestoreRule.DELIVERY_OFF
 
 
 def test_no_client_sees_the_tunnel_of_a_task(world: World) -> None:
@@ -228,7 +229,7 @@ def test_no_client_sees_the_tunnel_of_a_task(world: World) -> None:
     assert world.engine.tunnels.list_tunnels("i", "t") == []
     with pytest.raises(NotFound) as caught:
         world.engine.tunnels.connect("i", tunnel.id, "client", 60)
-    assert caught.value.rule is Rule.TUNNEL_NOT_FOUND
+    assert caught.value.rule is TablestoreRule.TUNNEL_NOT_FOUND
 
 
 def test_the_stream_of_a_task_is_switched_on_and_cannot_be_switched_off(world: World) -> None:
@@ -239,7 +240,7 @@ def test_the_stream_of_a_task_is_switched_on_and_cannot_be_switched_off(world: W
     off = UpdateTable("t", stream=StreamChange(enable=False))
     with pytest.raises(InvalidRequest) as caught:
         world.engine.core.run(world.engine.update_table("i", off))
-    assert caught.value.rule is Rule.STREAM_HAS_TUNNELS
+    assert caught.value.rule is TablestoreRule.STREAM_HAS_TUNNELS
     world.delete()
     world.engine.core.run(world.engine.update_table("i", off))
 

@@ -6,7 +6,8 @@ from tests.support.changes import create
 from tests.support.engines import open_tablestore
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.errors import InvalidRequest, NotFound
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -49,7 +50,7 @@ def test_search_indexes_of_no_table_name(engine: TablestoreEngine) -> None:
     # semantics §1.4: a wrong name comes before a missing table, on every action
     with pytest.raises(InvalidRequest) as caught:
         answered(engine, "ListSearchIndex", b"\x0a\x01#")
-    assert caught.value.rule is Rule.TABLE_NAME
+    assert caught.value.rule is TablestoreRule.TABLE_NAME
 
 
 def test_there_is_no_timeseries_table(engine: TablestoreEngine) -> None:

@@ -10,11 +10,12 @@ from tests.support.changes import create
 from tests.support.engines import open_tablestore
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import AnyRule, InvalidRequest, NotFound, Rule, Unsupported
+from widerow.errors import AnyRule, InvalidRequest, NotFound, Unsupported
 from widerow.limits import INT64_MAX
 from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
 from widerow.model.tablestore.requests import GetRange, GetRow, InTransaction
 from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import RangeDirection, Resume, Selection, TimeRange
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.cells import encode_key_section
@@ -226,23 +227,26 @@ def test_versions_or_times_are_needed(
 ) -> None:
     # semantics §5.1, §3: before the table is looked up
     rules = broken(engine, {"table_name": name, "max_versions": None, "time_range": times})
-    single, batch = Rule.VERSION_CONDITION_MISSING, Rule.VERSION_CONDITION_MISSING_IN_BATCH
+    single, batch = (
+        TablestoreRule.VERSION_CONDITION_MISSING,
+        TablestoreRule.VERSION_CONDITION_MISSING_IN_BATCH,
+    )
     assert rules == [single, batch, single]
 
 
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
-        ({"columns_to_get": ["#"]}, Rule.ATTRIBUTE_NAME),
-        ({"start_column": "#"}, Rule.ATTRIBUTE_NAME),
-        ({"filter": FILTER.replace(b"\x12\x01a", b"\x12\x01#")}, Rule.ATTRIBUTE_NAME),
-        ({"filter": CROWDED}, Rule.FILTER_COUNT),
-        ({"columns_to_get": [f"c{n}" for n in range(1025)]}, Rule.READ_COLUMN_COUNT),
-        ({"table_name": "#", "columns_to_get": ["#"]}, Rule.TABLE_NAME),
+        ({"columns_to_get": ["#"]}, TablestoreRule.ATTRIBUTE_NAME),
+        ({"start_column": "#"}, TablestoreRule.ATTRIBUTE_NAME),
+        ({"filter": FILTER.replace(b"\x12\x01a", b"\x12\x01#")}, TablestoreRule.ATTRIBUTE_NAME),
+        ({"filter": CROWDED}, TablestoreRule.FILTER_COUNT),
+        ({"columns_to_get": [f"c{n}" for n in range(1025)]}, TablestoreRule.READ_COLUMN_COUNT),
+        ({"table_name": "#", "columns_to_get": ["#"]}, TablestoreRule.TABLE_NAME),
     ],
 )
 def test_names_and_counts_come_before_missing_versions(
-    engine: TablestoreEngine, fields: dict[str, object], rule: Rule
+    engine: TablestoreEngine, fields: dict[str, object], rule: AnyRule
 ) -> None:
     # semantics §20: names, counts and lengths first, then the range of versions
     assert broken(engine, {"max_versions": None, **fields}) == [rule] * 3
@@ -256,7 +260,7 @@ def key_of(count: int) -> bytes:
 
 def test_no_primary_key_has_five_columns(engine: TablestoreEngine) -> None:
     # semantics §3, §5.5: of a BatchGetRow it fails the whole request
-    assert broken(engine, {}, key_of(5)) == [Rule.KEY_COLUMN_COUNT] * 3
+    assert broken(engine, {}, key_of(5)) == [TablestoreRule.KEY_COLUMN_COUNT] * 3
 
 
 def test_a_missing_table_comes_before_the_number_of_key_columns(engine: TablestoreEngine) -> None:
@@ -278,41 +282,41 @@ def test_another_number_of_key_columns_concerns_its_row(engine: TablestoreEngine
     batch = batch_get_row.decode(table(primary_key=[key_of(4), KEY]))
     ((wrong, right),) = batch_get_row.call(engine, "i", batch).outcomes
     assert isinstance(wrong.error, InvalidRequest)
-    assert wrong.error.rule is Rule.KEY_SIZE
+    assert wrong.error.rule is TablestoreRule.KEY_SIZE
     assert right.read is not None
 
 
 @pytest.mark.parametrize("versions", [0, -1])
 def test_max_versions_are_positive(versions: int) -> None:
-    assert refused(max_versions=versions) == [Rule.READ_MAX_VERSIONS] * 3
+    assert refused(max_versions=versions) == [TablestoreRule.READ_MAX_VERSIONS] * 3
 
 
 @pytest.mark.parametrize(
     ("times", "rule"),
     [
-        (TIMES(start_time=1), Rule.TIME_RANGE_INCOMPLETE),
-        (TIMES(end_time=1), Rule.TIME_RANGE_INCOMPLETE),
-        (TIMES(start_time=2, end_time=1), Rule.TIME_RANGE_ORDER),
-        (TIMES(start_time=-1, end_time=1), Rule.VERSION_RANGE),
-        (TIMES(start_time=0, end_time=-1), Rule.VERSION_RANGE),
-        (TIMES(start_time=0, end_time=1, specific_time=0), Rule.TIME_SPECIFIC_AND_RANGE),
-        (TIMES(start_time=0, specific_time=0), Rule.TIME_SPECIFIC_AND_RANGE),
-        (TIMES(specific_time=-1), Rule.TIME_SPECIFIC_NEGATIVE),
+        (TIMES(start_time=1), TablestoreRule.TIME_RANGE_INCOMPLETE),
+        (TIMES(end_time=1), TablestoreRule.TIME_RANGE_INCOMPLETE),
+        (TIMES(start_time=2, end_time=1), TablestoreRule.TIME_RANGE_ORDER),
+        (TIMES(start_time=-1, end_time=1), TablestoreRule.VERSION_RANGE),
+        (TIMES(start_time=0, end_time=-1), TablestoreRule.VERSION_RANGE),
+        (TIMES(start_time=0, end_time=1, specific_time=0), TablestoreRule.TIME_SPECIFIC_AND_RANGE),
+        (TIMES(start_time=0, specific_time=0), TablestoreRule.TIME_SPECIFIC_AND_RANGE),
+        (TIMES(specific_time=-1), TablestoreRule.TIME_SPECIFIC_NEGATIVE),
     ],
 )
-def test_times_that_make_no_sense(times: messages.TimeRange, rule: Rule) -> None:
+def test_times_that_make_no_sense(times: messages.TimeRange, rule: AnyRule) -> None:
     assert refused(max_versions=None, time_range=times) == [rule] * 3
 
 
 def test_a_specific_time_excludes_max_versions() -> None:
     rules = refused(max_versions=1, time_range=TIMES(specific_time=5))
-    assert rules == [Rule.TIME_SPECIFIC_AND_VERSIONS] * 3
+    assert rules == [TablestoreRule.TIME_SPECIFIC_AND_VERSIONS] * 3
 
 
 @pytest.mark.parametrize("name", ["", "0", "T#", "中文", "a" * 256])
 def test_wrong_table_names_come_before_wrong_versions(name: str) -> None:
     # semantics §1.4
-    assert refused(table_name=name, max_versions=-1) == [Rule.TABLE_NAME] * 3
+    assert refused(table_name=name, max_versions=-1) == [TablestoreRule.TABLE_NAME] * 3
 
 
 @pytest.mark.parametrize("name", ["", "0", "T#", "中文", "a" * 256])
@@ -320,7 +324,10 @@ def test_wrong_table_names_come_before_missing_versions(
     engine: TablestoreEngine, name: str
 ) -> None:
     # semantics §1.4
-    assert broken(engine, {"table_name": name, "max_versions": None}) == [Rule.TABLE_NAME] * 3
+    assert (
+        broken(engine, {"table_name": name, "max_versions": None})
+        == [TablestoreRule.TABLE_NAME] * 3
+    )
 
 
 # --- columns and filters (semantics §5.2, §5.3) ----------------------------------------------
@@ -350,7 +357,7 @@ def test_filters() -> None:
 
 def test_filters_that_are_none() -> None:
     for _ in range(2):  # what was refused once is refused again
-        assert refused(filter=b"\xff") == [Rule.FILTER_DECODE] * 3
+        assert refused(filter=b"\xff") == [TablestoreRule.FILTER_DECODE] * 3
 
 
 def compared(**changes: object) -> bytes:
@@ -395,7 +402,7 @@ def test_keys_that_are_none() -> None:
     for body in (row(primary_key=b""), row(primary_key=KEY[:-1])):
         with pytest.raises(InvalidRequest) as caught:
             outside(body)
-        assert caught.value.rule is Rule.ROW_ENCODING
+        assert caught.value.rule is TablestoreRule.ROW_ENCODING
     with pytest.raises(InvalidRequest):
         batch_get_row.decode(table(primary_key=[KEY, b"\x75"]))
     with pytest.raises(InvalidRequest):
@@ -446,7 +453,7 @@ def test_a_read_of_whole_rows_is_told_by_its_length(name: str, value: str, versi
 def test_a_batch_names_a_table() -> None:
     with pytest.raises(InvalidRequest) as caught:
         batch_get_row.decode(b"")
-    assert caught.value.rule is Rule.BATCH_GET_EMPTY
+    assert caught.value.rule is TablestoreRule.BATCH_GET_EMPTY
 
 
 def test_rows_of_a_batch_are_counted_before_any_is_decoded() -> None:
@@ -455,7 +462,7 @@ def test_rows_of_a_batch_are_counted_before_any_is_decoded() -> None:
     body = messages.BatchGetRowRequest(tables=[item, item]).SerializeToString()
     with pytest.raises(InvalidRequest) as caught:
         batch_get_row.decode(body)
-    assert caught.value.rule is Rule.BATCH_GET_COUNT
+    assert caught.value.rule is TablestoreRule.BATCH_GET_COUNT
     assert caught.value.details["count"] == 102
     assert len(batch_get_row.decode(table(primary_key=[KEY] * 100)).tables[0].keys) == 100
 
@@ -464,17 +471,17 @@ def test_rows_of_a_batch_are_counted_before_any_is_decoded() -> None:
 def test_directions_are_two(direction: int) -> None:
     with pytest.raises(InvalidRequest) as caught:
         get_range.decode(page(direction=direction))
-    assert caught.value.rule is Rule.RANGE_DIRECTION
+    assert caught.value.rule is TablestoreRule.RANGE_DIRECTION
 
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_limits_are_positive(limit: int) -> None:
     with pytest.raises(InvalidRequest) as caught:
         get_range.decode(page(limit=limit))
-    assert caught.value.rule is Rule.RANGE_LIMIT
+    assert caught.value.rule is TablestoreRule.RANGE_LIMIT
     with pytest.raises(InvalidRequest) as caught:
         get_range.decode(page(limit=limit, table_name="-"))
-    assert caught.value.rule is Rule.TABLE_NAME
+    assert caught.value.rule is TablestoreRule.TABLE_NAME
 
 
 # --- continuation tokens (semantics §5.4) ----------------------------------------------------
@@ -505,7 +512,7 @@ def test_tokens_that_were_not_given_out(token: bytes) -> None:
     ):
         with pytest.raises(InvalidRequest) as caught:
             decode(body)
-        assert caught.value.rule is Rule.READ_TOKEN
+        assert caught.value.rule is TablestoreRule.READ_TOKEN
 
 
 def test_tokens_of_a_batch_stand_beside_its_keys() -> None:
@@ -513,7 +520,7 @@ def test_tokens_of_a_batch_stand_beside_its_keys() -> None:
     for tokens, keys in (([token], [KEY, KEY]), ([token, token], [KEY])):
         with pytest.raises(InvalidRequest) as caught:
             batch_get_row.decode(table(primary_key=keys, token=tokens))
-        assert caught.value.rule is Rule.READ_TOKEN
+        assert caught.value.rule is TablestoreRule.READ_TOKEN
 
 
 # --- fields that widerow cannot honour are refused, never left aside -------------------------
@@ -540,7 +547,7 @@ def test_transaction_ids(transaction: str) -> None:
 def test_partial_primary_keys() -> None:
     with pytest.raises(Unsupported) as caught:
         get_range.decode(page(return_entire_primary_keys=False))
-    assert caught.value.rule is Rule.FEATURE_UNSUPPORTED
+    assert caught.value.rule is TablestoreRule.FEATURE_UNSUPPORTED
     assert get_range.decode(page(return_entire_primary_keys=True)) == get_range.decode(page())
 
 
@@ -613,7 +620,7 @@ def test_what_a_row_matrix_cannot_say_is_answered_in_rows(fields: dict[str, obje
 def test_bodies_that_are_no_get_row(body: bytes) -> None:
     with pytest.raises(InvalidRequest) as caught:
         outside(body)
-    assert caught.value.rule is Rule.BODY_UNREADABLE
+    assert caught.value.rule is TablestoreRule.BODY_UNREADABLE
 
 
 @given(st.binary(max_size=200))

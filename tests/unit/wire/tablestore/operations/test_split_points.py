@@ -8,7 +8,8 @@ from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.errors import AnyRule, InvalidRequest, NotFound
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
@@ -115,10 +116,14 @@ def test_an_empty_table_is_one_part(engine: TablestoreEngine) -> None:
 
 @pytest.mark.parametrize(
     ("size", "unit", "rule"),
-    [(0, MIB, Rule.SPLIT_SIZE), (-1, None, Rule.SPLIT_SIZE), (1, MIB - 1, Rule.SPLIT_SIZE_UNIT)],
+    [
+        (0, MIB, TablestoreRule.SPLIT_SIZE),
+        (-1, None, TablestoreRule.SPLIT_SIZE),
+        (1, MIB - 1, TablestoreRule.SPLIT_SIZE_UNIT),
+    ],
 )
 def test_sizes_that_are_refused(
-    engine: TablestoreEngine, size: int, unit: int | None, rule: Rule
+    engine: TablestoreEngine, size: int, unit: int | None, rule: AnyRule
 ) -> None:
     with pytest.raises(InvalidRequest) as caught:
         ask(engine, size, unit)
@@ -128,7 +133,7 @@ def test_sizes_that_are_refused(
 def test_a_limit_of_nothing_is_refused(engine: TablestoreEngine) -> None:
     with pytest.raises(InvalidRequest) as caught:
         ask(engine, limit=0)
-    assert caught.value.rule is Rule.SPLIT_POINT_LIMIT
+    assert caught.value.rule is TablestoreRule.SPLIT_POINT_LIMIT
 
 
 def test_a_table_that_is_not_there(engine: TablestoreEngine) -> None:
@@ -149,4 +154,4 @@ def test_our_own_action_answers_json(engine: TablestoreEngine) -> None:
 def test_what_is_no_such_request_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidRequest) as caught:
         partitions.decode(body)
-    assert caught.value.rule is Rule.BODY_UNREADABLE
+    assert caught.value.rule is TablestoreRule.BODY_UNREADABLE

@@ -7,8 +7,9 @@ from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.errors import InvalidRequest, NotFound
 from widerow.model.tablestore.requests import StreamChange
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -76,4 +77,4 @@ def test_a_token_that_no_answer_gave_is_refused() -> None:
     sent = m.GetShardIteratorRequest(stream_id="1", shard_id="0", token="next")  # no secret
     with pytest.raises(InvalidRequest) as refused:
         OPERATIONS["GetShardIterator"].decode(sent.SerializeToString())
-    assert refused.value.rule is Rule.READ_TOKEN
+    assert refused.value.rule is TablestoreRule.READ_TOKEN

@@ -11,7 +11,7 @@ from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.row_operations import RowOperations
 from widerow.engine.tablestore.transactions.transactions import Transactions
-from widerow.errors import Rule, Unsupported
+from widerow.errors import Unsupported
 from widerow.model.tablestore.requests import (
     BatchGet,
     BatchWrite,
@@ -20,6 +20,7 @@ from widerow.model.tablestore.requests import (
     TableWrite,
 )
 from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import ColumnType
@@ -205,7 +206,7 @@ def test_batches_of_writes_carry_the_names_of_their_tables() -> None:
 def test_actions_that_are_not_offered_say_so(name: str) -> None:
     with pytest.raises(Unsupported) as caught:
         operation(name)
-    assert caught.value.rule is Rule.ACTION_UNSUPPORTED
+    assert caught.value.rule is TablestoreRule.ACTION_UNSUPPORTED
     assert caught.value.details == {"action": name, "feature": UNSUPPORTED[name]}
 
 
@@ -213,7 +214,7 @@ def test_actions_that_are_not_offered_say_so(name: str) -> None:
 def test_other_names_are_no_actions(name: str) -> None:
     with pytest.raises(Unsupported) as caught:
         operation(name)
-    assert caught.value.rule is Rule.ACTION_UNKNOWN
+    assert caught.value.rule is TablestoreRule.ACTION_UNKNOWN
     assert caught.value.details == {"action": name}
 
 

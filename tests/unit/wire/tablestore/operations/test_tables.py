@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.errors import AnyRule, InvalidRequest, Unsupported
 from widerow.keys.encode import encode_key_value
 from widerow.model.tablestore.requests import (
     CreateTable,
@@ -16,6 +16,7 @@ from widerow.model.tablestore.requests import (
     ThroughputChange,
     UpdateTable,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import (
     DefinedColumn,
     Encryption,
@@ -152,32 +153,32 @@ def test_absent_fields_are_told_from_zeros() -> None:
     [
         (
             create_body({"primary_key": [messages.PrimaryKeySchema(name="p", type=number)]}),
-            Rule.KEY_COLUMN_TYPE,
+            TablestoreRule.KEY_COLUMN_TYPE,
         )
         for number in (0, 4, 5)
     ]
     + [
         (
             create_body({"defined_column": [messages.DefinedColumnSchema(name="d", type=number)]}),
-            Rule.DEFINED_COLUMN_TYPE,
+            TablestoreRule.DEFINED_COLUMN_TYPE,
         )
         for number in (0, 5, 6)
     ]
     + [
         (
             create_body(partitions=[messages.PartitionRange(begin=bound, end=b"\x0a")]),
-            Rule.SPLIT_TYPE,
+            TablestoreRule.SPLIT_TYPE,
         )
         for bound in (b"", b"\x0b", b"\x02\x01", b"\x01" + bytes(8), b"\x00\x01", b"\x03\xff")
     ]
     + [
-        (b"", Rule.BODY_UNREADABLE),
-        (VECTOR + b"\x00", Rule.BODY_UNREADABLE),
-        (create_body(reserved_throughput=None), Rule.BODY_UNREADABLE),
-        (create_body({"table_name": None}), Rule.BODY_UNREADABLE),
+        (b"", TablestoreRule.BODY_UNREADABLE),
+        (VECTOR + b"\x00", TablestoreRule.BODY_UNREADABLE),
+        (create_body(reserved_throughput=None), TablestoreRule.BODY_UNREADABLE),
+        (create_body({"table_name": None}), TablestoreRule.BODY_UNREADABLE),
     ],
 )
-def test_tables_that_cannot_be(body: bytes, rule: Rule) -> None:
+def test_tables_that_cannot_be(body: bytes, rule: AnyRule) -> None:
     with pytest.raises(InvalidRequest) as caught:
         create_table.decode(body)
     assert caught.value.rule is rule
@@ -202,7 +203,7 @@ def test_the_type_that_one_client_can_ask_for_is_named() -> None:
 def test_features_that_are_not_offered_are_refused(body: bytes, feature: str) -> None:
     with pytest.raises(Unsupported) as caught:
         create_table.decode(body)
-    assert caught.value.rule is Rule.FEATURE_UNSUPPORTED
+    assert caught.value.rule is TablestoreRule.FEATURE_UNSUPPORTED
     assert caught.value.details == {"feature": feature}
 
 
@@ -231,7 +232,7 @@ def test_requests_of_a_name(decode: Callable[[bytes], str]) -> None:
     for body in (b"", b"\x0a\x01", b"\x0a\x01\xff", b"\x0a\x01T\x00"):
         with pytest.raises(InvalidRequest) as caught:
             decode(body)
-        assert caught.value.rule is Rule.BODY_UNREADABLE
+        assert caught.value.rule is TablestoreRule.BODY_UNREADABLE
 
 
 def test_changes_of_defined_columns() -> None:
@@ -248,11 +249,11 @@ def test_changes_of_defined_columns() -> None:
     wrong = messages.DefinedColumnSchema(name="c", type=6)
     with pytest.raises(InvalidRequest) as caught:
         add_defined_column.decode(encoded(make_added, table_name="T", columns=[wrong]))
-    assert caught.value.rule is Rule.DEFINED_COLUMN_TYPE
+    assert caught.value.rule is TablestoreRule.DEFINED_COLUMN_TYPE
     for decode in (add_defined_column.decode, delete_defined_column.decode):
         with pytest.raises(InvalidRequest) as caught:
             decode(b"\x0a\x01T\x12\x01\xff")
-        assert caught.value.rule is Rule.BODY_UNREADABLE
+        assert caught.value.rule is TablestoreRule.BODY_UNREADABLE
 
 
 def test_list_table() -> None:

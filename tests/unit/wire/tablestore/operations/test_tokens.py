@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.selection import Resume
 from widerow.rows.checksum import crc8
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
@@ -16,7 +17,7 @@ RESUMES = st.builds(Resume, column=NAMES, seen=st.integers(0, 2**32 - 1))
 def refused(token: bytes) -> None:
     with pytest.raises(InvalidRequest) as caught:
         decode_token(token)
-    assert caught.value.rule is Rule.READ_TOKEN
+    assert caught.value.rule is TablestoreRule.READ_TOKEN
 
 
 def sealed(body: bytes) -> bytes:

@@ -1,7 +1,8 @@
 """What an answer consumed, for the metrics (semantics §9)."""
 
-from widerow.errors import Conflict, Rule
+from widerow.errors import Conflict
 from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
@@ -34,7 +35,7 @@ def test_units_are_those_of_the_answer() -> None:
                 (
                     (
                         RowOutcome(written=RowWritten(1, 2)),
-                        RowOutcome(error=Conflict(Rule.CONDITION_FAILED)),
+                        RowOutcome(error=Conflict(TablestoreRule.CONDITION_FAILED)),
                     ),
                     (RowOutcome(written=RowWritten(0, 5)),),
                 ),

@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest
 from widerow.limits import BATCH_WRITE_BYTES_MAX
 from widerow.model.tablestore.condition import UNCONDITIONAL, Condition, RowExpectation
 from widerow.model.tablestore.filter import Comparator, Comparison
@@ -20,6 +20,7 @@ from widerow.model.tablestore.row import (
     ReturnType,
     RowChange,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyMarker, Value
 from widerow.rows.cells import body_value, cell_body, encode_key_section, seal
 from widerow.rows.checksum import crc8_byte
@@ -144,7 +145,7 @@ def test_four_bytes_that_are_no_condition_are_refused(action: Action) -> None:
     for other in (b"\x1a\x00\x22\x00", b"\x1a\x02\x12\x00", b"\x22\x00\x22\x00"):
         with pytest.raises(InvalidRequest) as caught:
             action.decode(without + other)
-        assert caught.value.rule is Rule.BODY_UNREADABLE
+        assert caught.value.rule is TablestoreRule.BODY_UNREADABLE
 
 
 def test_put_row_of_the_vector() -> None:
@@ -188,18 +189,18 @@ def test_conditions(action: Action, expectation: RowExpectation) -> None:
 @pytest.mark.parametrize(
     ("condition", "rule"),
     [
-        (messages.Condition(row_existence=3), Rule.ROW_EXPECTATION),
-        (messages.Condition(row_existence=-1), Rule.ROW_EXPECTATION),
-        (messages.Condition(row_existence=0, column_condition=b"?"), Rule.FILTER_DECODE),
+        (messages.Condition(row_existence=3), TablestoreRule.ROW_EXPECTATION),
+        (messages.Condition(row_existence=-1), TablestoreRule.ROW_EXPECTATION),
+        (messages.Condition(row_existence=0, column_condition=b"?"), TablestoreRule.FILTER_DECODE),
         (
             messages.Condition(row_existence=0, column_condition=PAGINATION),
-            Rule.FILTER_PAGINATION_PLACE,
+            TablestoreRule.FILTER_PAGINATION_PLACE,
         ),
-        (messages.Condition(), Rule.BODY_UNREADABLE),
-        (None, Rule.BODY_UNREADABLE),
+        (messages.Condition(), TablestoreRule.BODY_UNREADABLE),
+        (None, TablestoreRule.BODY_UNREADABLE),
     ],
 )
-def test_conditions_that_are_none(condition: messages.Condition | None, rule: Rule) -> None:
+def test_conditions_that_are_none(condition: messages.Condition | None, rule: AnyRule) -> None:
     with pytest.raises(InvalidRequest) as caught:
         outside(put_row.decode, put_body(condition=condition))
     assert caught.value.rule is rule
@@ -224,7 +225,7 @@ def test_return_contents_default_to_nothing() -> None:
 def test_return_types_that_are_none(kind: int) -> None:
     with pytest.raises(InvalidRequest) as caught:
         outside(put_row.decode, put_body(return_content=messages.ReturnContent(return_type=kind)))
-    assert caught.value.rule is Rule.RETURN_TYPE
+    assert caught.value.rule is TablestoreRule.RETURN_TYPE
 
 
 @EACH_ACTION
@@ -239,16 +240,16 @@ def test_transaction_ids(action: Action, transaction: str) -> None:
 def test_rows_that_are_none(action: Action) -> None:
     with pytest.raises(InvalidRequest) as caught:
         action.decode(action.body(**{action.field: action.row[:-1]}))
-    assert caught.value.rule is Rule.ROW_ENCODING
+    assert caught.value.rule is TablestoreRule.ROW_ENCODING
 
 
 def test_rows_of_another_action() -> None:
     with pytest.raises(InvalidRequest) as caught:
         outside(put_row.decode, put_body(row=DELETE))
-    assert caught.value.rule is Rule.DELETE_MARKER_IN_WRITE
+    assert caught.value.rule is TablestoreRule.DELETE_MARKER_IN_WRITE
     with pytest.raises(InvalidRequest) as caught:
         outside(put_row.decode, put_body(row=INCREMENT))
-    assert caught.value.rule is Rule.OPERATION_IN_PUT
+    assert caught.value.rule is TablestoreRule.OPERATION_IN_PUT
 
 
 def test_auto_increment_markers_arrive() -> None:
@@ -353,17 +354,17 @@ def test_a_row_of_a_batch_without_a_condition_has_none() -> None:
 @pytest.mark.parametrize(
     ("sent", "rule"),
     [
-        (b"", Rule.BATCH_WRITE_EMPTY),
-        (batch_body(), Rule.BATCH_WRITE_TABLE_EMPTY),
-        (batch_body(*[{"type": 1, "row_change": b"?"}] * 201), Rule.BATCH_WRITE_COUNT),
-        (batch_body({"type": 0, "row_change": PUT}), Rule.BATCH_WRITE_TYPE),
-        (batch_body({"type": 4, "row_change": PUT}), Rule.BATCH_WRITE_TYPE),
-        (batch_body({"type": 1, "row_change": PUT[:-1]}), Rule.ROW_ENCODING),
-        (batch_body({"type": 1}), Rule.BODY_UNREADABLE),
-        (batch_body({"row_change": PUT}), Rule.BODY_UNREADABLE),
+        (b"", TablestoreRule.BATCH_WRITE_EMPTY),
+        (batch_body(), TablestoreRule.BATCH_WRITE_TABLE_EMPTY),
+        (batch_body(*[{"type": 1, "row_change": b"?"}] * 201), TablestoreRule.BATCH_WRITE_COUNT),
+        (batch_body({"type": 0, "row_change": PUT}), TablestoreRule.BATCH_WRITE_TYPE),
+        (batch_body({"type": 4, "row_change": PUT}), TablestoreRule.BATCH_WRITE_TYPE),
+        (batch_body({"type": 1, "row_change": PUT[:-1]}), TablestoreRule.ROW_ENCODING),
+        (batch_body({"type": 1}), TablestoreRule.BODY_UNREADABLE),
+        (batch_body({"row_change": PUT}), TablestoreRule.BODY_UNREADABLE),
     ],
 )
-def test_batches_that_are_refused_as_a_whole(sent: bytes, rule: Rule) -> None:
+def test_batches_that_are_refused_as_a_whole(sent: bytes, rule: AnyRule) -> None:
     with pytest.raises(InvalidRequest) as caught:
         outside(batch_write_row.decode, sent)
     assert caught.value.rule is rule
@@ -398,7 +399,7 @@ def test_the_size_of_a_batch_is_that_of_its_names_values_and_versions(version: i
     assert len(outside(batch_write_row.decode, _full(0, version)).tables[0].changes) == 2
     with pytest.raises(InvalidRequest) as caught:
         outside(batch_write_row.decode, _full(1, version))
-    assert caught.value.rule is Rule.BATCH_WRITE_SIZE
+    assert caught.value.rule is TablestoreRule.BATCH_WRITE_SIZE
     assert caught.value.details == {
         "limit": BATCH_WRITE_BYTES_MAX,
         "size": BATCH_WRITE_BYTES_MAX + 1,
@@ -413,7 +414,7 @@ def test_required_fields_are_required(action: Action) -> None:
     for field in ("table_name", action.field, "condition"):
         with pytest.raises(InvalidRequest) as caught:
             action.decode(action.body(**{field: None}))
-        assert caught.value.rule is Rule.BODY_UNREADABLE
+        assert caught.value.rule is TablestoreRule.BODY_UNREADABLE
 
 
 @given(st.binary(max_size=200))

@@ -6,7 +6,7 @@ Imported with the first request for one of these actions.
 from functools import partial
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import READ_COLUMNS_MAX
 from widerow.model.search.query import MATCH_ALL
 from widerow.model.search.requests import (
@@ -23,6 +23,7 @@ from widerow.model.search.requests import (
     SyncPhase,
     UpdateSearchIndex,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.bodies import decoder, text, texts
@@ -139,7 +140,7 @@ def _search(sent: m.SearchRequest, unfolding: Unfolding) -> Search:
 def _splits(sent: m.ComputeSplitsRequest) -> ComputeSplits:
     """The Go SDK sends options without a name where none were set."""
     if not sent.search_index_splits_options.HasField("index_name"):
-        raise InvalidRequest(Rule.SEARCH_SPLITS_OPTIONS)
+        raise InvalidRequest(TablestoreRule.SEARCH_SPLITS_OPTIONS)
     return ComputeSplits(text(sent.table_name), text(sent.search_index_splits_options.index_name))
 
 
@@ -148,7 +149,7 @@ def _scan(sent: m.ParallelScanRequest, unfolding: Unfolding) -> ParallelScan:
     asked = sent.scan_query
     columns = _columns(sent.columns_to_get)
     if columns.type is ColumnReturnType.ALL:
-        raise InvalidRequest(Rule.SEARCH_SCAN_COLUMNS)
+        raise InvalidRequest(TablestoreRule.SEARCH_SCAN_COLUMNS)
     return ParallelScan(
         text(sent.table_name),
         text(sent.index_name),
@@ -168,7 +169,9 @@ def _columns(sent: m.ColumnsToGet) -> ColumnReturn:
     """Without a type those that are named."""
     names = texts(sent.column_names)
     if len(names) > READ_COLUMNS_MAX:
-        raise InvalidRequest(Rule.READ_COLUMN_COUNT, limit=READ_COLUMNS_MAX, count=len(names))
+        raise InvalidRequest(
+            TablestoreRule.READ_COLUMN_COUNT, limit=READ_COLUMNS_MAX, count=len(names)
+        )
     absent = ColumnReturnType.SPECIFIED if names else ColumnReturnType.NONE
     return ColumnReturn(member(sent, "return_type", _RETURN_TYPES, absent), names)
 

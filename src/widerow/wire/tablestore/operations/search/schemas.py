@@ -7,7 +7,7 @@ reads it unseen.
 from collections.abc import Callable
 from typing import Any, Final
 
-from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.errors import InvalidRequest, Unsupported
 from widerow.limits import NAME_BYTES_MAX
 from widerow.model.search.query import PrimaryKeySort, SearchSort
 from widerow.model.search.schema import (
@@ -23,6 +23,7 @@ from widerow.model.search.schema import (
     VectorMetric,
     VectorOptions,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.bodies import text, texts
 from widerow.wire.tablestore.operations.search.orders import decode_sort, encode_sort
@@ -51,7 +52,9 @@ def decode_schema(sent: m.IndexSchema, unfolding: Unfolding) -> SearchSchema:
     """The fields, their order and the routing. Raises `InvalidRequest`, `Unsupported`."""
     setting = sent.index_setting
     if setting.enable_custom_column_version:
-        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="enable_custom_column_version")
+        raise Unsupported(
+            TablestoreRule.FEATURE_UNSUPPORTED, feature="enable_custom_column_version"
+        )
     sized = setting.HasField("routing_partition_size")
     return SearchSchema(
         tuple([decode_field(each, unfolding) for each in sent.field_schemas]),
@@ -103,7 +106,9 @@ def _known(sent: m.FieldSchema, name: str, known: Any) -> Any:  # noqa: ANN401  
 
 def _field_error(sent: m.FieldSchema, name: str) -> InvalidRequest:
     field = text(sent.field_name)[:NAME_BYTES_MAX]
-    return InvalidRequest(Rule.SEARCH_FIELD_TYPE, field=field, kind=name, value=getattr(sent, name))
+    return InvalidRequest(
+        TablestoreRule.SEARCH_FIELD_TYPE, field=field, kind=name, value=getattr(sent, name)
+    )
 
 
 def _source(sent: m.FieldSchema) -> str | None:
@@ -111,7 +116,7 @@ def _source(sent: m.FieldSchema) -> str | None:
     names = texts(sent.source_field_names)
     if len(names) != bool(sent.is_virtual_field) or names == ("",):
         field = text(sent.field_name)[:NAME_BYTES_MAX]
-        raise InvalidRequest(Rule.SEARCH_VIRTUAL_SOURCE, field=field)
+        raise InvalidRequest(TablestoreRule.SEARCH_VIRTUAL_SOURCE, field=field)
     return names[0] if names else None
 
 
@@ -120,7 +125,7 @@ def _vector(sent: m.FieldSchema) -> VectorOptions:
     metric = _METRICS.get(options.metric_type)
     if options.data_type != _FLOAT_32 or metric is None:
         field = text(sent.field_name)[:NAME_BYTES_MAX]
-        raise InvalidRequest(Rule.SEARCH_VECTOR_OPTIONS, field=field)
+        raise InvalidRequest(TablestoreRule.SEARCH_VECTOR_OPTIONS, field=field)
     return VectorOptions(options.dimension, metric)
 
 
@@ -136,13 +141,13 @@ def _analyzer(sent: m.FieldSchema, unfolding: Unfolding) -> TextAnalyzer | None:
     called = text(sent.analyzer) or AnalyzerName.SINGLE_WORD.value
     name = _ANALYZERS.get(called)
     if name is None:
-        raise InvalidRequest(Rule.SEARCH_ANALYZER_NAME, field=field, name=called)
+        raise InvalidRequest(TablestoreRule.SEARCH_ANALYZER_NAME, field=field, name=called)
     if not has_parameter:
         return TextAnalyzer(name)
     try:
         return _PARAMETERS[name](sent.analyzer_parameter, unfolding)
     except InvalidRequest as error:
-        raise InvalidRequest(Rule.SEARCH_ANALYZER_PARAMETER, field=field) from error
+        raise InvalidRequest(TablestoreRule.SEARCH_ANALYZER_PARAMETER, field=field) from error
 
 
 def _single_word(data: bytes, unfolding: Unfolding) -> TextAnalyzer:
@@ -182,7 +187,7 @@ def _words(name: AnalyzerName) -> Callable[[bytes, Unfolding], TextAnalyzer]:
     def without(data: bytes, unfolding: Unfolding) -> TextAnalyzer:
         del unfolding  # nothing to unfold: these analyzers have no parameters
         if data:
-            raise InvalidRequest(Rule.SEARCH_MESSAGE, kind=name.value)
+            raise InvalidRequest(TablestoreRule.SEARCH_MESSAGE, kind=name.value)
         return TextAnalyzer(name, sent=data)
 
     return without

@@ -12,13 +12,14 @@ from typing import Final, TypeVar, final
 
 from google.protobuf.message import DecodeError, Message
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.limits import (
     SEARCH_REQUEST_FIELDS_MAX,
     SEARCH_TREE_DEPTH_MAX,
     SEARCH_TREE_NODES_MAX,
     SEARCH_UNFOLDED_BYTES_MAX,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyMarker, Value
 from widerow.wire.tablestore.bounds import Crowded, FieldCounts, Unreadable
 from widerow.wire.tablestore.operations.bodies import initialized, text
@@ -58,16 +59,18 @@ class Unfolding:
         self._depth = 0
         self._nodes = 0
 
-    def parse(self, kind: type[M], data: bytes, rule: Rule = Rule.SEARCH_MESSAGE) -> M:
+    def parse(
+        self, kind: type[M], data: bytes, rule: TablestoreRule = TablestoreRule.SEARCH_MESSAGE
+    ) -> M:
         """The message that `data` is. Raises `InvalidRequest`: SEARCH_TREE_SIZE, or `rule`."""
         self._bytes += len(data)
         if self._bytes > SEARCH_UNFOLDED_BYTES_MAX:
-            raise InvalidRequest(Rule.SEARCH_TREE_SIZE)
+            raise InvalidRequest(TablestoreRule.SEARCH_TREE_SIZE)
         try:
             self._counts.add(kind.DESCRIPTOR, data)
             return kind.FromString(data)
         except Crowded as error:
-            raise InvalidRequest(Rule.SEARCH_TREE_SIZE) from error
+            raise InvalidRequest(TablestoreRule.SEARCH_TREE_SIZE) from error
         except (DecodeError, Unreadable) as error:
             raise InvalidRequest(rule, kind=kind.DESCRIPTOR.name) from error
 
@@ -78,9 +81,9 @@ class Unfolding:
         """
         self._nodes += 1
         if self._nodes > SEARCH_TREE_NODES_MAX:
-            raise InvalidRequest(Rule.SEARCH_TREE_SIZE)
+            raise InvalidRequest(TablestoreRule.SEARCH_TREE_SIZE)
         if self._depth == SEARCH_TREE_DEPTH_MAX:
-            raise InvalidRequest(Rule.SEARCH_TREE_DEPTH, limit=SEARCH_TREE_DEPTH_MAX)
+            raise InvalidRequest(TablestoreRule.SEARCH_TREE_DEPTH, limit=SEARCH_TREE_DEPTH_MAX)
         self._depth += 1
         made = make()
         self._depth -= 1
@@ -97,7 +100,7 @@ def request_decoder(kind: type[M]) -> Callable[[Callable[[M, Unfolding], R]], Ca
     def wrap(read: Callable[[M, Unfolding], R]) -> Callable[[bytes], R]:
         def decode(body: bytes) -> R:
             unfolding = Unfolding()
-            sent = unfolding.parse(kind, body, Rule.BODY_UNREADABLE)
+            sent = unfolding.parse(kind, body, TablestoreRule.BODY_UNREADABLE)
             return read(initialized(sent), unfolding)
 
         return decode
@@ -166,7 +169,7 @@ def variants(sent: Message, name: str) -> tuple[Value, ...]:
 
 def _value(sent: Message, name: str, data: bytes) -> Value:
     try:
-        value = decode_variant_value(data, Rule.SEARCH_MESSAGE_VALUE)
+        value = decode_variant_value(data, TablestoreRule.SEARCH_MESSAGE_VALUE)
     except InvalidRequest as error:
         raise invalid_field(sent, name) from error
     if isinstance(value, KeyMarker):
@@ -176,4 +179,4 @@ def _value(sent: Message, name: str, data: bytes) -> Value:
 
 def invalid_field(sent: Message, name: str) -> InvalidRequest:
     """The error of a field of a message."""
-    return InvalidRequest(Rule.SEARCH_MESSAGE_VALUE, kind=sent.DESCRIPTOR.name, name=name)
+    return InvalidRequest(TablestoreRule.SEARCH_MESSAGE_VALUE, kind=sent.DESCRIPTOR.name, name=name)

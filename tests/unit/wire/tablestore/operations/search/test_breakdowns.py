@@ -9,10 +9,11 @@ from tablestore.decoder import OTSProtoBufferDecoder
 from tablestore.protobuf import search_pb2
 from tests.unit.wire.tablestore.operations.search.sent import by_hand, searched
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.search import aggregation as a
 from widerow.model.search import query as q
 from widerow.model.search.requests import Hit, InnerHit, SearchAnswer
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
@@ -213,7 +214,7 @@ def test_a_grid_of_the_go_sdk_that_says_no_size() -> None:
 def test_what_is_no_aggregation_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidRequest) as caught:
         search.decode(body)
-    assert caught.value.rule is Rule.SEARCH_MESSAGE_VALUE
+    assert caught.value.rule is TablestoreRule.SEARCH_MESSAGE_VALUE
 
 
 # --- answers ---------------------------------------------------------------------------------

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.wire.tablestore.operations.search.sent import by_hand, wrapped
 
-from widerow.errors import InvalidRequest, Rule, WiderowError
+from widerow.errors import AnyRule, InvalidRequest, Rule, WiderowError
 from widerow.limits import (
     SEARCH_REQUEST_FIELDS_MAX,
     SEARCH_TREE_DEPTH_MAX,
     SEARCH_TREE_NODES_MAX,
 )
 from widerow.model.search import query as q
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.rows.fields import field
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.search.actions import SEARCH_ACTIONS
@@ -32,7 +33,7 @@ BODY = 5 * 1024 * 1024
 TERM = wrapped(16, m.ExistsQuery(field_name="k"))
 
 
-def refusal(body: bytes) -> Rule:
+def refusal(body: bytes) -> AnyRule:
     with pytest.raises(InvalidRequest) as caught:
         search.decode(body)
     assert isinstance(caught.value.rule, Rule)
@@ -55,7 +56,10 @@ def test_trees_as_deep_as_allowed() -> None:
 
 
 def test_deeper_trees_are_refused() -> None:
-    assert refusal(by_hand(nested_bools(SEARCH_TREE_DEPTH_MAX + 1))) is Rule.SEARCH_TREE_DEPTH
+    assert (
+        refusal(by_hand(nested_bools(SEARCH_TREE_DEPTH_MAX + 1)))
+        is TablestoreRule.SEARCH_TREE_DEPTH
+    )
 
 
 def test_as_many_queries_as_allowed_and_one_more() -> None:
@@ -65,13 +69,13 @@ def test_as_many_queries_as_allowed_and_one_more() -> None:
     assert isinstance(query, q.BoolQuery)
     assert len(query.should) == SEARCH_TREE_NODES_MAX - 1
     crowd = wrapped(6, m.BoolQuery(should_queries=[*leaves, TERM]))
-    assert refusal(by_hand(crowd)) is Rule.SEARCH_TREE_SIZE
+    assert refusal(by_hand(crowd)) is TablestoreRule.SEARCH_TREE_SIZE
 
 
 def test_nodes_are_counted_over_the_whole_request() -> None:
     half = wrapped(6, m.BoolQuery(should_queries=[TERM] * (SEARCH_TREE_NODES_MAX // 2)))
     body = by_hand(half, filter=m.SearchFilter(query=half))
-    assert refusal(body) is Rule.SEARCH_TREE_SIZE
+    assert refusal(body) is TablestoreRule.SEARCH_TREE_SIZE
 
 
 @pytest.mark.parametrize(
@@ -87,7 +91,7 @@ def test_nodes_are_counted_over_the_whole_request() -> None:
 def test_millions_of_messages_are_not_made(body: bytes) -> None:
     tracemalloc.start()
     try:
-        assert refusal(body) is Rule.SEARCH_TREE_SIZE
+        assert refusal(body) is TablestoreRule.SEARCH_TREE_SIZE
         assert tracemalloc.get_traced_memory()[1] < 4 * BODY
     finally:
         tracemalloc.stop()
@@ -100,12 +104,12 @@ def test_millions_of_fields_of_a_schema_are_not_made() -> None:
         sent = body if action is create_search_index else b"\x32\x00" * (BODY // 2)
         with pytest.raises(InvalidRequest) as caught:
             action.decode(sent)
-        assert caught.value.rule is Rule.SEARCH_TREE_SIZE
+        assert caught.value.rule is TablestoreRule.SEARCH_TREE_SIZE
 
 
 def test_fields_that_nobody_knows_count_too() -> None:
     unknown = b"\xf8\x07\x01" * (SEARCH_REQUEST_FIELDS_MAX + 1)
-    assert refusal(unknown) is Rule.SEARCH_TREE_SIZE
+    assert refusal(unknown) is TablestoreRule.SEARCH_TREE_SIZE
     assert search.decode(b"\xf8\x07\x01" * 100).table == ""
 
 
@@ -114,7 +118,7 @@ def test_bytes_that_are_copied_at_each_level_are_bounded() -> None:
     query = wrapped(5, m.PrefixQuery(field_name="k", prefix="x" * 4_000_000))
     for _ in range(20):
         query = wrapped(7, m.ConstScoreQuery(filter=query))
-    assert refusal(by_hand(query)) is Rule.SEARCH_TREE_SIZE
+    assert refusal(by_hand(query)) is TablestoreRule.SEARCH_TREE_SIZE
 
 
 def test_a_vector_as_long_as_any_is_no_crowd() -> None:
@@ -133,7 +137,7 @@ def test_group_bys_within_each_other_are_a_tree_too() -> None:
         )
         body = group.SerializeToString()
     sent = m.GroupBys(group_bys=[m.GroupBy(name="g", type=1, body=body)])
-    assert refusal(by_hand(group_bys=sent)) is Rule.SEARCH_TREE_DEPTH
+    assert refusal(by_hand(group_bys=sent)) is TablestoreRule.SEARCH_TREE_DEPTH
 
 
 def test_the_parser_s_own_bound_holds_for_fields_below_fields() -> None:
@@ -143,7 +147,7 @@ def test_the_parser_s_own_bound_holds_for_fields_below_fields() -> None:
     sent = field(b"\x0a", b"t") + field(b"\x12", b"i") + field(b"\x1a", field(b"\x0a", below))
     with pytest.raises(InvalidRequest) as caught:
         create_search_index.decode(sent)
-    assert caught.value.rule is Rule.BODY_UNREADABLE
+    assert caught.value.rule is TablestoreRule.BODY_UNREADABLE
 
 
 # --- any bytes -------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tests.unit.wire.tablestore.operations.search.sent import (
     wrapped,
 )
 
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import InvalidRequest
 from widerow.model.search import query as q
 from widerow.model.search.highlight import (
     FragmentOrder,
@@ -23,6 +23,7 @@ from widerow.model.search.highlight import (
     HighlightParameter,
 )
 from widerow.model.search.requests import ColumnReturn, ColumnReturnType, Search
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.errors.answers import foreign
@@ -257,7 +258,7 @@ def test_a_sort_without_sorters_is_none() -> None:
 def test_a_sorter_is_of_one_kind(sorter: m.Sorter) -> None:
     with pytest.raises(InvalidRequest) as caught:
         search.decode(by_hand(sort=m.Sort(sorter=[sorter])))
-    assert caught.value.rule is Rule.SEARCH_MESSAGE_VALUE
+    assert caught.value.rule is TablestoreRule.SEARCH_MESSAGE_VALUE
 
 
 # --- requests --------------------------------------------------------------------------------

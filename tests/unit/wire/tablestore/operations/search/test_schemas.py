@@ -7,7 +7,7 @@ import tablestore as sdk
 from tablestore.decoder import OTSProtoBufferDecoder
 from tests.unit.wire.tablestore.operations.search.sent import by_sdk
 
-from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.errors import AnyRule, InvalidRequest, Unsupported
 from widerow.model.search.query import FieldSort, PrimaryKeySort, SearchSort, SortOrder
 from widerow.model.search.requests import (
     CreateSearchIndex,
@@ -31,6 +31,7 @@ from widerow.model.search.schema import (
     VectorMetric,
     VectorOptions,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.table import OPERATIONS
@@ -336,31 +337,31 @@ TEXT: dict[str, Any] = {"field_name": "f", "field_type": 5}
 @pytest.mark.parametrize(
     ("field", "rule"),
     [
-        (m.FieldSchema(field_name="f"), Rule.SEARCH_FIELD_TYPE),
-        (m.FieldSchema(field_name="f", field_type=14), Rule.SEARCH_FIELD_TYPE),
-        (m.FieldSchema(**LONG, json_type=3), Rule.SEARCH_FIELD_TYPE),
-        (m.FieldSchema(**TEXT, text_similarity=0), Rule.SEARCH_FIELD_TYPE),
-        (m.FieldSchema(**TEXT, index_options=9), Rule.SEARCH_FIELD_TYPE),
-        (m.FieldSchema(**TEXT, analyzer="words"), Rule.SEARCH_ANALYZER_NAME),
+        (m.FieldSchema(field_name="f"), TablestoreRule.SEARCH_FIELD_TYPE),
+        (m.FieldSchema(field_name="f", field_type=14), TablestoreRule.SEARCH_FIELD_TYPE),
+        (m.FieldSchema(**LONG, json_type=3), TablestoreRule.SEARCH_FIELD_TYPE),
+        (m.FieldSchema(**TEXT, text_similarity=0), TablestoreRule.SEARCH_FIELD_TYPE),
+        (m.FieldSchema(**TEXT, index_options=9), TablestoreRule.SEARCH_FIELD_TYPE),
+        (m.FieldSchema(**TEXT, analyzer="words"), TablestoreRule.SEARCH_ANALYZER_NAME),
         (
             m.FieldSchema(**TEXT, analyzer="split", analyzer_parameter=b"\xff"),
-            Rule.SEARCH_ANALYZER_PARAMETER,
+            TablestoreRule.SEARCH_ANALYZER_PARAMETER,
         ),
         (
             m.FieldSchema(**TEXT, analyzer="max_word", analyzer_parameter=b"\x08\x01"),
-            Rule.SEARCH_ANALYZER_PARAMETER,
+            TablestoreRule.SEARCH_ANALYZER_PARAMETER,
         ),
-        (m.FieldSchema(**LONG, is_virtual_field=True), Rule.SEARCH_VIRTUAL_SOURCE),
+        (m.FieldSchema(**LONG, is_virtual_field=True), TablestoreRule.SEARCH_VIRTUAL_SOURCE),
         (
             m.FieldSchema(**LONG, is_virtual_field=True, source_field_names=["a", "b"]),
-            Rule.SEARCH_VIRTUAL_SOURCE,
+            TablestoreRule.SEARCH_VIRTUAL_SOURCE,
         ),
-        (m.FieldSchema(**LONG, source_field_names=["a"]), Rule.SEARCH_VIRTUAL_SOURCE),
+        (m.FieldSchema(**LONG, source_field_names=["a"]), TablestoreRule.SEARCH_VIRTUAL_SOURCE),
         (
             m.FieldSchema(
                 field_name="v", field_type=9, vector_options=m.VectorOptions(dimension=4)
             ),
-            Rule.SEARCH_VECTOR_OPTIONS,
+            TablestoreRule.SEARCH_VECTOR_OPTIONS,
         ),
         (
             m.FieldSchema(
@@ -368,11 +369,11 @@ TEXT: dict[str, Any] = {"field_name": "f", "field_type": 5}
                 field_type=9,
                 vector_options=m.VectorOptions(data_type=2, dimension=4, metric_type=3),
             ),
-            Rule.SEARCH_VECTOR_OPTIONS,
+            TablestoreRule.SEARCH_VECTOR_OPTIONS,
         ),
     ],
 )
-def test_fields_that_cannot_be(field: m.FieldSchema, rule: Rule) -> None:
+def test_fields_that_cannot_be(field: m.FieldSchema, rule: AnyRule) -> None:
     # search §1.1
     request = m.CreateSearchIndexRequest(
         table_name="t", index_name="i", schema=m.IndexSchema(field_schemas=[field])
@@ -396,4 +397,4 @@ def test_names_that_the_message_requires() -> None:
         create_search_index.decode(
             m.CreateSearchIndexRequest(table_name="t").SerializePartialToString()
         )
-    assert caught.value.rule is Rule.BODY_UNREADABLE
+    assert caught.value.rule is TablestoreRule.BODY_UNREADABLE
