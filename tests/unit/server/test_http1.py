@@ -68,7 +68,7 @@ class Peer:
         """The rule of the only refusal."""
         (error,) = self.refused
         found = getattr(error, "rule", None)
-        assert isinstance(found, Rule)
+        assert isinstance(found, AnyRule)
         return found
 
     def _run(self) -> None:

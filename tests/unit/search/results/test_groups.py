@@ -13,7 +13,7 @@ from tests.unit.search.results.asking import Asked, Index, T, both, fields, key_
 from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
 
-from widerow.errors import AnyRule, InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest
 from widerow.model.search.aggregation import (
     Breakdown,
     CompositeGroupBy,
@@ -57,7 +57,7 @@ def refused(index: Index, asked: GroupBy) -> AnyRule:
         index.groups(asked)
     assert foreign(error.value)
     rule = error.value.rule
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, AnyRule)
     return rule
 
 

@@ -13,7 +13,7 @@ from tests.unit.search.results.asking import Asked, Index, T, both, fields, key_
 from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
 
-from widerow.errors import AnyRule, InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest
 from widerow.limits import SEARCH_TOKEN_BYTES_MAX
 from widerow.model.search.query import (
     BoolQuery,
@@ -59,7 +59,7 @@ def refused(index: Index, **request: Asked) -> AnyRule:
         index.page(**request)
     assert foreign(error.value)[1] == "OTSParameterInvalid"
     rule = error.value.rule
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, AnyRule)
     return rule
 
 
