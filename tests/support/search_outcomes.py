@@ -461,15 +461,17 @@ def _by_histogram(
         return math.floor((value - offset) / interval) * interval + offset
 
     def buckets(value: Any) -> Iterable[Any]:  # noqa: ANN401  # int or float, as the field
-        outside = (low is not None and value < low) or (high is not None and value > high)
-        return () if outside else (bucket(value),)
+        key = bucket(value)
+        outside = (low is not None and key < low) or (high is not None and key > high)
+        return () if outside else (key,)
 
     missing = None if asked.missing is None else operand_of(field, asked.missing)
     groups = _members(reference, found, asked.field, buckets, missing)
     if asked.min_doc_count == 0 and low is not None and high is not None:
         at = bucket(low)
         while at <= bucket(high):
-            groups.setdefault(at, [])
+            if at >= low:
+                groups.setdefault(at, [])
             at += interval
     least = 1 if asked.min_doc_count is None else asked.min_doc_count
     return [(at, at, there) for at, there in groups.items() if len(there) >= least], None

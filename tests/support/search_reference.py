@@ -288,9 +288,9 @@ class SearchReference:
         if None in must or None in kept or any(each is not None for each in hindering):
             return None
         found = [each for each in should if each is not None]
-        least = 0 if query.must or query.filter or query.must_not or not query.should else 1
+        least = 0 if query.must or query.filter or not query.should else 1
         if query.minimum_should_match is not None:
-            least = enough(query.minimum_should_match, len(should))
+            least = max(least, enough(query.minimum_should_match, len(should)))
         if len(found) < least:
             return None
         return query.weight * (sum(each for each in must if each is not None) + sum(found))
@@ -663,7 +663,22 @@ def _in_polygon(corners: Sequence[tuple[float, float]], point: tuple[float, floa
         if (y1 > point[0]) != (y2 > point[0]):
             crossing = (x2 - x1) * (point[0] - y1) / (y2 - y1) + x1
             inside ^= point[1] < crossing
+        if _on_side(point, (y1, x1), (y2, x2)):
+            return True
     return inside
+
+
+def _on_side(
+    point: tuple[float, float], one: tuple[float, float], other: tuple[float, float]
+) -> bool:
+    if one[0] == other[0] or one[1] == other[1]:
+        one, other = (
+            (math.floor(y * 2**32 / 180) * 180 / 2**32, math.floor(x * 2**32 / 360) * 360 / 2**32)
+            for y, x in (one, other)
+        )
+    (y, x), (y1, x1), (y2, x2) = point, one, other
+    between = min(y1, y2) <= y <= max(y1, y2) and min(x1, x2) <= x <= max(x1, x2)
+    return between and (x2 - x1) * (y - y1) == (y2 - y1) * (x - x1)
 
 
 def _nearness(metric: VectorMetric, one: Sequence[float], other: Sequence[float]) -> float:

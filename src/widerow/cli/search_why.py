@@ -28,7 +28,7 @@ _TOKENS_SHOWN: Final = 20
 _KEY: Final = b"row"
 _NEEDS: Final[Mapping[SearchFieldType, str]] = {
     _T.LONG: "an INTEGER column",
-    _T.DOUBLE: "a DOUBLE or INTEGER column",
+    _T.DOUBLE: "a DOUBLE column",
     _T.BOOLEAN: "a BOOLEAN column",
     _T.KEYWORD: "a STRING column of at most 4 KB",
     _T.FUZZY_KEYWORD: "a STRING column of at most 2 KB",

@@ -118,7 +118,7 @@ def _by_kind(field: IndexedField) -> dict[type, _Convert | None]:
     parsed_too = virtual and field.type in (_Type.LONG, _Type.DOUBLE)
     return {
         str: convert if texts or parsed_too else None,
-        int: convert if field.type in (_Type.LONG, _Type.DOUBLE, _Type.DATE) else numbers,
+        int: convert if field.type in (_Type.LONG, _Type.DATE) else numbers,
         float: convert if field.type is _Type.DOUBLE else numbers,
         bool: convert if field.type is _Type.BOOLEAN else None,
     }

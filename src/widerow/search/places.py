@@ -90,12 +90,13 @@ def distances(points: Floats, origin: tuple[float, float], *, plane: bool = Fals
 def in_polygon(
     points: Floats, corners: list[tuple[float, float]], check: Callable[[], None]
 ) -> Booleans:
-    """Which points lie inside a ring: a ray from them crosses it an odd number of times.
+    """Which points lie inside a ring or on it: a ray from them crosses it an odd number of times.
 
-    `check` is called for each corner. Cost: a pass over the points for each corner.
+    `check` is called for each corner. Cost: two passes over the points for each corner.
     """
     latitudes, longitudes = points[:, 0], points[:, 1]
     inside = np.zeros(len(points), dtype=np.bool_)
+    on_it = np.zeros(len(points), dtype=np.bool_)
     before = corners[-1]
     for corner in corners:
         check()
@@ -104,5 +105,26 @@ def in_polygon(
             crosses = (first > latitudes) != (last > latitudes)
             at = (last_longitude - first_longitude) * (latitudes - first) / (last - first)
             inside ^= crosses & (longitudes < at + first_longitude)
+        on_it |= _on_edge(points, before, corner)
         before = corner
-    return inside
+    return np.asarray(inside | on_it)
+
+
+def _on_edge(points: Floats, one: tuple[float, float], other: tuple[float, float]) -> Booleans:
+    """Which points lie on a side of a ring. A side along a parallel or meridian is as it is stored.
+
+    Points of other sides count where the stored numbers lie on the side exactly.
+    """
+    if one[0] == other[0] or one[1] == other[1]:
+        one, other = _as_stored(one), _as_stored(other)
+    latitudes, longitudes = points[:, 0], points[:, 1]
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    turned = (other[1] - one[1]) * (latitudes - one[0]) - (other[0] - one[0]) * (
+        longitudes - one[1]
+    )
+    return np.asarray((turned == 0) & ((points >= low) & (points <= high)).all(axis=1))
+
+
+def _as_stored(point: tuple[float, float]) -> tuple[float, float]:
+    latitude, longitude = quantised(point)
+    return latitude * _LATITUDE_UNIT, longitude * _LONGITUDE_UNIT

@@ -44,7 +44,7 @@ def _values(kind: SearchFieldType, value: Value, **options: object) -> Any:  # n
         (_T.LONG, 7.0, None),
         (_T.LONG, True, None),
         (_T.DOUBLE, 0.5, [0.5]),
-        (_T.DOUBLE, 5, [5.0]),
+        (_T.DOUBLE, 5, None),
         (_T.DOUBLE, float("nan"), None),
         (_T.BOOLEAN, False, [False]),
         (_T.BOOLEAN, "true", None),

@@ -49,10 +49,9 @@ class ConstNode(Node):
 
 
 def required_should(query: BoolQuery) -> int:
-    """How many of `should` have to match: 1 by default if nothing else must (search §4.2)."""
-    others = bool(query.must or query.filter or query.must_not)
-    absent = 1 if query.should and not others else 0
-    return required_of(query.minimum_should_match, len(query.should), absent=absent)
+    """How many of `should` have to match: at least 1 if nothing else must (search §4.2)."""
+    least = 1 if query.should and not (query.must or query.filter) else 0
+    return max(required_of(query.minimum_should_match, len(query.should), absent=least), least)
 
 
 class BoolNode(Node):

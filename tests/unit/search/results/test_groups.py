@@ -251,6 +251,29 @@ def test_histograms_have_missing_offset_and_order(make: Make) -> None:
     assert index.counts(bounded) == [(0, 2), (5, 1)]
 
 
+def test_a_range_bounds_the_keys_of_groups_and_not_the_values(make: Make) -> None:
+    # search §6.3
+    index = make(fields(l=T.LONG, d=T.DOUBLE), [{"l": n, "d": float(n)} for n in range(100)])
+    asked = HistogramGroupBy("h", "l", 3, offset=1, field_range=(2, 10))
+    assert index.counts(asked) == [(4, 3), (7, 3), (10, 3)]
+    fractions = HistogramGroupBy("h", "d", 3.0, offset=1.0, field_range=(2.0, 10.0))
+    assert index.counts(fractions) == [(4.0, 3), (7.0, 3), (10.0, 3)]
+    filled = replace(asked, min_doc_count=0)
+    assert index.counts(filled, query=TermQuery("l", 99)) == [(4, 0), (7, 0), (10, 0)]
+    assert index.counts(replace(asked, field_range=(5, 6))) == []
+    assert index.counts(replace(asked, field_range=(None, 2))) == [(-2, 1), (1, 3)]
+    assert index.counts(replace(asked, field_range=(95, None))) == [(97, 3)]
+
+
+def test_a_range_bounds_the_beginnings_of_spans_of_time(make: Make) -> None:
+    # search §6.3
+    day = 86_400_000
+    schema = SearchSchema((SearchField("t", T.DATE, date_formats=("epoch_millis",)),))
+    index = make(schema, [{"t": day // 2 * n} for n in range(10)])
+    asked = DateHistogramGroupBy("h", "t", DateTimeValue(1, U.DAY), field_range=(day // 2, 3 * day))
+    assert index.counts(asked) == [(day, 2), (2 * day, 2), (3 * day, 2)]
+
+
 def test_empty_buckets_are_filled_where_asked(make: Make) -> None:
     # search §6.3: min_doc_count 0
     index = make(fields(l=T.LONG, k=T.KEYWORD), [{"l": 2, "k": "a"}, {"l": 6, "k": "a"}])

@@ -21,7 +21,7 @@ from widerow.search.interface import Integers
 from widerow.search.results.breakdown_rules import group_kind
 from widerow.search.results.field_rules import NUMBERS, TERMS, aggregated_field
 from widerow.search.results.geohash import cells, geohash
-from widerow.search.results.grouping import Grouping, Spread
+from widerow.search.results.grouping import Grouping
 from widerow.search.results.groups.calendar import Calendar, calendar_of
 from widerow.search.results.metrics import NS_PER_MS
 from widerow.search.results.scope import Scope
@@ -32,6 +32,7 @@ _T = SearchFieldType
 _GROUPED: Final = (*NUMBERS, _T.BOOLEAN, _T.DATE, *TERMS)
 _CODES_MAX: Final = 2**62
 _Number = Any  # a number, or an array of numbers
+_Edges = tuple[int | None, int | None]
 
 Keyed = FieldGroupBy | HistogramGroupBy | DateHistogramGroupBy | GeoGridGroupBy
 
@@ -148,31 +149,27 @@ def _by_width(scope: Scope, asked: HistogramGroupBy) -> Coded:
     if not interval > 0 or not -_CODES_MAX < offset < _CODES_MAX:
         raise InvalidRequest(TablestoreRule.GROUP_INTERVAL, kind=kind)
     level, spread = scope.filled(asked.field, asked.missing)
-    low, high = _field_range(scope, asked)
-    spread = _within(spread, low, high)
     if field.type is SearchFieldType.LONG and spread.values.dtype == np.int64:
         whole, shift = int(interval), int(offset) % int(interval)
 
         def code_of(value: _Number) -> _Number:
             return value // whole - (value % whole < shift)
 
-        def key(code: int) -> Value:
+        def key(code: int) -> _Number:
             return max(code * whole + shift, -(2**63))
     else:
 
         def code_of(value: _Number) -> _Number:
             return np.floor((value - offset) / interval)
 
-        def key(code: int) -> Value:
+        def key(code: int) -> _Number:
             return float(code * interval + offset)
 
-    codes = code_of(spread.values)
+    edges = _edges(kind, _field_range(scope, asked), code_of, key)
+    entries, codes = _within(spread.entries, code_of(spread.values), edges)
     if len(codes) and not -_CODES_MAX < codes.min() <= codes.max() < _CODES_MAX:
-        raise InvalidRequest(TablestoreRule.GROUP_BUCKETS, kind=kind, maximum=GROUPS_MAX)
-    span = None
-    if low is not None and high is not None:
-        span = _bounded(kind, float(code_of(low)), float(code_of(high)))
-    return Coded(level, spread.entries, codes.astype(np.int64, copy=False), key, span)
+        raise _too_many(kind)
+    return Coded(level, entries, codes.astype(np.int64, copy=False), key, _span(kind, edges))
 
 
 def _by_time(scope: Scope, asked: DateHistogramGroupBy) -> Coded:
@@ -181,13 +178,17 @@ def _by_time(scope: Scope, asked: DateHistogramGroupBy) -> Coded:
     calendar: Calendar = calendar_of(asked)
     level, spread = scope.filled(asked.field, asked.missing)
     low, high = _field_range(scope, asked)
-    spread = _within(spread, low, high)
-    span = None
-    if low is not None and high is not None:
-        ends = np.array([low, high], np.int64) // NS_PER_MS
-        span = _bounded(kind, *calendar.codes(ends).astype(np.float64).tolist())
-    codes = calendar.codes(spread.values // NS_PER_MS)
-    return Coded(level, spread.entries, codes, calendar.start, span)
+    bounds = (
+        None if low is None else -(-low // NS_PER_MS),
+        None if high is None else high // NS_PER_MS,
+    )
+
+    def code_of(moment: _Number) -> _Number:
+        return calendar.codes(np.array([moment], np.int64))[0]
+
+    edges = _edges(kind, bounds, code_of, calendar.start)
+    entries, codes = _within(spread.entries, calendar.codes(spread.values // NS_PER_MS), edges)
+    return Coded(level, entries, codes, calendar.start, _span(kind, edges))
 
 
 def _by_cell(scope: Scope, asked: GeoGridGroupBy) -> Coded:
@@ -208,7 +209,7 @@ def _number(scope: Scope, name: str, value: Value) -> int | float:
 
 def _field_range(
     scope: Scope, asked: HistogramGroupBy | DateHistogramGroupBy
-) -> tuple[int | float | None, int | float | None]:
+) -> tuple[_Number | None, _Number | None]:
     if asked.field_range is None:
         return None, None
     low, high = (
@@ -219,20 +220,45 @@ def _field_range(
     return low, high
 
 
-def _bounded(kind: str, first: float, last: float) -> tuple[int, int]:
-    if not last - first <= GROUPS_MAX:
-        raise InvalidRequest(TablestoreRule.GROUP_BUCKETS, kind=kind, maximum=GROUPS_MAX)
-    return int(first), int(last)
+def _edges(
+    kind: str,
+    bounds: tuple[_Number | None, _Number | None],
+    code_of: Callable[[_Number], _Number],
+    key: Callable[[int], _Number],
+) -> _Edges:
+    """The first and the last code whose keys lie between two bounds, both inclusive."""
+    low, high = (None if bound is None else float(code_of(bound)) for bound in bounds)
+    if any(code is not None and not abs(code) < _CODES_MAX for code in (low, high)):
+        raise _too_many(kind)
+    first = None if low is None else int(code_of(bounds[0]))
+    if first is not None and key(first) < bounds[0]:
+        first += 1
+    return first, None if high is None else int(code_of(bounds[1]))
 
 
-def _within(spread: Spread, low: float | None, high: float | None) -> Spread:
-    """The values between two bounds, both inclusive."""
-    if low is None and high is None:
-        return spread
-    kept = np.ones(len(spread.values), np.bool_)
-    if low is not None:
-        kept &= spread.values >= low
-    if high is not None:
-        kept &= spread.values <= high
-    entries = np.flatnonzero(kept) if spread.entries is None else spread.entries[kept]
-    return Spread(spread.values[kept], entries, spread.terms)
+def _within(
+    entries: Integers | None, codes: Integers, edges: _Edges
+) -> tuple[Integers | None, Integers]:
+    """The entries and codes of the groups between two codes, both inclusive."""
+    first, last = edges
+    if first is None and last is None:
+        return entries, codes
+    kept = np.ones(len(codes), np.bool_)
+    if first is not None:
+        kept &= codes >= first
+    if last is not None:
+        kept &= codes <= last
+    return np.flatnonzero(kept) if entries is None else entries[kept], codes[kept]
+
+
+def _span(kind: str, edges: _Edges) -> tuple[int, int] | None:
+    first, last = edges
+    if first is None or last is None or first > last:
+        return None
+    if last - first > GROUPS_MAX:
+        raise _too_many(kind)
+    return first, last
+
+
+def _too_many(kind: str) -> InvalidRequest:
+    return InvalidRequest(TablestoreRule.GROUP_BUCKETS, kind=kind, maximum=GROUPS_MAX)
