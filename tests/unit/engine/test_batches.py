@@ -117,9 +117,29 @@ def test_atomic_batches(engine: TablestoreEngine) -> None:
     ]
     assert rules(batch(engine, *failing, atomic=True)) == [TablestoreRule.CONDITION_FAILED] * 2
     assert row(engine, "a", 1) == {"x": 1}
-    for other in (put("t", {"k": "b", "n": 1}, {"x": 1}), put("u", {"k": "a", "n": 1}, {"x": 1})):
-        outcomes = batch(engine, good[0], other, atomic=True)
-        assert rules(outcomes) == [TablestoreRule.BATCH_ATOMIC_SCOPE] * 2
+    other = put("t", {"k": "b", "n": 1}, {"x": 1})
+    assert rules(batch(engine, good[0], other, atomic=True)) == (
+        [TablestoreRule.BATCH_ATOMIC_SCOPE] * 2
+    )
+
+
+def test_each_table_of_an_atomic_batch_stands_and_falls_by_itself(engine: TablestoreEngine) -> None:
+    # semantics §4.8
+    missing = put("t", {"k": "a", "n": 99}, {"x": 1}, EXISTS)
+    good = put("t", {"k": "a", "n": 1}, {"x": 1})
+    others = [put("u", {"k": key, "n": 1}, {"x": 1}) for key in "bc"]
+    failed = TablestoreRule.CONDITION_FAILED
+    assert rules(batch(engine, good, others[0], missing, atomic=True)) == [failed, None, failed]
+    assert (row(engine, "a", 1), row(engine, "b", 1, "u")) == (None, {"x": 1})
+    scope = TablestoreRule.BATCH_ATOMIC_SCOPE
+    gone = put("nowhere", {"k": "a", "n": 1}, {"x": 1})
+    assert rules(batch(engine, others[0], gone, good, others[1], atomic=True)) == [
+        scope,
+        Rule.TABLE_NOT_FOUND,
+        None,
+        scope,
+    ]
+    assert row(engine, "a", 1) == {"x": 1}
 
 
 def test_batch_get(engine: TablestoreEngine) -> None:

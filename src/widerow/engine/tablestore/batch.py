@@ -12,7 +12,7 @@ from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.rules import TablestoreRule
 
-__all__ = ["arrange", "atomic_scope_error", "check_batch_write", "filled", "without"]
+__all__ = ["arrange", "atomic_scope_error", "by_table", "check_batch_write", "filled", "without"]
 
 
 _IGNORE: Final = RowExpectation.IGNORE
@@ -60,12 +60,27 @@ def _identity(change: RowChange) -> tuple[object, ...]:
     return (change.table, *[value for _, value in change.key.columns])
 
 
-def atomic_scope_error(changes: list[RowChange]) -> WiderowError | None:
-    """The error of rows that are not all under one partition key value of one table, or None."""
+def by_table(request: BatchWrite) -> list[tuple[list[int], TableWrite]]:
+    """The rows of each table together, with their places among all rows of the request."""
+    found: dict[str, tuple[list[int], list[RowChange]]] = {}
+    first = 0
+    for asked in request.tables:
+        places, changes = found.setdefault(asked.table, ([], []))
+        places += range(first, first + len(asked.changes))
+        changes += asked.changes
+        first += len(asked.changes)
+    return [
+        (places, TableWrite(name, tuple(changes)))
+        for name, (places, changes) in found.items()
+        if changes
+    ]
+
+
+def atomic_scope_error(changes: Sequence[RowChange]) -> WiderowError | None:
+    """The error of rows of one table that have not all one partition key value, or None."""
     first = changes[0]
     for change in changes:
-        same_key = change.key.columns[0] == first.key.columns[0]
-        if change.table != first.table or not same_key:
+        if change.key.columns[0] != first.key.columns[0]:
             return InvalidRequest(
                 TablestoreRule.BATCH_ATOMIC_SCOPE,
                 atomic=str(first.key.columns[0][1]),

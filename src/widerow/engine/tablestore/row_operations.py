@@ -6,6 +6,7 @@ Reads answer at once from the published view. Writes answer a `Plan`, as all of 
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
@@ -16,6 +17,7 @@ from widerow.engine.plan import Plan, single
 from widerow.engine.tablestore.batch import (
     arrange,
     atomic_scope_error,
+    by_table,
     check_batch_write,
     filled,
     without,
@@ -345,36 +347,58 @@ class RowOperations:
         return writes, errors
 
     def _plan_atomic(self, instance: str, request: BatchWrite) -> Plan[list[RowOutcome]]:
-        """One write of one shard for all rows: all are made, or none."""
-        changes = [change for asked in request.tables for change in asked.changes]
-        error = atomic_scope_error(changes)
-        writes, errors = self._row_writes(instance, request)
-        if errors:
-            error = error or errors[min(errors)]
-        if error is not None:
-            refused = [RowOutcome(error=error)] * len(changes)
-            return Plan((), lambda _: refused)
+        """One write of one shard for all rows of a table: all of them are made, or none."""
+        refused, together = self._rows_together(instance, request)
 
-        def body(txn: Transaction) -> list[RowWritten]:
-            return [write.run(txn) for write in writes]
-
-        def settled(rows: list[RowWritten]) -> None:
-            for write, written in zip(writes, rows, strict=True):
-                write.settle(written)
+        def settled(outcomes: Sequence[Outcome[list[RowWritten]]]) -> list[RowOutcome | None]:
+            """One outcome a row; None where a table is to be planned again."""
+            made = refused.copy()
+            for (places, _), outcome in zip(together, outcomes, strict=True):
+                if not _is_stale(outcome):
+                    for at, place in enumerate(places):
+                        written = None if outcome.result is None else outcome.result[at]
+                        made[place] = _row_outcome(Outcome(written, outcome.error))
+            return made
 
         def finish(outcomes: Sequence[Outcome[list[RowWritten]]]) -> list[RowOutcome]:
-            result, failed = outcomes[0].result, outcomes[0].error
-            if failed is None and result is not None:
-                return [RowOutcome(written=written) for written in result]
-            if isinstance(failed, Replan):
-                raise failed
-            return [_row_outcome(Outcome(None, failed))] * len(changes)
+            made = [outcome for outcome in settled(outcomes) if outcome is not None]
+            if len(made) < len(refused):
+                raise Replan
+            return made
 
-        reads = writes[0].reads
-        write = Write(writes[0].shards, body, settled=settled, reads=reads)
-        plan = Plan((write,), finish, again=lambda _: self._plan_atomic(instance, request))
-        plan.pace = self._pace_of(writes)
+        def again(outcomes: Sequence[Outcome[list[RowWritten]]]) -> Plan[list[RowOutcome]]:
+            """Plan the tables that ended with `Replan`; the other outcomes stay."""
+            made = settled(outcomes)
+            rest = without(request, [outcome is not None for outcome in made])
+            return self._plan_atomic(instance, rest).answering(partial(filled, made))
+
+        plan = Plan(tuple([_together(bodies) for _, bodies in together]), finish, again=again)
+        plan.pace = self._pace_of([body for _, bodies in together for body in bodies])
         return plan
+
+    def _rows_together(
+        self, instance: str, request: BatchWrite
+    ) -> tuple[list[RowOutcome | None], list[tuple[list[int], list[RowBody]]]]:
+        """The errors of tables of which nothing can be made, and the rows of each other table.
+
+        Errors stand in the places of their rows, and None in those of the others; the rows of a
+        table come with their places.
+        """
+        refused: list[RowOutcome | None] = [None] * sum(
+            [len(each.changes) for each in request.tables]
+        )
+        together: list[tuple[list[int], list[RowBody]]] = []
+        for places, asked in by_table(request):
+            bodies, failed = self._row_writes(instance, request._replace(tables=(asked,)))
+            error = atomic_scope_error(asked.changes)
+            if failed:
+                error = error or failed[min(failed)]
+            if error is None:
+                together.append((places, bodies))
+                continue
+            for place in places:
+                refused[place] = RowOutcome(error=error)
+        return refused, together
 
     def row_body(
         self,
@@ -494,8 +518,21 @@ def _row_outcome(outcome: Outcome[RowWritten]) -> RowOutcome:
     raise outcome.error
 
 
-def _is_stale(outcome: Outcome[RowWritten]) -> bool:
+def _is_stale(outcome: Outcome[Any]) -> bool:
     return isinstance(outcome.error, Replan)
+
+
+def _together(rows: list[RowBody]) -> Write[list[RowWritten]]:
+    """One write of one shard that makes all rows, or none."""
+
+    def body(txn: Transaction) -> list[RowWritten]:
+        return [row.run(txn) for row in rows]
+
+    def settled(made: list[RowWritten]) -> None:
+        for row, written in zip(rows, made, strict=True):
+            row.settle(written)
+
+    return Write(rows[0].shards, body, settled=settled, reads=rows[0].reads)
 
 
 def _weight(change: RowChange) -> int:

@@ -99,8 +99,9 @@ class TableWrite(NamedTuple):
 
 
 class BatchWrite(NamedTuple):
-    """BatchWriteRow: each row is written by itself unless `atomic`.
+    """BatchWriteRow: each row is written by itself.
 
+    `atomic`: the rows of each table are written together or not at all; no table waits for another.
     `declared`: the values of defined columns must have the types that the table declares
     (BulkImport, change §D1).
     """

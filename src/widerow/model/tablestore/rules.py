@@ -242,7 +242,7 @@ class TablestoreRule(AnyRule):
     BATCH_WRITE_TYPE = "Use PUT, UPDATE or DELETE."
     BATCH_REPEATED_EXPECTATION = "Rows that repeat in one batch must use IGNORE."
     BATCH_REPEATED_CONDITION = "Rows that repeat in one batch cannot carry column conditions."
-    BATCH_ATOMIC_SCOPE = "An atomic batch writes one partition key value of one table."
+    BATCH_ATOMIC_SCOPE = "An atomic batch writes one partition key value of each of its tables."
 
     # Bytes on the wire (wire §1.2, §1.7, §2)
     BODY_UNREADABLE = (
