@@ -283,6 +283,15 @@ def test_a_group_that_took_no_part_counts_as_missing() -> None:
     assert passes(tree, row(c=["ab"]))
 
 
+@pytest.mark.parametrize("regex", ["[0-9]+", "(?:[0-9])+"])
+def test_an_expression_without_groups_takes_the_whole_match(regex: str) -> None:
+    # wire §3
+    rule = TransferRule(regex, ColumnType.INTEGER, re.compile(regex))
+    tree = Comparison("c", Comparator.EQUAL, 42, pass_if_missing=False, transfer=rule)
+    assert passes(tree, row(c=["left 42 right"]))
+    assert not passes(tree, row(c=["left 421 right"]))
+
+
 def test_versions_that_cannot_be_extracted_are_passed_over() -> None:
     rule = transferred(ColumnType.INTEGER, 5)
     tree = Comparison("c", Comparator.EQUAL, 5, latest_version_only=False, transfer=rule.transfer)

@@ -8,8 +8,8 @@ The rules, in one place:
 * `latest_version_only` compares the newest version; otherwise one matching version suffices.
 * Values of different types never compare true, whatever the operator (INTEGER and DOUBLE differ).
 * Strings and binaries compare byte-wise, booleans false < true.
-* A transfer rule first takes the first capture group of a STRING column and casts it; where that
-  fails the column counts as missing. Casts to numbers take what a cell of that type could hold:
+* A transfer rule first takes the first capture group of a STRING column, or the whole match of an
+  expression without groups, and casts it; where that fails the column counts as missing. Casts to numbers take what a cell of that type could hold:
   ASCII digits, 64 bits, no NaN and no infinity.
 """
 
@@ -70,12 +70,17 @@ class Match(Protocol):
     """A match of a pattern."""
 
     def group(self, group: int, /) -> str | None:
-        """The text of a capture group; None where it took no part."""
+        """The text of a capture group, of the whole match for 0; None where it took no part."""
         ...
 
 
 class Pattern(Protocol):
     """A compiled regular expression; which engine runs it is the dialect's choice."""
+
+    @property
+    def groups(self) -> int:
+        """How many capture groups it has."""
+        ...
 
     def search(self, text: str, /) -> Match | None:
         """The first place in `text` where the pattern matches."""
@@ -84,7 +89,7 @@ class Pattern(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TransferRule:
-    """Extract the first capture group of a STRING value, cast it, compare the result.
+    """Extract the first capture group of a STRING value, or the whole match, and cast it.
 
     `pattern` is `regex` compiled; rules are equal when their texts and casts are.
     """
@@ -179,7 +184,7 @@ def _transfer(rule: TransferRule, value: Value) -> Value | None:
     if not isinstance(value, str):
         return None
     found = rule.pattern.search(value)
-    captured = None if found is None else found.group(1)
+    captured = None if found is None else found.group(min(rule.pattern.groups, 1))
     return None if captured is None else _cast(captured, rule.cast)
 
 

@@ -170,7 +170,7 @@ class TablestoreRule(AnyRule):
     FILTER_PAGINATION_PLACE = (
         "Pagination is a read filter of its own: not in conditions, not nested."
     )
-    FILTER_REGEX = "Use a regular expression that compiles and has a capture group."
+    FILTER_REGEX = "Use a regular expression that compiles."
 
     # Reads (semantics §5)
     VERSION_CONDITION_MISSING = "Set max_versions or a time range."

@@ -223,8 +223,6 @@ def _pattern(text: str) -> Pattern:
         reason = error.args[0] if error.args else ""
         reason = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise InvalidRequest(TablestoreRule.FILTER_REGEX, reason=reason) from error
-    if pattern.groups == 0:
-        raise InvalidRequest(TablestoreRule.FILTER_REGEX, reason="no capture group")
     return cast("Pattern", pattern)
 
 

@@ -386,9 +386,6 @@ def test_other_casts_are_refused(cast: int) -> None:
 @pytest.mark.parametrize(
     "regex",
     [
-        "",
-        "a+",
-        "(?:a)",
         "(",
         "(a",
         "a{2,1}(b)",
@@ -397,7 +394,7 @@ def test_other_casts_are_refused(cast: int) -> None:
         "((a{100}){100}){100}",
     ],
 )
-def test_patterns_compile_and_capture(regex: str) -> None:
+def test_patterns_compile(regex: str) -> None:
     error = refusal(decode_condition, leaf(regex=regex, cast=0))
     assert error.rule is TablestoreRule.FILTER_REGEX
     assert error.details["reason"]

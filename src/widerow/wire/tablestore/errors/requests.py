@@ -362,7 +362,7 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
     ),
     TablestoreRule.FILTER_REGEX: c.INVALID.ours(
         "Invalid regex of ValueTransferRule.",
-        "a regular expression that does not compile, has no group, or is too long",
+        "a regular expression that does not compile, or is too long",
     ),
     # Reads (semantics §5)
     TablestoreRule.VERSION_CONDITION_MISSING: c.INVALID(
