@@ -377,6 +377,11 @@ def test_capacity_units(engine: TablestoreEngine) -> None:
     assert engine.rows.get_row("i", get("t", {"k": "absent"})).read_units == 1
     written = engine.core.run(engine.rows.write_row("i", delete("t", {"k": "a"}, exists)))
     assert (written.read_units, written.write_units) == (1, 1)
-    deletion = [delete_all("x")]
-    written = engine.core.run(engine.rows.write_row("i", update("t", {"k": "a"}, deletion)))
-    assert (written.read_units, written.write_units) == (0, 1)
+    for cells, units in (
+        ([delete_all("x")], (0, 1)),
+        (put_cells({"n": 1}), (0, 1)),
+        ([increment("n", 1)], (1, 1)),
+        ([increment("m", 1)], (1, 1)),
+    ):
+        written = engine.core.run(engine.rows.write_row("i", update("t", {"k": "a"}, cells)))
+        assert (written.read_units, written.write_units) == units

@@ -420,7 +420,7 @@ def _answer(
         size -= record_bytes(write.key, before)
     change = write.change
     conditional = change.condition.row is not _IGNORE or change.condition.columns
-    reads = units(section.size) if conditional else 0
+    reads = units(section.size) if conditional or incremented else 0
     writes = units(section.size + change.data_size)
     if change.returns.type is _NOTHING:
         return RowWritten(reads, writes, b"", rows, size)

@@ -9,8 +9,8 @@ The rules, in one place:
 * Values of different types never compare true, whatever the operator (INTEGER and DOUBLE differ).
 * Strings and binaries compare byte-wise, booleans false < true.
 * A transfer rule first takes the first capture group of a STRING column, or the whole match of an
-  expression without groups, and casts it; where that fails the column counts as missing. Casts to numbers take what a cell of that type could hold:
-  ASCII digits, 64 bits, no NaN and no infinity.
+  expression without groups, and casts it; where that fails the column counts as missing. Casts to
+  numbers take what a cell of that type could hold: ASCII digits, 64 bits, no NaN and no infinity.
 """
 
 import operator

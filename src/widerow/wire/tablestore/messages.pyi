@@ -896,10 +896,13 @@ class StartLocalTransactionRequest(Message):
 
 class StartLocalTransactionResponse(Message):
     transaction_id: str | bytes
+    @property
+    def consumed(self) -> ConsumedCapacity: ...
     def __init__(
         self,
         *,
         transaction_id: str | None = ...,
+        consumed: ConsumedCapacity | None = ...,
     ) -> None: ...
 
 class CommitTransactionRequest(Message):
@@ -911,7 +914,13 @@ class CommitTransactionRequest(Message):
     ) -> None: ...
 
 class CommitTransactionResponse(Message):
-    def __init__(self) -> None: ...
+    @property
+    def consumed(self) -> ConsumedCapacity: ...
+    def __init__(
+        self,
+        *,
+        consumed: ConsumedCapacity | None = ...,
+    ) -> None: ...
 
 class AbortTransactionRequest(Message):
     transaction_id: str | bytes
@@ -922,11 +931,12 @@ class AbortTransactionRequest(Message):
     ) -> None: ...
 
 class AbortTransactionResponse(Message):
-    transaction_id: str | bytes
+    @property
+    def consumed(self) -> ConsumedCapacity: ...
     def __init__(
         self,
         *,
-        transaction_id: str | None = ...,
+        consumed: ConsumedCapacity | None = ...,
     ) -> None: ...
 
 class ListStreamRequest(Message):

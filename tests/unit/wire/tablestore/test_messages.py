@@ -118,7 +118,6 @@ UNLIKE_THE_CLIENT = {
     "RowInBatchWriteRowRequest.condition",  # another client leaves it out (protos §9)
 }
 REQUIRED_ELSEWHERE = {
-    "AbortTransactionResponse.transaction_id",  # one client cannot do without (change §0)
     "DescribeTableResponse.table_status",  # two other clients cannot do without (protos §0)
 }
 UNKNOWN_TO_THE_CLIENT = {  # two other clients have them (protos §1)

@@ -24,7 +24,7 @@ from widerow.wire.tablestore.operations.ranges import RANGE_ACTIONS, is_lengthy
 from widerow.wire.tablestore.operations.rows import ROW_ACTIONS, is_large
 from widerow.wire.tablestore.operations.streams import STREAM_ACTIONS
 from widerow.wire.tablestore.operations.tables import TABLE_ACTIONS
-from widerow.wire.tablestore.operations.transactions import TRANSACTION_ACTIONS
+from widerow.wire.tablestore.operations.transactions import TRANSACTION_ACTIONS, TRANSACTION_UNITS
 
 __all__ = ["OPERATIONS", "OWN", "UNSUPPORTED", "operation"]
 
@@ -132,8 +132,8 @@ def _large(body: bytes) -> bool:
 
 
 def _transaction_units(_answer: object) -> tuple[int, int]:
-    """Of the begin or the end of a local transaction, whose answers do not tell (change §B3)."""
-    return 0, 1
+    """Of the begin or the end of a local transaction."""
+    return TRANSACTION_UNITS
 
 
 _ALL: Final = (

@@ -245,11 +245,21 @@ def test_what_names_a_transaction_is_asked_of_the_transactions() -> None:
 
 
 def test_answers_about_transactions() -> None:
-    """The answer of an abort is the id, for a client that reads it as the request (change §0)."""
-    assert operation("StartLocalTransaction").encode("id") == b"\x0a\x02id"
-    assert operation("CommitTransaction").encode(None) == b""
-    answer = operation("AbortTransaction").encode("id")
-    assert messages.AbortTransactionRequest.FromString(answer).transaction_id == "id"
+    """Each tells what it consumed, as the service's do (change §B1)."""
+    start = operation("StartLocalTransaction").encode("id")
+    started = messages.StartLocalTransactionResponse.FromString(start)
+    assert started.transaction_id == "id"
+    commit = operation("CommitTransaction").encode(None)
+    abort = operation("AbortTransaction").encode("id")
+    for told in (
+        started.consumed,
+        messages.CommitTransactionResponse.FromString(commit).consumed,
+        messages.AbortTransactionResponse.FromString(abort).consumed,
+    ):
+        units = told.capacity_unit
+        assert (units.HasField("read"), units.read, units.write) == (True, 0, 1)
+    # One client reads the answer of an abort as its request, whose field must be there (change §0).
+    assert messages.AbortTransactionRequest.FromString(abort).IsInitialized()
     for name in TRANSACTIONS:
         consumed = operation(name).consumed
         assert consumed is not None
