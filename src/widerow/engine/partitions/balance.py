@@ -5,8 +5,9 @@ server's housekeeping, then calls `step` a few times a second. A step takes in w
 the rules decide once a second, and answers the next small piece of work as a plan: a change of the
 catalogue, a few hundred records read to learn sizes, the counts written to the store. Bounds of
 partitions stand in the table's catalogue record and change with it, atomically; statistics are
-written now and then, and the last half minute of them may be lost. Where the store divides its data
-into ranges, these follow the partitions (`following.py`).
+written now and then. While a table is written, its record says that nothing of it is known, so
+after a crash its rows are counted again. Where the store divides its data into ranges, these follow
+the partitions (`following.py`).
 """
 
 from collections import Counter, deque
@@ -19,7 +20,7 @@ from widerow.clock import Clock
 from widerow.engine.lease import Lease
 from widerow.engine.partitions.following import Following
 from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
-from widerow.engine.partitions.index_sizes import IndexSizes
+from widerow.engine.partitions.index_sizes import SMALL_ROWS, IndexSizes
 from widerow.engine.partitions.notes import Notes
 from widerow.engine.partitions.partitioned_tables import (
     Bounds,
@@ -38,6 +39,7 @@ from widerow.engine.partitions.rules import (
     decide,
 )
 from widerow.engine.partitions.shared_notes import LoadNote, SharedNotes
+from widerow.engine.partitions.sizes import SizeMap
 from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX, TableLoad
 from widerow.engine.partitions.walk import Walk
 from widerow.engine.plan import Plan, put_off
@@ -101,6 +103,9 @@ class Partitions:
         # Tables that are looked at: those with load, or with partitions that may merge.
         self._awake = {table.id for table in tables.tables() if table.splits != table.asked}
         self._unsaved: set[int] = set()
+        # Tables whose record will be wrong as soon as they change, and those that did change.
+        self._vouched: set[int] = set()
+        self._changed: set[int] = set()
         # Tables in which sizes may have to be learnt again, those first that had a turn long ago.
         self._grown: dict[int, None] = {}
         self._index_sizes = IndexSizes()
@@ -123,6 +128,7 @@ class Partitions:
     def absorb(self, count: int = NOTES_MAX) -> bool:
         """Take in at most `count` notes; whether more wait. One to two µs for each key."""
         self._follow_indexes()
+        self._count_lost()
         notes = self.notes
         taken = notes.taken(min(count, len(notes)))
         self._take_in(taken if self.shared_notes is None else self.shared_notes.heard(taken))
@@ -150,9 +156,23 @@ class Partitions:
             load.note(key, reads, writes, rows, size)
             self._unsaved.add(table_id)
             if table_id in indexed and writes:
-                self._index_sizes.note(table_id, writes)
+                self._index_sizes.note(table_id, writes, self._drained)
+            if rows or size:
+                self._changed.add(table_id)
             if size > 0:
                 self._grown[table_id] = None
+
+    def _count_lost(self) -> None:
+        """Have tables counted again of which notes were dropped."""
+        lost = self.notes.lost
+        for table_id in list(lost):
+            with suppress(StoreBusy):
+                load = self._load(table_id)
+                lost.discard(table_id)
+                if load is not None:
+                    load.sizes.outdate()
+                    self._grown[table_id] = None
+                    self._changed.add(table_id)
 
     def _follow_indexes(self) -> None:
         epoch = self._tables.epoch()
@@ -212,6 +232,9 @@ class Partitions:
         if load is None:
             load = self._loads.setdefault(table_id, self._read(table))
             self._grown[table_id] = None
+            base = self._index_sizes.base_of(table_id)
+            if base is not None:
+                self._load(base)  # whether an index is to be counted is told by its table's record
         if load.follow(table.splits):
             self._grown[table_id] = None
         return load
@@ -224,11 +247,28 @@ class Partitions:
         (record,) = self._store.get_together((statistics_key(table.id),))
         origin = self._clock.now_us() / 1e6 - self._seconds()
         sizes, consumed = (None, None) if record is None else decode_counts(record)
+        self._vouch(table.id, sizes)
         load = TableLoad(table.asked, self._drained, self.thresholds, origin=origin, sizes=sizes)
         load.keep(RECENT_INTERVALS)
         if consumed is not None:
             load.go_on_from(consumed)
         return load
+
+    def _vouch(self, table_id: int, sizes: SizeMap | None) -> None:
+        """Trust sizes that were read, or have a table and its indexes counted.
+
+        A small one is counted once after each opening: the process before may have died before it
+        wrote that the table had changed.
+        """
+        if table_id in self._vouched:
+            return
+        if sizes is not None and sizes.rows <= SMALL_ROWS and not self._store.capabilities.shared:
+            sizes.outdate()
+        if sizes is not None and sizes.known:
+            self._vouched.add(table_id)
+        else:
+            self._follow_indexes()
+            self._index_sizes.note(table_id, 0, self._drained)
 
     # --- working -----------------------------------------------------------------------------
 
@@ -249,23 +289,32 @@ class Partitions:
             writes = self._look(now)
             if writes:
                 return Plan(tuple(writes), put_off)
+        untrue = self._vouched & self._changed
+        if untrue:
+            return Plan(tuple(self._saved(untrue)), put_off)
         change = self.following.step(now)
         if change is not None:
             return change
         if now - self._flushed >= FLUSH_SECONDS:
-            plan = self.flush()
+            plan = self._write_down()
             if plan is not None:
                 return plan
         return Plan((), put_off) if self.learn_sizes() else None
 
     def flush(self) -> Plan[None] | None:
-        """Write the counts that changed; None if there are none. Also called before closing."""
+        """Write the counts that changed, before closing; None if there are none."""
         self.absorb()
         if not self._lease.held():
             return None
+        self._changed.clear()  # no write is told of any more
+        return self._write_down()
+
+    def _write_down(self) -> Plan[None] | None:
+        """Write the counts that changed; tables that rest meanwhile get a record to trust."""
         self._flushed = self._seconds()
-        writes = tuple(self._saved())
-        self._unsaved.clear()
+        writes = tuple(self._saved(self._unsaved))
+        self._unsaved = self._changed & self._loads.keys()
+        self._changed.clear()
         return Plan(writes, put_off) if writes else None
 
     def _follow(self) -> None:
@@ -289,6 +338,8 @@ class Partitions:
         self._walk = None
         self._loads.clear()
         self._unsaved.clear()
+        self._vouched.clear()
+        self._changed.clear()
         self.following.take_over()
         self._awake |= {table.id for table in self._tables.tables() if table.splits != table.asked}
 
@@ -311,6 +362,9 @@ class Partitions:
         if load is None or table is None:
             self._awake.discard(table_id)
             return None
+        is_known = load.sizes.known
+        if not is_known:
+            self._grown[table_id] = None
         if not load.tick(now, table.reserved_units):
             return None
         if load.unsaved:
@@ -320,7 +374,7 @@ class Partitions:
         changes = [each for each in decisions if not isinstance(each, Report)]
         if changes:
             return self._change(table, changes)
-        if load.rate < ASLEEP_RATE and table.splits == table.asked:
+        if load.rate < ASLEEP_RATE and table.splits == table.asked and is_known:
             self._awake.discard(table_id)
         return None
 
@@ -373,6 +427,8 @@ class Partitions:
             idle = crowded and table_id not in busy
             if idle or self._tables.by_id(table_id) is None:
                 del self._loads[table_id]
+                if not idle:
+                    self._vouched.discard(table_id)
                 self._reports.pop(table_id, None)
 
     def learn_sizes(self) -> bool:
@@ -395,7 +451,7 @@ class Partitions:
         if is_over:
             self._walk = None
         if load is not None and is_over:
-            load.sizes.replace(walk.start, walk.stop, walk.found)
+            load.sizes.replace(walk.start, walk.stop, walk.found, self._seconds())
             load.sizes.simplify(table.splits)
             self._unsaved.add(table.id)
             if table.id not in self._awake:
@@ -406,22 +462,27 @@ class Partitions:
         for table_id in list(self._grown):
             with suppress(StoreBusy):
                 load, table = self._load(table_id), self._tables.by_id(table_id)
-                piece = None if load is None else load.sizes.overdue()
+                piece = None if load is None else load.sizes.overdue(self._seconds())
                 del self._grown[table_id]
                 if load is None or table is None or piece is None:
                     continue
                 self._grown[table_id] = None  # behind the others
+                piece.touched = False
                 stop = load.sizes.stop_of(piece)
                 end = self.partition_key(table).end
                 yield table, Walk(table.id, end, piece.key, stop, load.sizes.unit)
 
-    def _saved(self) -> Iterator[Write[None]]:
-        for table_id in self._unsaved:
+    def _saved(self, tables: Iterable[int]) -> Iterator[Write[None]]:
+        """Writes of the records of tables, which vouch for sizes that have not changed lately."""
+        for table_id in tables:
             load = self._load(table_id)
             table = self._tables.by_id(table_id)
             if load is None or table is None:
                 continue
-            pairs = [(statistics_key(table_id), encode_counts(load.sizes, load.consumed))]
+            is_known = table_id not in self._changed
+            settled = partial(self._record_is, table_id, vouches=is_known and load.sizes.known)
+            counts = encode_counts(load.sizes, load.consumed, is_known=is_known)
+            pairs = [(statistics_key(table_id), counts)]
             pairs += [
                 (load_key(table_id, each.start_s), encode_interval(each))
                 for each in load.take_unsaved()
@@ -429,7 +490,11 @@ class Partitions:
             oldest = round(self._clock.now_us() / 1e6 - INTERVALS_MAX * INTERVAL_SECONDS)
             current = partial(self._tables.current, table)
             body = partial(_save, current, pairs, load_key(table_id, max(0, oldest)))
-            yield Write((statistics_prefix(table_id),), body, reads=self._tables.reads)
+            shards = (statistics_prefix(table_id),)
+            yield Write(shards, body, reads=self._tables.reads, settled=settled)
+
+    def _record_is(self, table_id: int, _: None, *, vouches: bool) -> None:
+        (self._vouched.add if vouches else self._vouched.discard)(table_id)
 
     def _seconds(self) -> float:
         return self._clock.monotonic_ns() / 1e9

@@ -2,13 +2,12 @@
 
 A write tells by how much its row grew, and not how many index entries it wrote: that would cost a
 comparison of each. So an index is read through again (`walk.py`): twice a minute while its table is
-written and it is small, and else after as many units were written as it has rows. So no more
-records are read than units are written, and an index has been read through again before it is twice
-as large. A small one is read through once more half a minute after the last write, as entries may
-follow their rows later.
+written and it is small, and else after as many units were written as it has rows, or after a rest
+that is as much longer as it is larger. So hardly more records are read than units are written, and
+an index has been read through again before it is twice as large. A small one is read through once
+more half a minute after the last write, as entries may follow their rows later.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, final
 
@@ -20,6 +19,16 @@ SMALL_ROWS: Final = 65_536  # read through in 0.2 s, a few hundred records at a 
 SMALL_SECONDS: Final = 30.0
 
 
+class _Written:
+    """Units written to an index's table since it was counted, and when the last one was told of."""
+
+    __slots__ = ("last", "units")
+
+    def __init__(self) -> None:
+        self.units = 0
+        self.last = float("-inf")
+
+
 @final
 class IndexSizes:
     """When to count each global index of all tables. One caller at a time.
@@ -27,12 +36,12 @@ class IndexSizes:
     `of_tables`: the numbers of those of each table that has any.
     """
 
-    __slots__ = ("_begun", "_looked", "_writes", "of_tables")
+    __slots__ = ("_begun", "_looked", "_written", "of_tables")
 
     def __init__(self) -> None:
         self.of_tables: dict[int, tuple[int, ...]] = {}
         self._begun = False
-        self._writes: Counter[int] = Counter()  # units written, by index, since it was counted
+        self._written: dict[int, _Written] = {}  # of each index since it was counted
         self._looked = 0.0
 
     def follow(self, tables: Iterable[Partitioned]) -> None:
@@ -45,13 +54,19 @@ class IndexSizes:
         if self._begun:
             for table_id, indexes in self.of_tables.items():
                 for index in set(indexes).difference(known.get(table_id, ())):
-                    self._writes[index] += 0
+                    self._written.setdefault(index, _Written())
         self._begun = True
 
-    def note(self, table_id: int, writes: int) -> None:
-        """Count units written to a table that has a global index."""
-        for index in self.of_tables[table_id]:
-            self._writes[index] += writes
+    def base_of(self, index: int) -> int | None:
+        """The number of the table that a global index belongs to; None if it is no such index."""
+        return next((base for base, found in self.of_tables.items() if index in found), None)
+
+    def note(self, table_id: int, writes: int, now: float) -> None:
+        """Count units written to a table; 0: its indexes are to be counted all the same."""
+        for index in self.of_tables.get(table_id, ()):
+            written = self._written.setdefault(index, _Written())
+            written.units += writes
+            written.last = now
 
     def due(self, rows_of: Callable[[int], int], now: float) -> list[int]:
         """The indexes that are to be counted at `now` (seconds).
@@ -62,13 +77,15 @@ class IndexSizes:
         if late:
             self._looked = now
         found = []
-        for index, writes in self._writes.items():
+        for index, written in list(self._written.items()):
             rows = rows_of(index)
-            if (late and rows <= SMALL_ROWS) or writes >= max(rows, SMALL_ROWS):
-                found.append(index)
-        for index in found:
-            if self._writes[index]:
-                self._writes[index] = 0
+            rest = SMALL_SECONDS * max(1, rows / SMALL_ROWS)
+            has_rested = late and now - written.last >= rest
+            if has_rested:
+                del self._written[index]  # its entries have followed
+            elif (late and rows <= SMALL_ROWS) or written.units >= max(rows, SMALL_ROWS):
+                written.units = 0
             else:
-                del self._writes[index]
+                continue
+            found.append(index)
         return found

@@ -12,11 +12,17 @@ __all__ = ["Notes"]
 
 @final
 class Notes:
-    """A bounded queue of notes; when it is full, the oldest are dropped."""
+    """A bounded queue of notes; when it is full, the oldest are dropped.
 
-    __slots__ = ("_queue",)
+    `lost`: the numbers of tables of which a note was dropped; whoever counts them again removes
+    them.
+    """
+
+    __slots__ = ("_bound", "_queue", "lost")
 
     def __init__(self, bound: int) -> None:
+        self._bound = bound
+        self.lost: set[int] = set()
         self._queue: deque[tuple[int, bytes, int, int, int, int]] = deque(maxlen=bound)
 
     def __len__(self) -> int:
@@ -29,7 +35,16 @@ class Notes:
 
         `rows` and `size`: by how much the table grew; negative where it shrank.
         """
-        self._queue.append((table_id, key, reads, writes, rows, size))
+        queue = self._queue
+        if len(queue) >= self._bound:
+            self._drop()
+        queue.append((table_id, key, reads, writes, rows, size))
+
+    def _drop(self) -> None:
+        try:
+            self.lost.add(self._queue.popleft()[0])
+        except IndexError:
+            return  # another thread has taken them all
 
     def write_units(self, table_id: int) -> int:
         """Write units of a table that wait to be taken. Any thread; copies the queue."""

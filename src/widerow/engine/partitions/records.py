@@ -15,8 +15,11 @@ __all__ = ["decode_counts", "decode_ranges", "encode_counts", "encode_ranges"]
 _FORMAT: Final = 1
 
 
-def encode_counts(sizes: SizeMap, consumed: Consumed) -> bytes:
-    """The record of a table's sizes and of the capacity units it consumed."""
+def encode_counts(sizes: SizeMap, consumed: Consumed, *, is_known: bool) -> bytes:
+    """The record of a table's sizes and of the capacity units it consumed.
+
+    Pieces in doubt, or all if the sizes are not `is_known`, count as never walked.
+    """
     record = {
         "format": _FORMAT,
         "consumed": [consumed.read, consumed.write],
@@ -26,7 +29,7 @@ def encode_counts(sizes: SizeMap, consumed: Consumed) -> bytes:
                 piece.key.hex(),
                 piece.size,
                 piece.rows,
-                piece.walked,
+                piece.walked if is_known and piece.known else -1,
                 None if piece.only is None else piece.only.hex(),
             ]
             for piece in sizes.pieces

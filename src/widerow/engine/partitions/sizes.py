@@ -3,8 +3,11 @@
 Every write tells by how much its row grew, so sums are right; what lies where inside a piece is not
 known. A piece that doubled since it was last walked is walked again (`walk.py`) and cut at
 partition key values, so pieces stay small beside the table and a table is read about twice for each
-time it doubles. Sizes are what rows take in the store before compression. What is counted while a
-walk runs, or was not yet written when a process died, is off until the next walk.
+time it doubles. Sizes are what rows take in the store before compression.
+
+A write that is told of while its piece is walked, or shortly afterwards, may have been seen by the
+walk or not: such a piece is in doubt, as is one from which more was taken than it held. It is
+walked again once it has rested, so after writers rest, sizes equal a count.
 """
 
 from bisect import bisect_left, bisect_right
@@ -12,11 +15,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["PIECE_BYTES_MIN", "Piece", "SizeMap"]
+__all__ = ["PIECE_BYTES_MIN", "REST_SECONDS", "Piece", "SizeMap"]
 
 PIECE_BYTES_MIN: Final = 1024 * 1024  # the smallest unit that clients may ask split points in
 _PIECES: Final = 512  # of a large table; a map has at most four times as many
+REST_SECONDS: Final = 5.0  # longer than from the moment that readers see a write until it is told
 _NEVER: Final = -1
+_LONG_AGO: Final = float("-inf")
 
 
 @dataclass(slots=True)
@@ -24,7 +29,9 @@ class Piece:
     """A range of keys up to the next piece's `key`.
 
     `walked`: its size when it was last walked, -1 if it never was. `only`: the partition key value
-    that it was found to hold and no other.
+    that it was found to hold and no other. `changed`, `seen`: when a change was told of, and when
+    it was walked, in seconds. `touched`: whether it changed since a walk began; `doubtful`: whether
+    a walk must set right what it holds.
     """
 
     key: bytes
@@ -32,6 +39,21 @@ class Piece:
     rows: int = 0
     walked: int = _NEVER
     only: bytes | None = None
+    changed: float = _LONG_AGO
+    seen: float = _LONG_AGO
+    touched: bool = False
+    doubtful: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether a walk has found what it holds, and every change since then was counted."""
+        return self.walked != _NEVER and not self.doubtful
+
+    def is_overdue(self, unit: int, now: float) -> bool:
+        """Whether it should be walked: never walked, doubled and large, or in doubt and at rest."""
+        if self.walked == _NEVER or (self.size > unit and self.size >= 2 * self.walked):
+            return True
+        return self.doubtful and now - max(self.changed, self.seen) >= REST_SECONDS
 
 
 class SizeMap:
@@ -55,13 +77,20 @@ class SizeMap:
         """Rows of the whole table."""
         return sum(piece.rows for piece in self.pieces)
 
-    def grow(self, key: bytes, rows: int, size: int) -> None:
-        """Count what a write added (or took away, if negative) under a key."""
+    def grow(self, key: bytes, rows: int, size: int, now: float) -> None:
+        """Count what a write added (or took away, if negative) under a key.
+
+        `now`: the seconds up to which time has passed for this table.
+        """
         piece = self.pieces[bisect_right(self._keys, key) - 1]
-        piece.rows = max(0, piece.rows + rows)
-        size = max(-piece.size, size)
-        piece.size += size
-        self.size += size
+        kept_rows, kept_size = max(-piece.rows, rows), max(-piece.size, size)
+        if now - piece.seen < REST_SECONDS or (kept_rows, kept_size) != (rows, size):
+            piece.doubtful = True
+        piece.touched = True
+        piece.changed = now
+        piece.rows += kept_rows
+        piece.size += kept_size
+        self.size += kept_size
         if piece.only != key:
             piece.only = None
 
@@ -79,7 +108,7 @@ class SizeMap:
         half = Piece(at, piece.size // 2, piece.rows // 2)
         piece.size -= half.size
         piece.rows -= half.rows
-        piece.walked, piece.only = _NEVER, None
+        piece.walked, piece.only, piece.touched = _NEVER, None, True
         self._insert(index, index, [half])
 
     def outdate(self) -> None:
@@ -87,11 +116,16 @@ class SizeMap:
         for piece in self.pieces:
             piece.walked = _NEVER
 
-    def overdue(self) -> Piece | None:
-        """A piece that should be walked: never walked, or doubled and large."""
+    @property
+    def known(self) -> bool:
+        """Whether every piece is known."""
+        return all(piece.known for piece in self.pieces)
+
+    def overdue(self, now: float) -> Piece | None:
+        """A piece that should be walked at `now` (seconds)."""
         unit = self.unit
         for piece in self.pieces:
-            if piece.walked == _NEVER or (piece.size > unit and piece.size >= 2 * piece.walked):
+            if piece.is_overdue(unit, now):
                 return piece
         return None
 
@@ -100,18 +134,20 @@ class SizeMap:
         index = bisect_right(self._keys, piece.key)
         return self._keys[index] if index < len(self._keys) else None
 
-    def replace(self, start: bytes, stop: bytes | None, found: Sequence[Piece]) -> None:
-        """Replace the pieces of [start, stop) by those that a walk found there.
+    def replace(self, start: bytes, stop: bytes | None, found: Sequence[Piece], now: float) -> None:
+        """Replace the piece [start, stop) by those that a walk, which ended `now`, found there.
 
-        Does nothing if no piece begins at `start`, or at `stop`, any more.
+        Does nothing if there is no such piece any more.
         """
         first = bisect_left(self._keys, start)
-        last = len(self._keys) if stop is None else bisect_left(self._keys, stop)
-        if self._keys[first : first + 1] != [start] or (
-            stop is not None and self._keys[last : last + 1] != [stop]
-        ):
+        if self._keys[first : first + 1] != [start]:
             return
-        self._insert(first, last, found)
+        piece = self.pieces[first]
+        if self.stop_of(piece) != stop:
+            return
+        for each in found:
+            each.changed, each.seen, each.doubtful = piece.changed, now, piece.touched
+        self._insert(first, first + 1, found)
         self.size = sum(piece.size for piece in self.pieces)
 
     def simplify(self, bounds: Iterable[bytes]) -> None:
@@ -125,10 +161,14 @@ class SizeMap:
             if before is None or piece.key in kept or before.size + piece.size > unit:
                 pieces.append(piece)
                 continue
+            before.doubtful = not (before.known and piece.known)
             before.size += piece.size
             before.rows += piece.rows
             before.walked = before.size
             before.only = None
+            before.changed = max(before.changed, piece.changed)
+            before.seen = max(before.seen, piece.seen)
+            before.touched = True
         self._insert(0, len(self.pieces), pieces)
 
     def _insert(self, first: int, last: int, pieces: Sequence[Piece]) -> None:

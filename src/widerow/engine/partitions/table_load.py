@@ -217,7 +217,7 @@ class TableLoad:
         if key and key < END:
             part.note(key, reads + writes, rows)
         if rows or size:
-            self.sizes.grow(key, rows, size)
+            self.sizes.grow(key, rows, size, self._now)
 
     def tick(self, now: float, reserved: tuple[int, int] = (0, 0)) -> bool:
         """Let time pass up to `now`; whether a second had passed. `reserved`: units a second."""

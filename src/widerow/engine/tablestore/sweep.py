@@ -22,7 +22,7 @@ transaction.
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.locks import is_locked
@@ -61,9 +61,19 @@ from widerow.limits import (
     WRITE_SECONDS_MAX,
 )
 from widerow.model.tablestore.schema import Table
-from widerow.rows.cells import Cell
-from widerow.rows.record import NO_CELLS, Header, RecordKind, Summary, header_of, summarize
+from widerow.rows.record import (
+    NO_CELLS,
+    Header,
+    RecordKind,
+    Summary,
+    header_of,
+    record_bytes,
+    summarize,
+)
 from widerow.storage.interface import Reader, Transaction, Write
+
+if TYPE_CHECKING:
+    from widerow.rows.cells import Cell
 
 __all__ = ["TablestoreSweep", "trim_row"]
 
@@ -236,7 +246,7 @@ def trim_row(
         put_row(txn, key, key_section_of(record, header), kept, header.latest_server)
     else:
         remove_row(txn, key, header)
-    size = _bytes(cells) - _bytes(kept)
+    size = record_bytes(key, record) - _stored_bytes(txn, key)
     return Freed(partition_key, int(not kept), len(cells) - len(kept), 0, size, first)
 
 
@@ -245,7 +255,7 @@ def _trim_wide(
 ) -> Freed:
     alive, versions = rule
     header = header_of(record)
-    total, gone, freed = NO_CELLS, 0, 0
+    total, gone = NO_CELLS, 0
     changed: list[tuple[bytes, list[Cell]]] = []
     for segment, cells in segments_of(txn, key):
         kept = live_cells(cells, versions, alive)
@@ -253,17 +263,22 @@ def _trim_wide(
         if len(kept) < len(cells):
             changed.append((segment, kept))
             gone += len(cells) - len(kept)
-            freed += _bytes(cells) - _bytes(kept)
     if gone and not total.cell_count:
         txn.delete(key)
         txn.delete_range(*segment_range(key))
-        return Freed(partition_key, 1, gone, 0, freed)
+        return Freed(partition_key, 1, gone, 0, record_bytes(key, record))
     for segment, kept in changed:
         put_segment(txn, key, segment, kept)
     if changed or not _says(header, total):
         section = key_section_of(record, header)
         txn.put(key, wide_root(section, total, header.latest_server))
+    freed = record_bytes(key, record) - _stored_bytes(txn, key)
     return Freed(partition_key, 0, gone, 0, freed, _first(total))
+
+
+def _stored_bytes(txn: Transaction, key: bytes) -> int:
+    record = txn.get(key)
+    return 0 if record is None else record_bytes(key, record)
 
 
 def _says(header: Header, total: Summary) -> bool:
@@ -282,7 +297,3 @@ def _joined(left: Summary, right: Summary) -> Summary:
         left.data_size + right.data_size,
         min(left.oldest, right.oldest),
     )
-
-
-def _bytes(cells: list[Cell]) -> int:
-    return sum([len(cell.wire) for cell in cells])

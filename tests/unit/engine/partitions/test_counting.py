@@ -87,7 +87,7 @@ def test_sizes_add_up_wherever_they_are_divided(
     sizes = SizeMap()
     total = 0
     for key, rows, size in load:
-        sizes.grow(key, rows, abs(size))
+        sizes.grow(key, rows, abs(size), 0)
         total += abs(size)
     for cut in cuts:
         if cut:
@@ -101,28 +101,28 @@ def test_sizes_add_up_wherever_they_are_divided(
 def test_sizes_never_fall_below_nothing(load: list[tuple[bytes, int, int]]) -> None:
     sizes = SizeMap()
     for key, rows, size in load:
-        sizes.grow(key, rows, size)
+        sizes.grow(key, rows, size, 0)
         assert sizes.size == sum(piece.size for piece in sizes.pieces) >= 0
         assert sizes.rows >= 0
 
 
 def test_a_piece_is_walked_once_and_when_it_doubled() -> None:
     sizes = SizeMap()
-    assert sizes.overdue() is sizes.pieces[0]  # nothing is known yet
-    sizes.replace(b"", None, [Piece(b"", 0, 0, walked=0)])
-    assert sizes.overdue() is None
-    sizes.grow(b"k", 1, PIECE_BYTES_MIN)
-    assert sizes.overdue() is None  # still small
-    sizes.grow(b"k", 1, 1)
-    assert sizes.overdue() is sizes.pieces[0]
+    assert sizes.overdue(0) is sizes.pieces[0]  # nothing is known yet
+    sizes.replace(b"", None, [Piece(b"", 0, 0, walked=0)], 0)
+    assert sizes.overdue(0) is None
+    sizes.grow(b"k", 1, PIECE_BYTES_MIN, 9)
+    assert sizes.overdue(0) is None  # still small
+    sizes.grow(b"k", 1, 1, 9)
+    assert sizes.overdue(0) is sizes.pieces[0]
 
 
 def test_what_a_walk_found_is_dropped_if_the_pieces_have_changed() -> None:
     sizes = SizeMap([Piece(b"", 5, 1), Piece(b"m", 7, 1)])
-    sizes.replace(b"a", b"m", [Piece(b"a", 100, 9)])
-    sizes.replace(b"", b"n", [Piece(b"", 100, 9)])
+    sizes.replace(b"a", b"m", [Piece(b"a", 100, 9)], 0)
+    sizes.replace(b"", b"n", [Piece(b"", 100, 9)], 0)
     assert [(piece.key, piece.size) for piece in sizes.pieces] == [(b"", 5), (b"m", 7)]
-    sizes.replace(b"", b"m", [Piece(b"", 1, 1), Piece(b"c", 2, 1)])
+    sizes.replace(b"", b"m", [Piece(b"", 1, 1), Piece(b"c", 2, 1)], 0)
     assert [piece.key for piece in sizes.pieces] == [b"", b"c", b"m"]
     assert sizes.size == 10
 

@@ -70,7 +70,7 @@ def test_tables_take_turns_in_having_their_sizes_learnt(engine: TablestoreEngine
         for number in numbers:
             engine.core.partitions._grown[number] = None
         assert engine.core.partitions.learn_sizes()
-        learnt.append([load.sizes.overdue() is None for load in loads])
+        learnt.append([load.sizes.overdue(0) is None for load in loads])
     assert [True, False] in learnt
     assert [False, True] in learnt
 

@@ -120,7 +120,7 @@ def test_an_index_that_was_dropped_is_counted_no_more(
     write(engine, range(10), "a")
     engine.core.run(engine.indexes.drop("i", DropIndex("t", "g")))
     pass_time(engine, clock, 3 * SMALL_SECONDS)
-    assert not engine.core.partitions._index_sizes._writes
+    assert not engine.core.partitions._index_sizes._written
 
 
 def test_a_large_index_is_divided_by_its_size(engine: TablestoreEngine, clock: FakeClock) -> None:
@@ -165,7 +165,7 @@ steps = st.lists(st.tuples(st.integers(0, 300_000), st.integers(0, 60)), max_siz
 def test_a_large_index_costs_a_record_for_each_write(
     load: list[tuple[int, int]], rows: int
 ) -> None:
-    """And a small one 65,536 records each half minute."""
+    """And 65,536 records each half minute, as a small one."""
     sizes = IndexSizes()
     sizes.follow([Indexed((2,))])
     now = read = written = unseen = 0
@@ -173,11 +173,17 @@ def test_a_large_index_costs_a_record_for_each_write(
         now += seconds
         written += writes
         unseen += writes
-        sizes.note(1, writes)
+        sizes.note(1, writes, float(now))
         if sizes.due(lambda _: rows, float(now)):
             read += rows
             unseen = 0
         assert unseen < max(rows, SMALL_ROWS)
-    if rows > SMALL_ROWS:
-        assert read <= written
     assert read <= written + SMALL_ROWS * (1 + now / SMALL_SECONDS)
+
+
+def test_a_large_index_is_counted_when_its_table_has_rested() -> None:
+    sizes, rows = IndexSizes(), 4 * SMALL_ROWS
+    sizes.follow([Indexed((2,))])
+    sizes.note(1, 1, 0.0)
+    looks = [sizes.due(lambda _: rows, now * SMALL_SECONDS) for now in range(1, 9)]
+    assert looks == [[], [], [], [2], [], [], [], []]
