@@ -1,10 +1,11 @@
 """One store holds tables of both data models, and everything treats them alike."""
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -159,7 +160,9 @@ def test_a_server_shows_both(server: WiderowServer) -> None:
     assert done("partitions", "users", *place)["name"] == "users"
     client: OTSClient = server.client()
     client.put_row("orders", Row([("k", "new")], [("v", "x")]))
-    with urlopen(f"{server.endpoint}/metrics") as answer:  # noqa: S310  # our own server
+    request = Request(f"{server.endpoint}/metrics")  # noqa: S310  # our own server
+    request.add_header("authorization", f"Basic {b64encode(b'widerow:widerow').decode()}")
+    with urlopen(request) as answer:  # noqa: S310  # as above
         page = answer.read().decode()
     for name in ("shop/orders", "shop:users"):
         assert f'widerow_partitions{{table="{name}"}}' in page

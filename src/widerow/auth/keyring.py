@@ -204,6 +204,25 @@ class Keyring:
             raise NotPermitted(Rule.API_KEY)
         return found
 
+    def find_pair(self, access_key_id: str, secret: str, token: str, now_us: int) -> AccessKey:
+        """The access key whose secret and security token these are, at a time in microseconds.
+
+        `token`: "" for a key that is used without one. Raises: `NotPermitted` (ACCESS_KEY_UNKNOWN),
+        whatever the reason. The time it takes does not tell whether the id, the secret or the token
+        is wrong.
+        """
+        known = self._keys.get(access_key_id)
+        wanted = _NOBODY if known is None else secret_digest(known.secret)
+        is_key = hmac.compare_digest(secret_digest(secret[: CREDENTIAL_BYTES_MAX + 1]), wanted)
+        carried = None if known is None else known.token_sha256
+        given = secret_digest(token[: SECURITY_TOKEN_BYTES_MAX + 1])
+        is_token = hmac.compare_digest(given, carried or secret_digest(""))
+        if known is None or not is_key or not is_token:
+            raise NotPermitted(Rule.ACCESS_KEY_UNKNOWN)
+        if known.expires_us is not None and now_us >= known.expires_us:
+            raise NotPermitted(Rule.ACCESS_KEY_UNKNOWN)
+        return known
+
     @property
     def access_keys(self) -> tuple[AccessKey, ...]:
         """The keys that sign requests, in the order of the file, temporary ones last."""
@@ -245,6 +264,7 @@ _FIELDS: Final = frozenset(("id", "secret", "instances", "permissions", "securit
 _TEMPORARY_FIELDS: Final = _FIELDS | {"parent", "expires", "token_sha256"}
 _API_KEY_FIELDS: Final = frozenset(("name", "sha256", "instances", "permissions", "expires"))
 _SHA256_CHARS: Final = 64
+_NOBODY: Final = b"\0" * 32  # no digest that is known to belong to a text
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 _Table = Mapping[str, Any]

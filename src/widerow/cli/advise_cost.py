@@ -2,6 +2,8 @@
 
 import json
 import sys
+from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -11,9 +13,11 @@ from widerow.advice.counters import UnitCounters, read_counters
 from widerow.advice.unit_rules import Units
 from widerow.cli.command import Flag, Given, command
 from widerow.cli.flags import JSON_OUTPUT
+from widerow.cli.profiles import asked_connection
 from widerow.cli.progress import progress_bar
-from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url
+from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url, server_address
 from widerow.proxy.recording import read_exchanges, recording_bytes
+from widerow.server.loopback import is_loopback
 from widerow.system import SystemClock
 
 __all__ = ["ADVISE_COST"]
@@ -22,6 +26,8 @@ _SECONDS: Final = (1, 86_400)
 _DEAREST: Final = (0, 1000)
 _PAGE_BYTES_MAX: Final = 16 * 1024 * 1024  # of counters; a full page has 100 KB
 _TIMEOUT_SECONDS: Final = 10.0
+_NOT_LET_IN: Final = 401
+_DEFAULT_PAIR: Final = "widerow:widerow"
 _EVERY_ACTION: Final = "every action"  # counters of tables do not tell
 
 
@@ -45,7 +51,7 @@ def _advise_cost(given: Given) -> None:
                 cost.add(recorded.exchange)
                 told(recorded.behind)
     else:
-        counters = _watch(given["live"], given["seconds"], cost)
+        counters = _watch(given["live"], _key_headers(given), given["seconds"], cost)
     if given["as_json"]:
         document = cost.document(prices)
         if counters is not None:
@@ -57,16 +63,32 @@ def _advise_cost(given: Given) -> None:
     _print(cost, prices, counters)
 
 
-def _watch(url: str, seconds: int, cost: WorkloadCost) -> UnitCounters:
+def _key_headers(given: Given) -> dict[str, str]:
+    """The headers that show a server our access key: what tables consume is for holders of one.
+
+    The secret itself is sent, so a key that is not the public one stays here where somebody may
+    read along: the server would not take it either.
+    """
+    flags = {name: given[name] for name in ("access_key_id", "access_key_secret")}
+    known = asked_connection(flags, None).values
+    pair = f"{known['access_key_id']}:{known['access_key_secret']}"
+    place = server_address(given["live"])
+    is_private = place.scheme == "https" or is_loopback(place.hostname or "")
+    if not is_private and pair != _DEFAULT_PAIR:
+        return {}
+    return {"authorization": f"Basic {b64encode(pair.encode()).decode()}"}
+
+
+def _watch(url: str, headers: Mapping[str, str], seconds: int, cost: WorkloadCost) -> UnitCounters:
     """Read the counters each second; what tables consumed goes into `cost`. The last counters."""
     clock, pause = SystemClock(), Event()
-    counters = _fetch(url)
+    counters = _fetch(url, headers)
     begun_ns = clock.monotonic_ns()
     with progress_bar(f"looking at {url}", seconds) as told:
         for number in range(1, seconds + 1):
             cost.reach(clock.now_us())
             pause.wait(max(0.0, number - (clock.monotonic_ns() - begun_ns) / 1e9))
-            now = _fetch(url)
+            now = _fetch(url, headers)
             second = clock.now_us() // 1_000_000
             for table, units in now.tables.items():
                 before = counters.tables.get(table, Units(0, 0))
@@ -77,12 +99,15 @@ def _watch(url: str, seconds: int, cost: WorkloadCost) -> UnitCounters:
     return counters
 
 
-def _fetch(url: str) -> UnitCounters:
+def _fetch(url: str, headers: Mapping[str, str]) -> UnitCounters:
     """The counters of a server. Raises: `CostInvalid`, `RequestFailed`."""
     try:
-        answer = ask_url(url, HttpRequest("/metrics"), _TIMEOUT_SECONDS, limit=_PAGE_BYTES_MAX)
+        request = HttpRequest("/metrics", headers=headers)
+        answer = ask_url(url, request, _TIMEOUT_SECONDS, limit=_PAGE_BYTES_MAX)
     except NO_ANSWER as error:
         raise CostInvalid(f"{url} does not tell its counters: {error}") from error
+    if answer.status == _NOT_LET_IN:
+        raise CostInvalid(f"{url} does not know the access key; name one with --access-key-id")
     if answer.status != OK or b"widerow_requests_total" not in answer.body:
         raise CostInvalid(f"{url} is no widerow: it has no counters at /metrics")
     return read_counters(answer.body.decode("utf-8", "replace"))
@@ -127,6 +152,8 @@ ADVISE_COST: Final = command(
     _advise_cost,
     Flag("recording", "What `widerow proxy` recorded.", "DIR"),
     Flag("live", "A running widerow, whose counters are read each second.", "URL"),
+    Flag("access_key_id", "Whose tables to watch.", "ID"),
+    Flag("access_key_secret", "The secret of that key.", "SECRET"),
     Flag("seconds", "How long to look at a running widerow.", "SECONDS", int, 10),
     Flag("dearest", "How many of the most expensive requests to show.", "NUMBER", int, 10),
     Flag("price_read", _PRICE.format("read"), "PRICE", float),

@@ -33,8 +33,6 @@ from widerow.errors import NotPermitted
 from widerow.limits import (
     CONSOLE_ENDED_SESSIONS_MAX,
     CONSOLE_SESSION_SECONDS,
-    CREDENTIAL_BYTES_MAX,
-    SECURITY_TOKEN_BYTES_MAX,
 )
 from widerow.server.loopback import names_loopback
 
@@ -48,7 +46,6 @@ _ORIGIN_SHOWN: Final = 100  # characters
 _PROXIES: Final = ("forwarded", "via", "x-forwarded-for", "x-real-ip")
 _SESSION_PARTS: Final = 4  # id, end, chance, signature
 _SECONDS: Final = re.compile(r"[0-9]{1,12}")
-_NOBODY: Final = b"\0" * 32
 _LOCAL: Final = AccessKey("(this machine)", "")
 _FOREIGN_FORM: Final = (
     "Open the page again and send the form from there. A proxy in front must pass on the header "
@@ -127,25 +124,15 @@ class Gate:
 
         The time it takes does not tell whether the id, the secret or the token is wrong.
         """
-        known = _LOCAL
-        if len(key_id) <= CREDENTIAL_BYTES_MAX:
-            try:
-                known = keyring.find(key_id)
-            except NotPermitted:
-                known = _LOCAL
-        given = secret_digest(secret[: CREDENTIAL_BYTES_MAX + 1])
-        wanted = _NOBODY if known is _LOCAL else secret_digest(known.secret)
-        is_key = hmac.compare_digest(given, wanted)
-        token_given = secret_digest(token[: SECURITY_TOKEN_BYTES_MAX + 1])
-        is_token = hmac.compare_digest(token_given, known.token_sha256 or secret_digest(""))
         now_us = self._clock.now_us()
-        is_over = known.expires_us is not None and now_us >= known.expires_us
-        if not is_key or not is_token or is_over:
+        try:
+            known = keyring.find_pair(key_id, secret, token, now_us)
+        except NotPermitted as error:
             raise ConsoleRefused(
                 403,
                 "This is no access key of this server.",
                 "Check the id and the secret; a temporary key needs its security token as well.",
-            )
+            ) from error
         ends_s = now_us // 1_000_000 + CONSOLE_SESSION_SECONDS
         chance = self._entropy.token_bytes(_CHANCE_BYTES).hex()
         front = f"{urlsafe_b64encode(key_id.encode()).decode().rstrip('=')}.{ends_s}.{chance}"

@@ -122,9 +122,11 @@ class Dispatcher:
         outcomes, routes = self._outcomes, self._routes
         target = request.target.decode("latin-1").partition("?")[0]
         reads_page = request.method in (b"GET", b"HEAD")
-        page = self._probes.page(target) if reads_page else None
-        if page is not None:
-            return outcomes.counted(request, target[1:], page)
+        if reads_page:
+            now_us, keyring = self._clock.now_us(), self._verifier.identity.keyring
+            page = self._probes.page(target, request.headers, keyring, now_us)
+            if page is not None:
+                return outcomes.counted(request, target[1:], page)
         if target.startswith("/_widerow"):
             return outcomes.counted(request, NO_ACTION, plain_text(404, "not found without --dev"))
         dialect = routes.claiming(target) or (None if reads_page else routes.unclaimed)

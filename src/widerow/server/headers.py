@@ -9,7 +9,7 @@ from typing import Final, final
 
 from widerow.wire.dialect import HeaderNames
 
-__all__ = ["HTTP_HEADERS", "PAGE_HEADERS", "KeptHeaders", "Spelling"]
+__all__ = ["HTTP_HEADERS", "PAGE_HEADERS", "PORT_HEADERS", "KeptHeaders", "Spelling"]
 
 HTTP_HEADERS: Final = frozenset(("connection", "content-length", "expect", "transfer-encoding"))
 """The headers that the listener acts on. They may be repeated; values are joined."""
@@ -21,6 +21,9 @@ PAGE_HEADERS: Final = frozenset(
     )
 )
 """The headers that web pages read: who asks, and from where. They may be repeated."""
+
+PORT_HEADERS: Final = PAGE_HEADERS | {"authorization"}
+"""The headers that pages of the port read: those, and the key of who asks for `/metrics`."""
 
 _SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
 

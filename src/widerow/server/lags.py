@@ -10,6 +10,7 @@ from widerow.engine.engine import Engine
 from widerow.engine.lag import Lag
 from widerow.limits import LAG_TOLD_SECONDS
 from widerow.server.metrics import family
+from widerow.server.scrapes import NamesShown
 
 __all__ = ["LagWatch", "lag_lines"]
 
@@ -50,12 +51,12 @@ def _lags(engine: Engine) -> tuple[tuple[_Kind, list[Lag]], ...]:
     return (_INDEXES, engine.index_lags()), (_LOGS, engine.log_lags())
 
 
-def lag_lines(engine: Engine) -> Iterator[str]:
-    """The lags that this server knows: of those furthest behind by name, and the largest of all."""
+def lag_lines(engine: Engine, shown: NamesShown) -> Iterator[str]:
+    """The lags that this server knows: those of `shown` tables by name, and the largest of all."""
     for kind, lags in _lags(engine):
         lags.sort(key=_seconds, reverse=True)
         yield from family(kind.metric, "gauge", kind.text)
-        for each in lags[:SERIES_MAX]:
+        for each in [lag for lag in lags if shown(lag.table)][:SERIES_MAX]:
             labels = f'table="{each.table}",{kind.label}="{each.name}"'
             yield f"widerow_{kind.metric}{{{labels}}} {each.seconds:.3f}"
         yield from family(f"{kind.metric}_max", "gauge", "The largest of all of them.")

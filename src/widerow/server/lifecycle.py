@@ -39,16 +39,18 @@ from widerow.server.admission import Admission
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import Dispatcher
-from widerow.server.headers import PAGE_HEADERS, KeptHeaders
+from widerow.server.headers import PORT_HEADERS, KeptHeaders
 from widerow.server.housekeeper import Housekeeper
 from widerow.server.http import Listener
 from widerow.server.lags import LagWatch
+from widerow.server.loopback import is_loopback
 from widerow.server.membership import Membership, node_name
 from widerow.server.metrics import Metrics
 from widerow.server.page_thread import MakePages, PageThread, ServerParts
 from widerow.server.probes import Probes
 from widerow.server.recent import RecentRequests
 from widerow.server.schedule import Schedule, rules_for
+from widerow.server.scrapes import Scrapes
 from widerow.server.service import Service
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.tls import TlsFiles
@@ -306,28 +308,37 @@ class Server:
         dev_lines = None if self.dev is None else self.dev.metric_lines
         dispatcher = self._dispatcher = Dispatcher(
             service,
-            Probes(engine, committer, self.admission, self.metrics, dev_lines),
+            Probes(engine, committer, self.admission, self.metrics, dev_lines, self._scrapes()),
             identity,
             Schedule(rules, loop),
             self._dialects,
         )
         committer.start()
-        kept = [each.headers for each in self._dialects]
+        kept = [*(each.headers for each in self._dialects), HeaderNames(PORT_HEADERS, ())]
         if self._make_console is not None:
             self._serve_pages(self._make_console, engine, committer, dispatcher)
-            kept.append(HeaderNames(PAGE_HEADERS, ()))
         self._listener = self._listener_of(dispatcher, service, committer, kept)
         self.endpoint = await self._bind(self._listener)
 
     def _begin_dev(self) -> None:
         """In dev mode, give the engine a clock that can be set. Raises `SettingsInvalid`."""
+    def _scrapes(self) -> Scrapes:
+        """How keys are given to `/metrics`."""
+        settings = self.settings
+        return Scrapes(
+            settings.metrics_open,
+            settings.credentials is None
+            or settings.tls_cert is not None
+            or settings.api_keys_behind_proxy
+            or is_loopback(settings.host),
+        )
+
         if not self.settings.dev:
             if self.settings.dev_remote:
                 raise SettingsInvalid("dev_remote: is about dev mode; set dev too")
             return
         from widerow.server.dev.clock import MovableClock  # noqa: PLC0415  # tests only
         from widerow.server.dev.mode import DevMode  # noqa: PLC0415  # same
-        from widerow.server.loopback import is_loopback  # noqa: PLC0415  # same
 
         if not self.settings.dev_remote and not is_loopback(self.settings.host):
             raise SettingsInvalid(

@@ -10,16 +10,18 @@ from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.engine.partitions.range_rules import ChangeKind
 from widerow.engine.partitions.table_load import TableLoad
 from widerow.server.metrics import family
+from widerow.server.scrapes import NamesShown
 
 __all__ = ["TABLES_MAX", "partition_lines"]
 
 TABLES_MAX: Final = 50  # the busiest tables have series of their own
 
 
-def partition_lines(engine: Engine) -> Iterator[str]:
-    """The lines of partitions' metrics: series for the busiest tables, sums for the others."""
+def partition_lines(engine: Engine, shown: NamesShown) -> Iterator[str]:
+    """The lines of partitions' metrics: series of the busiest tables that are `shown`, and sums."""
     partitions = engine.partitions
-    loads = sorted(partitions.loads(), key=lambda pair: (-pair[1].rate, pair[0].id))[:TABLES_MAX]
+    loads = [each for each in partitions.loads() if shown(each[0].qualified)]
+    loads = sorted(loads, key=lambda pair: (-pair[1].rate, pair[0].id))[:TABLES_MAX]
     yield from family("partitions", "gauge", "Partitions, by table; the busiest tables only.")
     for table, load in loads:
         yield f"widerow_partitions{{{_label(table)}}} {len(load.bounds) + 1}"

@@ -2,9 +2,10 @@
 
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from widerow import __version__
 from widerow.engine.tablestore.plug import TABLESTORE
@@ -12,10 +13,12 @@ from widerow.server.lags import lag_lines
 from widerow.server.message import Response
 from widerow.server.metrics import Metrics, render_metrics
 from widerow.server.partition_metrics import partition_lines
+from widerow.server.scrapes import NamesShown, ScrapeRefused, Scrapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from widerow.auth.keyring import Keyring
     from widerow.commit.committer import Committer
     from widerow.engine.engine import Engine
     from widerow.server.admission import Admission
@@ -24,9 +27,18 @@ __all__ = ["PAGES", "Probes", "plain_text"]
 
 _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n"
 _JSON: Final = b"content-type: application/json\r\ncache-control: no-store\r\n"
+_CHALLENGE: Final = b'www-authenticate: Bearer, Basic realm="widerow"\r\n'
 _METRICS: Final = b"content-type: text/plain; version=0.0.4\r\ncache-control: no-store\r\n"
 
 PAGES: Final = ("/livez", "/readyz", "/version", "/metrics")
+
+
+class _Asked(NamedTuple):
+    """Who asks for a page: headers, the keys in force, microseconds since 1970."""
+
+    headers: Mapping[str, str]
+    keyring: "Keyring"
+    now_us: int
 
 
 def plain_text(status: int, words: str) -> Response:
@@ -35,7 +47,10 @@ def plain_text(status: int, words: str) -> Response:
 
 
 class Probes:
-    """The pages, by path. They show counts and states, never data, and need no signature."""
+    """The pages, by path. They show counts and states, never data, and need no signature.
+
+    Names of tables and indexes, and so of instances, are shown to those who may see them.
+    """
 
     def __init__(
         self,
@@ -44,29 +59,37 @@ class Probes:
         admission: "Admission",
         metrics: Metrics,
         dev_lines: "Callable[[], Iterable[str]] | None" = None,
+        scrapes: Scrapes | None = None,
     ) -> None:
         """The pages show the state and the counters of these objects.
 
         `dev_lines`: gives the metrics of dev mode, which `/readyz` mentions, too; None without it.
+        `scrapes`: how keys are given to `/metrics`.
         """
+        self._scrapes = scrapes or Scrapes()
         self._dev_lines = dev_lines
         self._engine = engine
         self._committer = committer
         self._admission = admission
         self._metrics = metrics
-        self._pages: dict[str, Callable[[], Response]] = dict(
+        self._pages: dict[str, Callable[[_Asked], Response]] = dict(
             zip(PAGES, (self._live, self._ready, self._version, self._count), strict=True)
         )
 
-    def page(self, path: str) -> Response | None:
-        """The page at `path`, or None."""
-        make = self._pages.get(path)
-        return None if make is None else make()
+    def page(
+        self, path: str, headers: Mapping[str, str], keyring: "Keyring", now_us: int
+    ) -> Response | None:
+        """The page at `path`, or None.
 
-    def _live(self) -> Response:
+        `headers` may have a key of `keyring`, valid at a time in microseconds since 1970.
+        """
+        make = self._pages.get(path)
+        return None if make is None else make(_Asked(headers, keyring, now_us))
+
+    def _live(self, _: _Asked) -> Response:
         return plain_text(200, "alive")
 
-    def _ready(self) -> Response:
+    def _ready(self, _: _Asked) -> Response:
         if self._admission.stopping:
             return plain_text(503, "stopping")
         if not self._engine.store.writable:
@@ -75,11 +98,15 @@ class Probes:
             return plain_text(503, self._engine.nodes.clock_fault)
         return plain_text(200, "ready" if self._dev_lines is None else "ready, in dev mode")
 
-    def _version(self) -> Response:
+    def _version(self, _: _Asked) -> Response:
         facts = {"name": "widerow", "version": __version__, "python": platform.python_version()}
         return Response(200, _JSON, json.dumps(facts).encode() + b"\n")
 
-    def _count(self) -> Response:
+    def _count(self, asked: _Asked) -> Response:
+        try:
+            shown = self._scrapes.names_shown(*asked)
+        except ScrapeRefused as error:
+            return Response(401, _CHALLENGE + _TEXT, f"not shown: {error}\n".encode())
         page = render_metrics(
             self._metrics,
             self._admission,
@@ -87,19 +114,19 @@ class Probes:
             self._engine.store.statistics(),
             asdict(self._engine.sweep.reclaimed),
             chain(
-                partition_lines(self._engine),
-                lag_lines(self._engine),
-                self._search_lines(),
+                partition_lines(self._engine, shown),
+                lag_lines(self._engine, shown),
+                self._search_lines(shown),
                 () if self._dev_lines is None else self._dev_lines(),
             ),
         )
         return Response(200, _METRICS, page)
 
-    def _search_lines(self) -> "Iterable[str]":
+    def _search_lines(self, shown: NamesShown) -> "Iterable[str]":
         """The lines of search indexes' metrics, if there are any indexes."""
         tables = self._engine.operations(TABLESTORE)
         if not tables.has_search():
             return ()
         from widerow.server.search.metrics import search_lines  # noqa: PLC0415  # few servers search
 
-        return search_lines(tables)
+        return search_lines(tables, shown)

@@ -88,6 +88,7 @@ class Settings:
     delivery_root: str | None = None
     delivery_seconds: int = DELIVERY_SECONDS
     node_name: str | None = None
+    metrics_open: bool = False
     dev: bool = False
     dev_remote: bool = False
     console: bool = True
@@ -164,6 +165,9 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     ),
     "node_name": (
         "What this server is called among those of a shared store; its host and port if not set."
+    ),
+    "metrics_open": (
+        "Show names of instances, tables and indexes at /metrics without a key; off if not set."
     ),
     "dev": (
         "For tests: let whoever reaches the port move the clock, inject faults and empty instances "
@@ -330,6 +334,7 @@ _BOOLEANS: Final = (
     "enforce_throughput",
     "keep_indexed_tables",
     "local_transactions_default",
+    "metrics_open",
 )
 _CHOICES: Final = {
     "log_format": FORMATS,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.server.metrics import family
+from widerow.server.scrapes import NamesShown
 
 __all__ = ["search_lines"]
 
@@ -15,9 +16,10 @@ _GAUGES = (
 )
 
 
-def search_lines(engine: TablestoreEngine) -> Iterator[str]:
-    """The lines of each search index in memory."""
-    told = sorted(engine.search.statistics().items())
+def search_lines(engine: TablestoreEngine, shown: NamesShown) -> Iterator[str]:
+    """The lines of each search index in memory whose table is `shown`."""
+    found = sorted(engine.search.statistics().items())
+    told = [each for each in found if shown(each[0][0])]
     for key, name, text in _GAUGES:
         yield from family(name, "gauge", text)
         for (table, index), numbers in told:

@@ -1,0 +1,99 @@
+"""What a scrape of `/metrics` may see: names of tables and indexes with a key, or by a setting."""
+
+import re
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from widerow.auth.keyring import AccessKey, ApiKey, Keyring, Permission
+from widerow.auth.policy import authorize
+from widerow.errors import NotPermitted, WiderowError
+
+__all__ = ["NamesShown", "ScrapeRefused", "Scrapes", "no_name"]
+
+NamesShown = Callable[[str], bool]
+"""Whether the metrics of a table may be shown, by the table's qualified name."""
+
+_OWNER_ENDS: Final = re.compile("[/:]")  # `INSTANCE/TABLE`, or `NAMESPACE:TABLE` of a typed table
+
+_HOW: Final = (
+    "Give an API key as a bearer token, or an access key by basic authentication; over TLS or "
+    "behind a proxy that speaks it (--api-keys-behind-proxy), an access key also on a loopback "
+    "address."
+)
+
+
+class ScrapeRefused(WiderowError):
+    """A key that opens nothing here; the message says what to look at, and not what was wrong."""
+
+
+class Scrapes(NamedTuple):
+    """How keys are given to `/metrics`, and whether one is needed.
+
+    `is_open`: names are shown to everybody. `takes_pairs`: an access key is taken by basic
+    authentication, which sends its secret: over TLS, behind a proxy that speaks it, within one
+    machine, and where the pair is the default one, which is public.
+    """
+
+    is_open: bool = False
+    takes_pairs: bool = True
+
+    def names_shown(self, headers: Mapping[str, str], keyring: Keyring, now_us: int) -> NamesShown:
+        """What the sender of these headers may see, at a time in microseconds since 1970.
+
+        `Authorization: Bearer APIKEY` and `Authorization: Basic BASE64(ID:SECRET)` are read (RFC
+        6750, RFC 7617), as Prometheus sends them. A key needs the permission to read, and shows
+        the tables of the instances that it opens; those of no instance need a key for all.
+
+        Raises: `ScrapeRefused` for a key that is not taken here, or that may not read.
+        """
+        given = headers.get("authorization")
+        if self.is_open:
+            return _any_name
+        if given is None:
+            return no_name
+        try:
+            key = self._key_of(given, keyring, now_us)
+            authorize(key, Permission.READ)
+        except NotPermitted as error:
+            raise ScrapeRefused(error.rule.value) from error
+        instances = key.instances
+        if instances is None:
+            return _any_name
+        return lambda qualified: _owner(qualified) in instances
+
+    def _key_of(self, given: str, keyring: Keyring, now_us: int) -> AccessKey | ApiKey:
+        scheme, _, value = given.partition(" ")
+        if scheme.lower() == "bearer":
+            return keyring.find_api_key(value.strip(), now_us)
+        if scheme.lower() == "basic" and self.takes_pairs:
+            key_id, colon, secret = _decoded(value.strip()).partition(":")
+            if colon:
+                return keyring.find_pair(key_id, secret, "", now_us)
+        raise ScrapeRefused(_HOW)
+
+
+def no_name(qualified: str) -> bool:
+    """Shows the metrics of no table."""
+    del qualified
+    return False
+
+
+def _any_name(qualified: str) -> bool:
+    del qualified
+    return True
+
+
+def _owner(qualified: str) -> str:
+    """The instance of a table; "" for a table of none."""
+    parts = _OWNER_ENDS.split(qualified, maxsplit=1)
+    return parts[0] if len(parts) > 1 else ""
+
+
+def _decoded(encoded: str) -> str:
+    """The text in base64; "" if it is none."""
+    try:
+        return b64decode(encoded.encode("ascii"), validate=True).decode()
+    except (Base64Error, UnicodeError):
+        return ""
