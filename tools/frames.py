@@ -13,7 +13,7 @@ def raw(*lines: bytes, body: bytes = b"") -> bytes:
     return b"\r\n".join((*lines, b"", b"")) + body
 
 
-HEAD: Final = (b"POST /ListTable HTTP/1.1", b"host: h")
+HEAD: Final = (b"POST /ListTable HTTP/1.1", b"host: localhost")
 FRAMES: Final = {
     "both lengths": raw(
         *HEAD, b"content-length: 4", b"transfer-encoding: chunked", body=b"0\r\n\r\n"
@@ -43,15 +43,17 @@ FRAMES: Final = {
     "a chunk without a size": raw(*HEAD, b"transfer-encoding: chunked", body=b"\r\nab\r\n"),
     "an upgrade": raw(*HEAD, b"connection: upgrade", b"upgrade: h2c", b"content-length: 0"),
     "a web socket": raw(
-        b"GET / HTTP/1.1", b"host: h", b"connection: Upgrade", b"upgrade: websocket"
+        b"GET / HTTP/1.1", b"host: localhost", b"connection: Upgrade", b"upgrade: websocket"
     ),
     "HTTP/2 at once": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "HTTP/3": raw(b"POST /ListTable HTTP/3.0", b"host: h", b"content-length: 0"),
+    "HTTP/3": raw(b"POST /ListTable HTTP/3.0", b"host: localhost", b"content-length: 0"),
     "HTTP/0.9": b"GET /\r\n\r\n",
-    "no version": raw(b"POST /ListTable", b"host: h"),
-    "no method": raw(b"/ListTable HTTP/1.1", b"host: h"),
-    "an unknown method": raw(b"FROB /ListTable HTTP/1.1", b"host: h"),
-    "a NUL in the path": raw(b"POST /List\x00Table HTTP/1.1", b"host: h", b"content-length: 0"),
+    "no version": raw(b"POST /ListTable", b"host: localhost"),
+    "no method": raw(b"/ListTable HTTP/1.1", b"host: localhost"),
+    "an unknown method": raw(b"FROB /ListTable HTTP/1.1", b"host: localhost"),
+    "a NUL in the path": raw(
+        b"POST /List\x00Table HTTP/1.1", b"host: localhost", b"content-length: 0"
+    ),
     "a NUL in a name": raw(*HEAD, b"x-ots-\x00: v", b"content-length: 0"),
     "a NUL in a value": raw(*HEAD, b"x-ots-date: \x00", b"content-length: 0"),
     "a line feed alone": b"POST /ListTable HTTP/1.1\nhost: h\ncontent-length: 0\n\n",

@@ -374,7 +374,7 @@ def _targets() -> Iterator[Attack]:
         yield Attack("target", target, encode_request(target, headers))
     for target in ("/control.sock", "/../../etc/passwd", "/metrics/../GetRow", "/debug", "/.git"):
         yield Attack(
-            "target", f"GET {target}", f"GET {target} HTTP/1.1\r\nhost: h\r\n\r\n".encode()
+            "target", f"GET {target}", f"GET {target} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode()
         )
 
 

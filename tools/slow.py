@@ -111,7 +111,7 @@ async def _drip(
 
 
 async def _header(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await _drip(reader, writer, b"POST /GetRow HTTP/1.1\r\nhost: h\r\n", b"x-a: b\r\n")
+    await _drip(reader, writer, b"POST /GetRow HTTP/1.1\r\nhost: localhost\r\n", b"x-a: b\r\n")
 
 
 async def _body(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

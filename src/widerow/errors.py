@@ -92,6 +92,11 @@ class Rule(AnyRule):
         "Check the key and its expiry, the instance, and that the server takes API keys: over TLS "
         "only, and those of its credentials file."
     )
+    HOST_FOREIGN = (
+        "Use 127.0.0.1, [::1] or localhost: with the default access key a server on a loopback "
+        "address answers to no other name, which a web page could have made. With --credentials "
+        "it answers to all."
+    )
 
     # State
     TABLE_NOT_FOUND = "Create the table, or check instance and table name (case matters)."

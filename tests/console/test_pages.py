@@ -487,6 +487,6 @@ def test_a_refused_page_keeps_the_bounds_of_their_column(asker: Asker) -> None:
 
 def test_whoever_opens_the_port_in_a_browser_is_told_of_the_console(server: WiderowServer) -> None:
     with Wire(server.endpoint) as wire:
-        answer = wire.ask(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        answer = wire.ask(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
     assert answer.status == 404
     assert b" /console/, " in answer.body

@@ -8,12 +8,13 @@ committer (`widerow.commit`) makes plans durable.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from widerow.auth.policy import AccessRules
 from widerow.commit.waiting import Waiting, tell_group
-from widerow.errors import WiderowError
+from widerow.errors import NotPermitted, Rule, WiderowError
 from widerow.server.foreseen_runs import ForeseenRuns
+from widerow.server.loopback import names_loopback
 from widerow.server.message import Reply, Request, Response
 from widerow.server.outcomes import Outcomes, Task
 from widerow.server.probes import Probes, plain_text
@@ -27,6 +28,8 @@ from widerow.server.verifying import Verifier
 from widerow.wire.dialect import Dialect
 
 __all__ = ["Dispatcher", "WebPages"]
+
+_MISDIRECTED: Final = 421
 
 
 class WebPages(Protocol):
@@ -47,7 +50,12 @@ class WebPages(Protocol):
 
 
 class Dispatcher:
-    """The handler of the port. It belongs to the loop's thread, and no request makes it raise."""
+    """The handler of the port. It belongs to the loop's thread, and no request makes it raise.
+
+    `own_names_only`: answer only requests whose `host` names this machine, or that have none. So no
+    web page elsewhere can have its own name resolved to this machine (DNS rebinding) and sign with
+    a key that everybody knows. Pages look at names themselves.
+    """
 
     def __init__(
         self,
@@ -61,6 +69,7 @@ class Dispatcher:
         self._clock = service.clock
         self._probes = probes
         self._schedule = schedule
+        self.own_names_only = False
         self._pages: WebPages | None = None  # pages of no dialect
         self._routes = Routes(service.engine, service.metrics, dialects)
         outcomes = self._outcomes = Outcomes(service, schedule)
@@ -95,6 +104,8 @@ class Dispatcher:
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
         """Answer now, or return None and call `reply` on the loop's thread later."""
+        if self.own_names_only and not self.is_asked_by_own_name(request):
+            return self._answer_foreign_name(request, reply)
         route = self._routes.by_target.get(request.target)
         if route is None or request.method != b"POST":
             if self._pages is not None and self._pages.claims(request.target):
@@ -107,6 +118,13 @@ class Dispatcher:
         self._staged.add(Task(outcomes, route, request, reply, outcomes.ids.next()))
         return None
 
+    def is_asked_by_own_name(self, request: Request) -> bool:
+        """Whether a request may name this server as it does."""
+        if not self.own_names_only:
+            return True
+        host = request.headers.get("host")
+        return host is None or names_loopback(host)
+
     def refuse(self, error: WiderowError) -> Response:
         """The answer to bytes that are not HTTP."""
         dialect = self._routes.unclaimed
@@ -116,6 +134,15 @@ class Dispatcher:
         """Take plans that another thread has committed (`Post`)."""
         tell_group(ended)
         self._outcomes.answers.hand_over()
+
+    def _answer_foreign_name(self, request: Request, reply: Reply) -> Response | None:
+        if self._pages is not None and self._pages.claims(request.target):
+            return self._pages.handle(request, reply)
+        error = NotPermitted(Rule.HOST_FOREIGN)
+        if request.method in (b"GET", b"HEAD"):
+            answer = plain_text(_MISDIRECTED, Rule.HOST_FOREIGN.value)
+            return self._outcomes.counted(request, NO_ACTION, answer)
+        return self._outcomes.refused_unread(self._routes.unclaimed, request.received_ns, error)
 
     def _find(self, request: Request) -> Route | Response:
         """The route of a request whose target alone does not name it, or the answer to it."""

@@ -295,7 +295,7 @@ class Server:
         return store
 
     async def _listen(self, engine: Engine, store: Store, identity: AccessRules) -> None:
-        loop = asyncio.get_running_loop()
+        loop, settings = asyncio.get_running_loop(), self.settings
 
         def post(ended: Sequence[Waiting]) -> None:
             loop.call_soon_threadsafe(dispatcher.told, ended)
@@ -313,6 +313,8 @@ class Server:
             Schedule(rules, loop),
             self._dialects,
         )
+        own = settings.credentials is None and is_loopback(settings.host)
+        dispatcher.own_names_only = own
         committer.start()
         kept = [*(each.headers for each in self._dialects), HeaderNames(PORT_HEADERS, ())]
         if self._make_console is not None:
@@ -320,8 +322,6 @@ class Server:
         self._listener = self._listener_of(dispatcher, service, committer, kept)
         self.endpoint = await self._bind(self._listener)
 
-    def _begin_dev(self) -> None:
-        """In dev mode, give the engine a clock that can be set. Raises `SettingsInvalid`."""
     def _scrapes(self) -> Scrapes:
         """How keys are given to `/metrics`."""
         settings = self.settings
@@ -333,6 +333,8 @@ class Server:
             or is_loopback(settings.host),
         )
 
+    def _begin_dev(self) -> None:
+        """In dev mode, give the engine a clock that can be set. Raises `SettingsInvalid`."""
         if not self.settings.dev:
             if self.settings.dev_remote:
                 raise SettingsInvalid("dev_remote: is about dev mode; set dev too")

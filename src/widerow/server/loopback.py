@@ -1,6 +1,7 @@
 """Names and addresses that reach only the own machine."""
 
 import ipaddress
+from functools import lru_cache
 
 __all__ = ["is_loopback", "names_loopback"]
 
@@ -15,6 +16,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=64)  # looked at for each request, and most repeat one
 def names_loopback(header: str) -> bool:
     """Whether a `host` header, with or without a port, has such a name or address."""
     has_port = ":" in header and not header.endswith("]")

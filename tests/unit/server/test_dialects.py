@@ -255,7 +255,7 @@ def test_requests_are_counted_under_the_dialects_label(endpoint: str, ask: Ask) 
     ask(b"Nothing")
     with Wire(endpoint) as wire:
         wire.ask(Sender().request("ListTable"))
-        page = wire.ask(b"GET /metrics HTTP/1.1\r\nhost: here\r\n\r\n").body.decode()
+        page = wire.ask(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n").body.decode()
     assert 'widerow_requests_total{action="tiny/Tables",code="OK"} 1' in page
     assert 'widerow_requests_total{action="tiny/Tables",code="ACCESS_KEY_UNKNOWN"} 1' in page
     assert 'widerow_requests_total{action="other",code="ACTION_UNKNOWN"} 1' in page

@@ -77,7 +77,7 @@ class DevHandler:
         target = request.target
         if target == DEV_PREFIX or target.startswith(DEV_PREFIX + b"/"):
             return self._counted(request, self._pages.answer(request, reply))
-        if not self._mode.faults.active:
+        if not self._mode.faults.active or not self._following.is_asked_by_own_name(request):
             return self._following.handle(request, reply)
         known, strike = self._look(request)
         if known is None or strike is None:

@@ -191,9 +191,9 @@ def test_a_server_that_stops_answers_what_is_held_back() -> None:
     server.faults.add("OTSServerBusy", latency_ms=60_000)
     with Wire(server.endpoint) as wire, Wire(server.endpoint) as other:
         wire.send(SENDER.request("ListTable"))
-        other.ask(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n")
+        other.ask(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
         while not server.faults.all()[0]["struck"]:
-            other.ask(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n")
+            other.ask(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
         began = time.monotonic()
         server.stop()
         assert time.monotonic() - began < 30
@@ -328,7 +328,7 @@ def test_faults_are_counted_as_answers(memory: WiderowServer) -> None:
     memory.faults.add("OTSTimeout", action="ListTable")
     with Wire(memory.endpoint) as wire:
         wire.ask(SENDER.request("ListTable"))
-        page = wire.ask(b"GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n").body.decode()
+        page = wire.ask(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n").body.decode()
     assert 'widerow_requests_total{action="ListTable",code="OTSTimeout"} 1\n' in page
     assert "widerow_faults_struck_total 1\n" in page
 

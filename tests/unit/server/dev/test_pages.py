@@ -262,7 +262,7 @@ def test_without_dev_there_is_nothing() -> None:
             with pytest.raises(json.JSONDecodeError):
                 other.raw(method, path)
             with socket.create_connection(tuple(other.address.split(":"))) as wire:  # type: ignore[arg-type]  # host and port
-                wire.sendall(f"{method} {path} HTTP/1.1\r\nhost: a\r\n\r\n".encode())
+                wire.sendall(f"{method} {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
                 assert wire.recv(100).startswith(b"HTTP/1.1 404 ")
         with pytest.raises(RuntimeError, match="dev mode"):
             server.reset()

@@ -582,6 +582,10 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "The API key is invalid.",
         "an API key that is wrong, has expired, is of other instances, or is not taken here",
     ),
+    Rule.HOST_FOREIGN: c.AUTH_FAILED.ours(
+        "The host of the request is not this machine.",
+        "a foreign `host`, at a server on a loopback address with the default key",
+    ),
     # State
     TablestoreRule.TABLE_EXISTS: c.OBJECT_ALREADY_EXIST(
         "Requested table already exists.", "CreateTable of a table that exists"
