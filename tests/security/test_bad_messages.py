@@ -366,7 +366,7 @@ ONE_WRITE: Final = WRITE | {
     "no transaction": (put(transaction_id="guess"), invalid("TransactionID is invalid.")),
     "a condition that fails": (
         put_in("condition", row_existence=2),
-        (403, "OTSConditionCheckFail", "Condition check failed."),
+        (403, "OTSConditionCheckFail", "Row exists which is expected nonexistent"),
     ),
 }
 BATCH_WRITE: Final = {

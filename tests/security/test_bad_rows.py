@@ -268,7 +268,7 @@ def test_a_put_has_no_operations(wire: Wire, sender: Sender) -> None:
 
 def test_what_is_no_update_is_refused(wire: Wire, sender: Sender) -> None:
     unknown = row_buffer(KEY, [cell("c", "changed"), cell("c", 1, operation=99)])
-    nothing = "Invalid update row request: missing cells in request"
+    nothing = "Attribute column is missing."
     for place in UPDATES:
         refused(wire, sender, place, unknown, invalid("Invalid op type of cell: 99."))
         refused(wire, sender, place, key_buffer(KEY), invalid(nothing))

@@ -392,7 +392,8 @@ def test_one_line_of_the_vendors(widerow: Widerow) -> None:
     refused = widerow(
         "ts", "-t", "cards", "put", "-k", '["a",1]', "--condition", "not_exist", expect=1
     )
-    assert refused.stderr.startswith("OTSConditionCheckFail: Condition check failed.\n  The row")
+    said = "OTSConditionCheckFail: Row exists which is expected nonexistent\n  The row"
+    assert refused.stderr.startswith(said)
     assert "\n  request " in refused.stderr
     assert "Example: put --pk" in widerow("ts", "put", "help").stdout
     assert widerow("ts", "help").stdout.count("\n") > 30

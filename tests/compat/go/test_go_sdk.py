@@ -33,11 +33,14 @@ def wrong_key(message: str) -> dict[str, Any]:
 
 
 CONDITION_FAILED = refused(403, "OTSConditionCheckFail", "Condition check failed.")
+ROW_EXISTS = refused(403, "OTSConditionCheckFail", "Row exists which is expected nonexistent")
+ABSENT = "Row does not exist which is expected existent"
+ROW_ABSENT = refused(403, "OTSConditionCheckFail", ABSENT)
 NO_TABLE = refused(404, "OTSObjectNotExist", "Requested table does not exist.")
-CONDITION_FAILED_ROW = {
+ROW_ABSENT_ROW = {
     "ok": False,
     "code": "OTSConditionCheckFail",
-    "message": "Condition check failed.",
+    "message": ABSENT,
 }
 
 
@@ -192,7 +195,7 @@ def test_an_update_puts_deletes_and_increments(go: Go) -> None:
     assert go("update row") == {
         "incremented": [["count", 7]],
         "incremented again": [["count", -3]],
-        "units": [0, 1],
+        "units": [1, 1],
         "cells": [["kept", "kept", 1], ["one", "old", 1], ["put", "put", 5]],
         "increment of text": invalid("INCREMENT requires an integer column, column name: kept."),
     }
@@ -205,8 +208,8 @@ def test_a_deleted_row_is_gone_and_deleting_none_is_fine(go: Go) -> None:
 def test_conditions_that_fail_change_nothing(go: Go) -> None:
     assert go("conditions") == {
         "inserted": FINE,
-        "inserted twice": CONDITION_FAILED,
-        "update of none": CONDITION_FAILED,
+        "inserted twice": ROW_EXISTS,
+        "update of none": ROW_ABSENT,
         "column fails": CONDITION_FAILED,
         "column holds": FINE,
         "composite fails": CONDITION_FAILED,
@@ -241,8 +244,8 @@ def test_a_batch_writes_around_the_rows_that_fail(go: Go) -> None:
     facts = go("batch write")
     assert facts["rows"] == [
         written(key=[["pk", "put"], ["n", 1]]),
-        CONDITION_FAILED_ROW,
-        written(cells=[["count", 42]]),
+        ROW_ABSENT_ROW,
+        written(cells=[["count", 42]], units=[1, 1]),
         written(),
         failed("OTSInvalidPK", "Validate PK name fail. Input: m, Meta: n."),
     ]
@@ -256,7 +259,7 @@ def test_an_atomic_batch_writes_all_or_nothing(go: Go) -> None:
     )
     assert go("atomic batch") == {
         "both": [written(), written()],
-        "failed": [CONDITION_FAILED_ROW, CONDITION_FAILED_ROW],
+        "failed": [ROW_ABSENT_ROW, ROW_ABSENT_ROW],
         "apart": [apart, apart],
         "after": [[["c", 1]], [["c", 2]], [], []],
     }

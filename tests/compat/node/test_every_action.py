@@ -255,7 +255,7 @@ def test_batches_fail_row_by_row(steps: Steps) -> None:
     assert not bad["isOk"]
     assert (bad["errorCode"], bad["errorMessage"]) == (
         "OTSConditionCheckFail",
-        "Condition check failed.",
+        "Row does not exist which is expected existent",
     )
 
 
@@ -273,15 +273,17 @@ def test_batches_read_row_by_row(steps: Steps) -> None:
 # --- errors (wire §1.6): the SDK shows the status and the bytes of the body ----------------------
 
 CONDITION: Final = (403, "OTSConditionCheckFail", "Condition check failed.")
+PRESENT: Final = (403, "OTSConditionCheckFail", "Row exists which is expected nonexistent")
+ABSENT: Final = (403, "OTSConditionCheckFail", "Row does not exist which is expected existent")
 NOT_FOUND: Final = (404, "OTSObjectNotExist", "Requested table does not exist.")
 ERRORS: Final = {
     "create table again": (409, "OTSObjectAlreadyExist", "Requested table already exists."),
     "delete table again": NOT_FOUND,
-    "put where none may be": CONDITION,
-    "put where one must be": CONDITION,
-    "update where one must be": CONDITION,
+    "put where none may be": PRESENT,
+    "put where one must be": ABSENT,
+    "update where one must be": ABSENT,
     "update where a column is not": CONDITION,
-    "delete row again": CONDITION,
+    "delete row again": ABSENT,
     "batch write of no kind of row": (
         400,
         "OTSParameterInvalid",

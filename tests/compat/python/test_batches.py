@@ -122,7 +122,7 @@ def test_a_failed_row_does_not_stop_the_others(tables: OTSClient) -> None:
     for failed in (response.get_put()[1], response.get_update()[1], response.get_delete()[1]):
         assert len(failed) == 1
         assert failed[0].error_code == "OTSConditionCheckFail"
-        assert failed[0].error_message == "Condition check failed."
+        assert failed[0].error_message == "Row does not exist which is expected existent"
     assert rows(tables, "t", ["stays", "none", "nothing"]) == [{"a": 1}, None, None]
 
 

@@ -51,7 +51,7 @@ def test_every_row_stands_alone(engine: TablestoreEngine) -> None:
     )
     assert rules(outcomes) == [
         None,
-        TablestoreRule.CONDITION_FAILED,
+        TablestoreRule.ROW_ABSENT,
         Rule.TABLE_NOT_FOUND,
         TablestoreRule.KEY_SIZE,
         None,
@@ -115,7 +115,7 @@ def test_atomic_batches(engine: TablestoreEngine) -> None:
         put("t", {"k": "a", "n": 1}, {"x": 10}),
         put("t", {"k": "a", "n": 99}, {"x": 1}, EXISTS),
     ]
-    assert rules(batch(engine, *failing, atomic=True)) == [TablestoreRule.CONDITION_FAILED] * 2
+    assert rules(batch(engine, *failing, atomic=True)) == [TablestoreRule.ROW_ABSENT] * 2
     assert row(engine, "a", 1) == {"x": 1}
     other = put("t", {"k": "b", "n": 1}, {"x": 1})
     assert rules(batch(engine, good[0], other, atomic=True)) == (
@@ -128,7 +128,7 @@ def test_each_table_of_an_atomic_batch_stands_and_falls_by_itself(engine: Tables
     missing = put("t", {"k": "a", "n": 99}, {"x": 1}, EXISTS)
     good = put("t", {"k": "a", "n": 1}, {"x": 1})
     others = [put("u", {"k": key, "n": 1}, {"x": 1}) for key in "bc"]
-    failed = TablestoreRule.CONDITION_FAILED
+    failed = TablestoreRule.ROW_ABSENT
     assert rules(batch(engine, good, others[0], missing, atomic=True)) == [failed, None, failed]
     assert (row(engine, "a", 1), row(engine, "b", 1, "u")) == (None, {"x": 1})
     scope = TablestoreRule.BATCH_ATOMIC_SCOPE

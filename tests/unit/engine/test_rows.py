@@ -161,7 +161,8 @@ def test_row_existence(
     if fails:
         with pytest.raises(Conflict) as refused:
             write(engine, changes[kind])
-        assert refused.value.rule is TablestoreRule.CONDITION_FAILED
+        rule = TablestoreRule.ROW_EXISTS if present else TablestoreRule.ROW_ABSENT
+        assert refused.value.rule is rule
         assert plain(read(engine)) == ({"x": 1} if present else None)
     else:
         write(engine, changes[kind])

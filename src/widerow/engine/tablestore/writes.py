@@ -163,9 +163,9 @@ def _is_present(
 def _check_condition(txn: Transaction, write: RowWrite, current: _Current) -> None:
     condition = write.change.condition
     if condition.row is _EXPECT_EXIST and not current.present:
-        raise Conflict(TablestoreRule.CONDITION_FAILED)
+        raise Conflict(TablestoreRule.ROW_ABSENT)
     if condition.row is _EXPECT_NOT_EXIST and current.present:
-        raise Conflict(TablestoreRule.CONDITION_FAILED)
+        raise Conflict(TablestoreRule.ROW_EXISTS)
     if condition.columns is not None and not _columns_pass(txn, write, current, condition):
         raise Conflict(TablestoreRule.CONDITION_FAILED)
 

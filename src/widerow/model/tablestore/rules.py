@@ -154,6 +154,8 @@ class TablestoreRule(AnyRule):
     AUTO_INCREMENT_EXHAUSTED = "The partition key value has used every 64-bit sequence number."
 
     # Conditions and filters (semantics §4.1, §5.3)
+    ROW_EXISTS = "The row is there already; read it, or write without EXPECT_NOT_EXIST."
+    ROW_ABSENT = "There is no such row; write without EXPECT_EXIST to make it."
     CONDITION_FAILED = "The row is not in the state that the condition asks for; read it again."
     ROW_EXPECTATION = "Use IGNORE, EXPECT_EXIST or EXPECT_NOT_EXIST."
     FILTER_DECODE = "Send the filter as a serialized Filter message."

@@ -171,7 +171,7 @@ def test_writes_see_those_before_them(engine: TablestoreEngine, clock: FakeClock
     expecting = Condition(RowExpectation.EXPECT_NOT_EXIST)
     write(engine, put("t", row("a", 2), {"c": 1}, expecting), inside)
     again = put("t", row("a", 2), {"c": 2}, expecting)
-    assert refusal(lambda: write(engine, again, inside)) is TablestoreRule.CONDITION_FAILED
+    assert refusal(lambda: write(engine, again, inside)) is TablestoreRule.ROW_EXISTS
     clock.advance(3)
     engine.core.run(engine.transactions.commit("i", inside))
     found = decode_row(engine.rows.get_row("i", get("t", row("a", 1))).row)

@@ -239,6 +239,22 @@ def test_a_forgotten_fact_costs_its_place_only() -> None:
             (403, "OTSConditionCheckFail", "Condition check failed."),
         ),
         (
+            Conflict(TablestoreRule.ROW_EXISTS),
+            (403, "OTSConditionCheckFail", "Row exists which is expected nonexistent"),
+        ),
+        (
+            Conflict(TablestoreRule.ROW_ABSENT),
+            (403, "OTSConditionCheckFail", "Row does not exist which is expected existent"),
+        ),
+        (
+            InvalidRequest(TablestoreRule.UPDATE_NOT_ALLOWED, table="t"),
+            (400, "OTSParameterInvalid", "Update operation is not allowed in this table"),
+        ),
+        (
+            InvalidRequest(TablestoreRule.UPDATE_WITHOUT_CELLS),
+            (400, "OTSParameterInvalid", "Attribute column is missing."),
+        ),
+        (
             Conflict(TablestoreRule.TABLE_EXISTS, instance="i", table="t"),
             (409, "OTSObjectAlreadyExist", "Requested table already exists."),
         ),

@@ -259,10 +259,10 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "Invalid delete row request: unexpected cells in request", "DeleteRow with cells"
     ),
     TablestoreRule.UPDATE_WITHOUT_CELLS: c.INVALID(
-        "Invalid update row request: missing cells in request", "UpdateRow without cells"
+        "Attribute column is missing.", "UpdateRow without cells"
     ),
-    TablestoreRule.UPDATE_NOT_ALLOWED: c.INVALID.ours(
-        "UpdateRow is not allowed: allow_update of table '{table}' is false.",
+    TablestoreRule.UPDATE_NOT_ALLOWED: c.INVALID(
+        "Update operation is not allowed in this table",
         "UpdateRow on a table with allow_update=false",
     ),
     TablestoreRule.INCREMENT_OPERAND: c.INVALID.ours(
@@ -313,8 +313,14 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "no larger 64-bit value under this partition key",
     ),
     # Conditions and filters (semantics §4.1, §5.3)
+    TablestoreRule.ROW_EXISTS: c.CONDITION_CHECK_FAIL(
+        "Row exists which is expected nonexistent", "EXPECT_NOT_EXIST, and the row exists"
+    ),
+    TablestoreRule.ROW_ABSENT: c.CONDITION_CHECK_FAIL(
+        "Row does not exist which is expected existent", "EXPECT_EXIST, and the row does not exist"
+    ),
     TablestoreRule.CONDITION_FAILED: c.CONDITION_CHECK_FAIL(
-        "Condition check failed.", "an existence or column condition that does not hold"
+        "Condition check failed.", "a column condition that does not hold"
     ),
     TablestoreRule.ROW_EXPECTATION: c.INVALID(
         "Invalid row-existence expectation: {value}.", "an unknown row expectation"
