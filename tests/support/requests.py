@@ -216,7 +216,7 @@ STREAM_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
             stream_id=_stream_of(table)
         ).SerializeToString(),
         "GetShardIterator": lambda table: m.GetShardIteratorRequest(
-            stream_id=_stream_of(table), shard_id="0"
+            stream_id=_stream_of(table), shard_id="shard-0"
         ).SerializeToString(),
         "GetStreamRecord": lambda table: m.GetStreamRecordRequest(
             shard_iterator=_iterator_of(table)

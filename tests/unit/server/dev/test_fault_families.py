@@ -54,7 +54,9 @@ class World:
         listed = m.ListStreamRequest(table_name="t").SerializeToString()
         (stream,) = m.ListStreamResponse.FromString(self.granted("ListStream", listed)).streams
         self.stream = str(stream.stream_id)
-        asked = m.GetShardIteratorRequest(stream_id=self.stream, shard_id="0").SerializeToString()
+        asked = m.GetShardIteratorRequest(
+            stream_id=self.stream, shard_id="shard-0"
+        ).SerializeToString()
         told = m.GetShardIteratorResponse.FromString(self.granted("GetShardIterator", asked))
         self.iterator = str(told.shard_iterator)
         asked = BODIES["StartLocalTransaction"]("t")
@@ -76,7 +78,7 @@ class World:
         if action == "DescribeStream":
             return m.DescribeStreamRequest(stream_id=self.stream).SerializeToString()
         if action == "GetShardIterator":
-            asked = m.GetShardIteratorRequest(stream_id=self.stream, shard_id="0")
+            asked = m.GetShardIteratorRequest(stream_id=self.stream, shard_id="shard-0")
             return asked.SerializeToString()
         if action == "GetStreamRecord":
             return m.GetStreamRecordRequest(shard_iterator=self.iterator).SerializeToString()

@@ -21,6 +21,7 @@ from widerow.wire.tablestore.operations.bodies import parsed, text
 __all__ = ["STREAM_ACTIONS", "DescribedStream", "IteratorAsked", "RecordsAsked", "StreamAsked"]
 
 _SHARDS_MAX: Final = 100
+_SHARD: Final = "shard-"
 _ACTIVE: Final = 2
 
 
@@ -81,7 +82,8 @@ def _decode_describe(body: bytes) -> StreamAsked:
     limit = sent.shard_limit if sent.HasField("shard_limit") else _SHARDS_MAX
     if limit <= 0:
         raise InvalidRequest(TablestoreRule.SHARD_LIMIT, limit=_SHARDS_MAX)
-    start = text(sent.inclusive_start_shard_id) if sent.inclusive_start_shard_id else None
+    name = sent.inclusive_start_shard_id
+    start = _shard_of(text(name)) if name else None
     return StreamAsked(text(sent.stream_id), start, min(limit, _SHARDS_MAX))
 
 
@@ -108,15 +110,25 @@ def _encode_described(result: DescribedStream) -> bytes:
         creation_time=stream.enabled_at_us,
         stream_status=_ACTIVE,
         shards=[_shard(each) for each in result.shards],
-        next_shard_id=result.following,
+        next_shard_id=None if result.following is None else _named(result.following),
     ).SerializeToString()
+
+
+def _named(shard: str) -> str:
+    """The id that clients know a shard by. A plain "0" would be false in PHP and in Perl."""
+    return f"{_SHARD}{shard}"
+
+
+def _shard_of(name: str) -> str:
+    """The shard of an id, or no shard's: "" for an id that no answer had."""
+    return name.removeprefix(_SHARD) if name.startswith(_SHARD) else ""
 
 
 def _shard(info: ShardInfo) -> m.StreamShard:
     """A split's child names its parent, a merge's child names both (change §C1.3)."""
-    parents = info.parents
+    parents = [_named(each) for each in info.parents]
     return m.StreamShard(
-        shard_id=info.id,
+        shard_id=_named(info.id),
         parent_id=parents[0] if parents else None,
         parent_sibling_id=parents[1] if len(parents) > 1 else None,
     )
@@ -128,7 +140,7 @@ def _decode_iterator(body: bytes) -> IteratorAsked:
     if sent.token:
         raise InvalidRequest(TablestoreRule.READ_TOKEN)
     from_us = sent.timestamp if sent.HasField("timestamp") else None
-    return IteratorAsked(text(sent.stream_id), text(sent.shard_id), from_us)
+    return IteratorAsked(text(sent.stream_id), _shard_of(text(sent.shard_id)), from_us)
 
 
 def _iterator(engine: TablestoreEngine, instance: str, request: IteratorAsked) -> str:

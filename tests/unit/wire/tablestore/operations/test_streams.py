@@ -42,6 +42,15 @@ def test_a_client_reads_a_stream_to_its_tail() -> None:
         assert (described.stream_status, described.expiration_time) == (2, 168)
         assert not described.HasField("next_shard_id")
         (shard,) = described.shards
+        assert shard.shard_id == "shard-0"  # "0" would be false in PHP and in Perl (change §C1.2)
+        for unknown in ("0", "shard-", "shard-1"):
+            for asked in (
+                m.GetShardIteratorRequest(stream_id=stream_id, shard_id=unknown),
+                m.DescribeStreamRequest(stream_id=stream_id, inclusive_start_shard_id=unknown),
+            ):
+                action = type(asked).__name__.removesuffix("Request")
+                with pytest.raises(NotFound):
+                    ask(engine, action, asked.SerializeToString())
         body = m.GetShardIteratorRequest(
             stream_id=stream_id, shard_id=str(shard.shard_id)
         ).SerializeToString()
