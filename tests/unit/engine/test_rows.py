@@ -366,6 +366,19 @@ def test_static_limits(engine: TablestoreEngine) -> None:
     assert len(plain(read(engine)) or {}) == 1024
 
 
+def test_no_row_has_five_key_columns_whatever_the_table(engine: TablestoreEngine) -> None:
+    # semantics §3: counted before the table is looked up
+    key: dict[str, KeyInput] = {f"k{n}": n for n in range(5)}
+    for change in (
+        put("nowhere", key, {"x": 1}),
+        update("nowhere", key, put_cells({"x": 1})),
+        delete("nowhere", key),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            engine.rows.write_row("i", change)
+        assert refused.value.rule is TablestoreRule.KEY_COLUMN_COUNT
+
+
 def test_capacity_units(engine: TablestoreEngine) -> None:
     # semantics §9: a row of 2 x 4096 bytes costs (0, 3), with an expectation (1, 3)
     columns: dict[str, Value] = {"x": "v" * 4096, "y": "v" * 4096}

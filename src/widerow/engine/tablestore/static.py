@@ -202,8 +202,7 @@ def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:
 def _check_names(change: RowChange, names: ColumnNames) -> None:
     """Check the names of key columns and cells, their number, and the key values in between."""
     key_names = [name for name, _ in change.key.columns]
-    # an index has up to twice as many; the table is checked later
-    if not 1 <= len(key_names) <= 2 * KEY_COLUMNS_MAX:
+    if not 1 <= len(key_names) <= KEY_COLUMNS_MAX:
         raise InvalidRequest(
             TablestoreRule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(key_names)
         )

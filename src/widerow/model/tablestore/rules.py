@@ -233,7 +233,6 @@ class TablestoreRule(AnyRule):
     BATCH_GET_COUNT = "Split the request: at most 100 rows."
     BATCH_GET_SIZE = "Ask for this row in a request of its own: the answer to this one is full."
     EXPORT_COLUMNS_MISSING = "Name columns in columns_to_get, or ask for PlainBuffer."
-    EXPORT_KEY_SIZE = "Give both bounds exactly the table's primary key columns, in order."
     EXPORT_ROW_SIZE = "Name fewer columns, or read the row with GetRow, which goes on by tokens."
     EXPORT_BLOCK_TYPE = "Ask for PlainBuffer (0) or for a simple row matrix (1)."
     BATCH_WRITE_EMPTY = "Name at least one table with one row."

@@ -456,10 +456,6 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "DBT_SIMPLE_ROW_MATRIX need at least one column to get.",
         "BulkExport of a row matrix without columns",
     ),
-    TablestoreRule.EXPORT_KEY_SIZE: c.INVALID(
-        "Validate PK size fail. Input: {count}, Meta: {expected}.",
-        "BulkExport with another number of key columns than the table has",
-    ),
     TablestoreRule.EXPORT_ROW_SIZE: c.INVALID.ours(
         "The row is too large for BulkExport.", "BulkExport of a row that one answer cannot hold"
     ),

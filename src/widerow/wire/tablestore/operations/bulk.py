@@ -165,15 +165,7 @@ def _export(
 ) -> BulkExported:
     """Raises `InvalidRequest(EXPORT_ROW_SIZE)` for a row of several pages."""
     asked = request.request
-    try:
-        page = engine.rows.get_range(instance, asked, budget)
-    except InvalidRequest as error:
-        if error.rule is not TablestoreRule.KEY_SIZE:
-            raise
-        count, expected = error.details["count"], error.details["expected"]
-        raise InvalidRequest(
-            TablestoreRule.EXPORT_KEY_SIZE, count=count, expected=expected
-        ) from error
+    page = engine.rows.get_range(instance, asked, budget)
     if page.resume is not None:
         raise InvalidRequest(TablestoreRule.EXPORT_ROW_SIZE)
     key_names = tuple([name for name, _ in asked.range.start.columns])

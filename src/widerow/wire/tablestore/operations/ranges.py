@@ -17,7 +17,7 @@ from widerow.rows.fields import field
 from widerow.wire.tablestore.messages import GetRangeRequest
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.answers import consumed_field, with_pieces
-from widerow.wire.tablestore.operations.bodies import decoder, text
+from widerow.wire.tablestore.operations.bodies import decoder, text, texts
 from widerow.wire.tablestore.operations.reading import selection
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key
@@ -68,7 +68,8 @@ def _decode(sent: GetRangeRequest) -> AskedRange:
     if sent.data_block_type_hint != _ROW_MATRIX or not _fits_matrix(read):
         return request
     key_names = tuple([name for name, _ in rows.start.columns])
-    return MatrixRange(request, key_names, tuple(sorted(cells.columns.difference(key_names))))
+    names = dict.fromkeys(texts(sent.columns_to_get))
+    return MatrixRange(request, key_names, tuple([each for each in names if each not in key_names]))
 
 
 def _fits_matrix(request: GetRange) -> bool:

@@ -115,3 +115,18 @@ def test_rows_that_the_filter_drops_count_too(engine: TablestoreEngine) -> None:
     answer = exported(engine, request.SerializeToString())
     assert len(decode_answer_rows(answer.rows[4:])) == 1
     assert answer.consumed.capacity_data_size.read_size == 3 * (KEY_BYTES + 9)
+
+
+def test_a_matrix_has_its_attributes_in_the_order_of_the_request(engine: TablestoreEngine) -> None:
+    rows = exported(engine, asked("y", "k", "x")).rows
+    assert rows.startswith(b"SRM0")
+    assert rows[20:29] == b"\x01\x00k\x01\x00y\x01\x00x"
+
+
+def test_a_bound_without_all_columns_of_the_key_is_refused_as_in_get_range(
+    engine: TablestoreEngine,
+) -> None:
+    # change §D2
+    with pytest.raises(InvalidRequest) as refused:
+        exported(engine, asked("x", stop=HIGH[:1]))
+    assert refused.value.rule is TablestoreRule.KEY_SIZE
