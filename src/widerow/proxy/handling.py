@@ -113,7 +113,7 @@ class ProxyHandler:
 
     def refuse(self, error: WiderowError) -> Response:
         """The answer to what never became a request."""
-        return self._refused(error, "", "/")
+        return self._refused(error, "", "/", "")
 
     def close(self) -> None:
         """Give up what is in hand."""
@@ -136,7 +136,8 @@ class ProxyHandler:
                 self._comparison.report.skip(_NO_ANSWER)
             told.reply(self._bad_gateway(str(error), action))
         except WiderowError as error:
-            told.reply(self._refused(error, action, f"/{action}"))
+            kind = request.headers.get("content-type", "")
+            told.reply(self._refused(error, action, f"/{action}", kind))
         except asyncio.CancelledError:
             told.reply(self._bad_gateway("the proxy is stopping", action))
             raise
@@ -261,8 +262,8 @@ class ProxyHandler:
             head += f"x-widerow-hint: {hint}\r\n".encode("latin-1")
         return Response(answer.status, head, answer.body)
 
-    def _refused(self, error: WiderowError, name: str, path: str) -> Response:
-        refusal = TABLESTORE_DIALECT.refuse(error, name)
+    def _refused(self, error: WiderowError, name: str, path: str, kind: str) -> Response:
+        refusal = TABLESTORE_DIALECT.refuse(error, name, kind)
         date = answer_date(self._clock.now_us())
         head = response_headers(path, refusal.body, self._request_id(), date, None)
         return Response(refusal.status, head + refusal.lines, refusal.body)

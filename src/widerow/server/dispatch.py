@@ -165,4 +165,6 @@ class Dispatcher:
         try:
             return routes.select(dialect, request.method, target, request.body)
         except Exception as error:  # noqa: BLE001  # every request is answered
-            return outcomes.refused_unread(dialect, request.received_ns, error)
+            return outcomes.refused_unread(
+                dialect, request.received_ns, error, request.headers.get("content-type", "")
+            )

@@ -38,9 +38,12 @@ _LOOP: Final = Caller.LOOP
 
 @final
 class _Call:
-    """What an answer has to know of its request; `opened` is set when the sender is verified."""
+    """What an answer has to know of its request; `opened` is set when the sender is verified.
 
-    __slots__ = ("counts", "dialect", "name", "opened", "path", "received_ns", "request_id")
+    `kind`: the content type of the request, "" where it has none.
+    """
+
+    __slots__ = ("counts", "dialect", "kind", "name", "opened", "path", "received_ns", "request_id")
 
     def __init__(
         self,
@@ -58,6 +61,7 @@ class _Call:
         self.request_id = request_id
         self.received_ns = received_ns
         self.opened: Opened | None = None
+        self.kind = ""
 
 
 @final
@@ -87,6 +91,7 @@ class Task:
         self.call = _Call(
             route.dialect, route.counts, route.name, route.path, request_id, request.received_ns
         )
+        self.call.kind = request.headers.get("content-type", "")
         self.on_thread = False
         self.decoded = False
         self.pace: Callable[[], bool] | None = None  # of the plan being committed
@@ -198,19 +203,25 @@ class Outcomes:
 
     def failed(self, task: Task, error: Exception) -> Response:
         """Make the answer to a refused request, and count it."""
-        return self._refused(task.call, error, self.answers.date(task.route.dialect))
+        date = self.answers.date(task.route.dialect)
+        return self._refused(task.call, error, date)
 
     def refused_unread(
-        self, dialect: Dialect | None, received_ns: int, error: Exception
+        self,
+        dialect: Dialect | None,
+        received_ns: int,
+        error: Exception,
+        kind: str = "",
     ) -> Response:
         """The answer to a request without a known operation. Written at once.
 
-        It is plain text without a dialect.
+        It is plain text without a dialect. `kind`: the content type of the request.
         """
         if dialect is None:
             self._count(self._others, "", received_ns, 400, "-")
             return plain_text(400, str(error))
         call = _Call(dialect, self._others, "", "/", self.ids.next(), received_ns)
+        call.kind = kind
         return self._refused(call, error, dialect.answer_date(self._clock.now_us()))
 
     def _refused(
@@ -219,7 +230,7 @@ class Outcomes:
         error: Exception,
         date: Any,  # noqa: ANN401  # the dialect's own
     ) -> Response:
-        refusal = call.dialect.refuse(error, call.name)
+        refusal = call.dialect.refuse(error, call.name, call.kind)
         head = call.dialect.envelope(call.path, refusal.body, call.request_id, date, call.opened)
         elapsed_ns = self._note(call, refusal.status, refusal.code)
         self._remember(call, refusal.status, refusal.code, elapsed_ns, refusal.lines)

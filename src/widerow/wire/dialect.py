@@ -157,9 +157,10 @@ class Dialect:
     refused. `open_request` checks the sender. `envelope(path, body, request_id, date, opened)` are
     the header lines of an answer, without those of HTTP itself; `opened` is None where the request
     was refused before its sender was known, and `date` is what `answer_date` made of a time in
-    microseconds since 1970, one for answers that are written together. `refuse(error, name)` is the
-    answer to any exception; `name` is the operation's, "" where none was found. `fault_parts` loads
-    what injecting faults needs; None where a dialect cannot have any.
+    microseconds since 1970, one for answers that are written together. `refuse(error, name, kind)`
+    is the answer to any exception; `name` is the operation's, "" where none was found, and `kind`
+    the content type of the request, "" where it has none or is not HTTP. `fault_parts` loads what
+    injecting faults needs; None where a dialect cannot have any.
     """
 
     name: str
@@ -175,6 +176,6 @@ class Dialect:
     open_request: Opener
     answer_date: Callable[[int], Any]
     envelope: Callable[[str, bytes, str, Any, Opened | None], bytes]
-    refuse: Callable[[Exception, str], Refusal]
+    refuse: Callable[[Exception, str, str], Refusal]
     fault_parts: Callable[[], FaultParts] | None = None
     answers_unclaimed: bool = False

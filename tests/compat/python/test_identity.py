@@ -91,6 +91,13 @@ def test_actions_that_are_not_offered_say_so(ots: OTSClient) -> None:
         assert refusal(caught)[:2] == (400, "OTSUnsupportOperation")
 
 
+def test_a_client_of_json_actions_sees_the_code(ots: OTSClient) -> None:
+    # wire §1.6: it reads every answer as JSON
+    with pytest.raises(OTSServiceError) as caught:
+        ots.list_knowledge_base({})
+    assert refusal(caught)[:2] == (400, "OTSUnsupportOperation")
+
+
 def test_lists_of_what_is_not_offered_are_empty(ots: OTSClient) -> None:
     # search §1.1, timeseries §3: the vendor's suites ask for them to clean up
     assert ots.list_timeseries_table() == []

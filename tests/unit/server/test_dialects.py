@@ -83,7 +83,8 @@ def _envelope(
     )
 
 
-def _refuse(error: Exception, name: str) -> Refusal:
+def _refuse(error: Exception, name: str, kind: str) -> Refusal:
+    del kind
     rule = getattr(error, "rule", None)
     code = rule.name if isinstance(rule, AnyRule) else "FAULT"
     return Refusal(200, code, b"\x06" + f"{name or '-'}:{code}".encode(), b"x-tiny-refused: 1\r\n")

@@ -172,6 +172,28 @@ def test_bytes_that_are_no_message_are_refused(desk: Desk) -> None:
         assert SENDER.signed(action, answer)
 
 
+@pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8"])
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [
+        ("CreateKnowledgeBase", "OTSUnsupportOperation"),
+        ("NoAction", "OTSUnsupportOperation"),
+        ("GetRow", "OTSParameterInvalid"),
+    ],
+)
+def test_who_asks_in_json_is_refused_in_json(desk: Desk, action: str, code: str, kind: str) -> None:
+    # wire §1.6: clients of the JSON actions read every answer as JSON
+    asked = signed(action, b'{"name":"x"}')
+    asked.headers = {**asked.headers, "content-type": kind}
+    answer = desk.ask(asked)
+    assert answer.status == 400
+    assert answer.headers["content-type"] == "application/json"
+    told = json.loads(answer.body)
+    assert told["code"] == code
+    assert told["message"]
+    assert told.keys() == {"code", "message"}
+
+
 def test_a_refused_write_is_told_its_own_error(desk: Desk, table_body: bytes) -> None:
     desk.ask(signed("CreateTable", table_body))
     error = (409, "OTSObjectAlreadyExist", "Requested table already exists.")

@@ -239,7 +239,7 @@ class DevHandler:
     # --- answers -----------------------------------------------------------------------------
 
     def _refused(self, known: _Known, error: Exception) -> Response:
-        refusal = known.dialect.refuse(error, known.operation.name)
+        refusal = known.dialect.refuse(error, known.operation.name, "")
         self._count(known, refusal.code)
         head = self._envelope(known, refusal.body)
         return Response(refusal.status, head + refusal.lines, refusal.body)

@@ -4,6 +4,7 @@ The target of a request is its action, behind whatever prefix the endpoint has; 
 signed headers (`envelope.py`); an error is a message of two texts with a status of its own.
 """
 
+import json
 from types import MappingProxyType
 from typing import Final
 
@@ -43,12 +44,19 @@ def action_of(target: str) -> str:
     return f"tunnel/{last}" if before.endswith("/tunnel") else last
 
 
-def _refuse(error: Exception, name: str) -> Refusal:
+def _refuse(error: Exception, name: str, kind: str) -> Refusal:
+    """A message of two texts; in JSON for whoever asks in JSON, as the JSON actions do (wire §1.6).
+
+    Clients of those read every answer as JSON, also that an action is not served.
+    """
     status, code, message = foreign(error)
     if name.startswith("tunnel/") and not isinstance(error, Injected):
         status, code, message = tunnel_foreign(error, (status, code, message))
     allow = b"allow: POST\r\n" if status == _METHOD_NOT_ALLOWED else b""
     lines = b"%bx-widerow-hint: %b\r\n" % (allow, hint(error).encode())
+    if kind.partition(";")[0].strip().lower().endswith("json"):
+        body = json.dumps({"code": code, "message": message}).encode()
+        return Refusal(status, code, body, b"content-type: application/json\r\n" + lines)
     return Refusal(status, code, encode_error(code, message), lines)
 
 
@@ -74,7 +82,7 @@ TABLESTORE_DIALECT: Final = Dialect(
     ),
     claims=_claims,
     select=_select,
-    headers=HeaderNames(frozenset(), ("x-ots-",)),
+    headers=HeaderNames(frozenset(("content-type",)), ("x-ots-",)),
     open_request=open_request,
     answer_date=answer_date,
     envelope=response_headers,

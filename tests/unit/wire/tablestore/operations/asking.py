@@ -33,6 +33,6 @@ def refusal_of(engine: TablestoreEngine, action: str, sent: Message) -> tuple[in
     try:
         answer_of(engine, action, sent, bytes)
     except WiderowError as error:
-        refusal = TABLESTORE_DIALECT.refuse(error, action)
+        refusal = TABLESTORE_DIALECT.refuse(error, action, "")
         return refusal.status, refusal.code
     raise AssertionError(f"{action} is not refused")

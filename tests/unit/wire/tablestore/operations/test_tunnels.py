@@ -520,6 +520,6 @@ def test_timeouts_have_bounds(timeout: int) -> None:
 
 @pytest.mark.parametrize("error", [OutcomeUnknown(""), StoreFull(""), ValueError("a defect")])
 def test_failures_that_pass_are_told_by_the_one_code_that_is_tried_again(error: Exception) -> None:
-    refusal = TABLESTORE_DIALECT.refuse(error, "tunnel/readrecords")
+    refusal = TABLESTORE_DIALECT.refuse(error, "tunnel/readrecords", "")
     assert (refusal.status, refusal.code) == (503, "OTSTunnelServerUnavailable")
-    assert TABLESTORE_DIALECT.refuse(error, "GetRow").code != refusal.code
+    assert TABLESTORE_DIALECT.refuse(error, "GetRow", "").code != refusal.code
