@@ -148,11 +148,7 @@ class SearchReference:
             return self.term(q.TermQuery(query.field, query.text, query.weight), document, level)
         analyzer = asked.analyzer or TextAnalyzer()
         if analyzer.name is AnalyzerName.FUZZY:
-            values = document.values.get(query.field, ())
-            grams = _grams(analyzer, query.text)
-            found = [each for each in grams if _fuzzy_match(analyzer, each, values)]
-            least = _least(query, len(grams))
-            return _yes(bool(found) and len(found) >= least)
+            return _yes(_fuzzy_match(analyzer, query.text, document.values.get(query.field, ())))
         tokens = plain_tokens(analyzer, query.text)
         if len(set(tokens)) < len(tokens):
             raise SeveralAnswers("a word comes twice in the text of a query")
@@ -493,15 +489,6 @@ def _least(query: q.MatchQuery, count: int) -> int:
     if query.minimum_should_match is None:
         return 1
     return max(1, enough(query.minimum_should_match, count))
-
-
-def _grams(analyzer: TextAnalyzer, text: str) -> set[str]:
-    folded = text if analyzer.case_sensitive else text.lower()
-    return {
-        folded[at : at + length]
-        for length in range(analyzer.min_chars, analyzer.max_chars + 1)
-        for at in range(len(folded) - length + 1)
-    }
 
 
 def _fuzzy_match(analyzer: TextAnalyzer, text: str, values: Iterable[str]) -> bool:

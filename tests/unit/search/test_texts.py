@@ -214,6 +214,18 @@ def test_a_phrase_of_a_fuzzy_field_is_a_part_of_the_text(text: str, part: str) -
     view = index_of(fields, {b"1": {"f": text}}).view()
     expected = [b"1"] if len(part) >= 2 and part in text else []
     assert keys_of(view, MatchPhraseQuery("f", part)) == expected
+    assert keys_of(view, MatchQuery("f", part)) == expected
+
+
+@pytest.mark.parametrize("text", ["abc", "zza", "a b b"])
+def test_a_match_of_a_fuzzy_field_needs_all_of_the_text_in_a_row(text: str) -> None:
+    # search §3
+    analyzer = TextAnalyzer(AnalyzerName.FUZZY, min_chars=1, max_chars=3)
+    view = index_of(one_field(SearchFieldType.TEXT, analyzer=analyzer), {b"1": {"f": "a b c abac"}})
+    assert keys_of(view.view(), MatchQuery("f", text)) == []
+    assert keys_of(view.view(), MatchQuery("f", text, QueryOperator.AND)) == []
+    assert keys_of(view.view(), MatchQuery("f", "c ABA")) == [b"1"]
+    assert view.view().spans(MatchQuery("f", "b c"), "f", "a b c abac")
 
 
 @given(st.text("ab*?\\", max_size=8), st.text("ab*?\\", max_size=8))
