@@ -1,6 +1,7 @@
 """Analyzers, and what is found by them (search §3, §4.3)."""
 
 import math
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,7 @@ from widerow.model.search.schema import (
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
 from widerow.search.analyzers.analysis import analysis_of
+from widerow.search.analyzers.dictionary import all_words, one_segmentation
 from widerow.search.fields import SearchFields
 from widerow.search.interface import TokenSpan
 from widerow.search.queries.minimum import required_of
@@ -122,6 +124,45 @@ _ROWS: dict[bytes, dict[str, Value]] = {
 )
 def test_words_find_the_titles_that_the_service_finds(rows: int, query: Query) -> None:
     assert len(keys_of(index_of(_CHINESE, _ROWS).view(), query)) == rows
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        "梨 花茶",  # as the service cuts it: of two ways with one word, the later word
+        "菊花茶",  # one word is fewer than 菊花 or 花茶 and what it leaves
+        "发展中国家",
+        "南京市 长江大桥",
+        "研究 生命 起源",  # 研究生 leaves 命 out
+        "北京 大学生 前来 应聘",  # 北京大学 and 生前 leave 来 out
+        "从 小学 毕业",  # not 从小 学
+        "学 历史 知识",  # not 学历 史
+        "使 用户 满意",  # not 使用 户
+        "和平 等候",  # 平等 leaves 和 and 候 out
+        "结婚 的 和 尚未 结婚 的",  # not 和尚 未
+    ],
+)
+def test_min_word_takes_the_fewest_words_that_leave_the_least_out(pieces: str) -> None:
+    # search §3
+    analysis = analysis_of(TextAnalyzer(AnalyzerName.MIN_WORD))
+    assert analysis.tokens(pieces.replace(" ", "")) == pieces.split()
+
+
+@given(st.text("研究生命起源花茶", max_size=9))
+def test_no_other_cut_has_more_in_words_or_fewer_of_them(run: str) -> None:
+    def counted(pieces: list[tuple[int, int]]) -> tuple[int, int]:
+        return sum(b - a == 1 for a, b in pieces), sum(b - a > 1 for a, b in pieces)
+
+    def cuts(at: int) -> Iterator[list[tuple[int, int]]]:
+        if at == len(run):
+            yield []
+        stops = {at + 1} | {stop for start, stop in all_words(run) if start == at}
+        for stop in stops if at < len(run) else ():
+            yield from ([(at, stop), *rest] for rest in cuts(stop))
+
+    pieces = one_segmentation(run)
+    assert "".join(run[a:b] for a, b in pieces) == run
+    assert counted(pieces) == min(map(counted, cuts(0)))
 
 
 def test_scores_are_those_that_the_service_computes() -> None:

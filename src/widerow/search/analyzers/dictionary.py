@@ -1,9 +1,10 @@
 """Words of Chinese texts by the dictionary of jieba, which is loaded with the first such text."""
 
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 __all__ = ["all_words", "dictionary_name", "one_segmentation"]
 
@@ -28,15 +29,68 @@ def all_words(run: str) -> list[tuple[int, int]]:
     return found
 
 
+class _Way(NamedTuple):
+    """How the rest of a group is cut; the least is the best one.
+
+    Characters in no word, and words; where the last word ends (the later, the less); the squares of
+    the lengths, least where words are of like length; how late the long words come (the later, the
+    less); where the first piece ends.
+    """
+
+    outside: int
+    words: int
+    end: int
+    squares: int
+    late: int
+    stop: int
+
+
 def one_segmentation(run: str) -> list[tuple[int, int]]:
-    """Places of the words that a run of ideographs most probably consists of."""
-    words = _dictionary()
+    """Places of the pieces of a run of ideographs: the fewest words that leave the least out.
+
+    Words that overlap are decided together, as IK Analyzer's arbitrator does: most characters in
+    words, then fewest words, then words nearer to the end (search §3). Linear for words of a
+    bounded length.
+    """
+    words = _dictionary().get_DAG(run)
     found: list[tuple[int, int]] = []
-    start = 0
-    for word in words.cut(run, HMM=False):
-        found.append((start, start + len(word)))
-        start += len(word)
+    first = reach = 0
+    for at in range(len(run)):
+        reach = max(reach, words[at][-1] + 1)
+        if reach == at + 1:
+            found += _fewest_words(words, first, reach)
+            first = reach
     return found
+
+
+def _fewest_words(
+    words: Mapping[int, Sequence[int]], start: int, stop: int
+) -> Iterator[tuple[int, int]]:
+    """The pieces of a group that no word leaves. `words`: the last places of those that begin."""
+    best = {stop: _Way(0, 0, 0, 0, 0, stop)}
+    for at in range(stop - 1, start - 1, -1):
+        rest = best[at + 1]
+        ways = [rest._replace(outside=rest.outside + 1, stop=at + 1)]
+        longer = [last + 1 for last in words[at] if last > at]
+        ways += [_after_word(best[end], at, end, stop) for end in longer]
+        best[at] = min(ways)
+    at = start
+    while at < stop:
+        yield at, best[at].stop
+        at = best[at].stop
+
+
+def _after_word(rest: _Way, start: int, end: int, stop: int) -> _Way:
+    """The way that begins with a word. `stop`: of the group."""
+    length, covered = end - start, stop - end - rest.outside
+    return _Way(
+        rest.outside,
+        rest.words + 1,
+        rest.end or -end,
+        rest.squares + length * length,
+        rest.late - length - covered,
+        end,
+    )
 
 
 def dictionary_name() -> str:
