@@ -260,6 +260,10 @@ class TablestoreRule(AnyRule):
     # Identity (wire §1.2–1.4)
     HEADER_MISSING = "Use a vendor SDK, or send every header the protocol names."
     DATE_FORMAT = "Send x-ots-date as 2024-01-02T03:04:05.000Z."
+    API_VERSION_OLD = (
+        "Use a client of protocol 2015-12-31 or later: an SDK of 2016 or later, or newVersion=true "
+        "of DataX."
+    )
     DATE_SKEW = "Set this machine's clock: it differs by more than 15 minutes from the server's."
     BODY_DIGEST = "The body changed on its way, or x-ots-contentmd5 was made from other bytes."
     SECURITY_TOKEN = "Send the token that belongs to this access key."  # noqa: S105  # a hint

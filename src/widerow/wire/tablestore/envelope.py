@@ -9,7 +9,8 @@ What the texts leave open is decided so:
 
 * An `x-ots-*` header that the client did not sign refuses the request (auth/signing.py, rule 1).
 * `x-ots-apiversion` must be there and is signed; its value selects nothing: one server answers
-  the table clients (2015-12-31) and the tunnel clients (2018-04-01).
+  the table clients (2015-12-31) and the tunnel clients (2018-04-01). Clients of the protocols
+  before are told so, where their form of a date shows them.
 * A V4 signature is good for the UTC day of its `x-ots-signdate`, one day of slack on either side
   of `x-ots-date` (clients keep the derived key for a day).
 * `x-ots-ststoken` must be the access key's security token, and be absent if it has none. Whoever
@@ -44,7 +45,7 @@ from widerow.auth.signing import (
     SignedHeaders,
     signed_headers,
 )
-from widerow.errors import InvalidRequest, NotPermitted, Rule
+from widerow.errors import InvalidRequest, NotPermitted, Rule, Unsupported
 from widerow.limits import BODY_BYTES_MAX, DATE_SKEW_SECONDS_MAX, DIGEST_SLICE_BYTES
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.safepoint import safepoint
@@ -63,6 +64,7 @@ _COMPRESS_TYPE: Final = "x-ots-request-compress-type"
 _COMPRESS_SIZE: Final = "x-ots-request-compress-size"
 _MANDATORY: Final = (_DATE, _API_VERSION, _ACCESS_KEY_ID, _INSTANCE, _CONTENT_MD5)
 
+_FIRST_VERSION: Final = "2015-12-31"  # of the protocol that is served; 2014-08-08 came before
 _SECOND_CHARS: Final = 19  # of YYYY-MM-DDTHH:MM:SS
 _DIGITS: Final = tuple([b"%03d" % number for number in range(1000)])
 _FEW_BYTES: Final = 32  # of an answer without a row
@@ -111,13 +113,14 @@ def open_request(
 
     Raises: `InvalidRequest` (HEADER_MISSING, DATE_FORMAT, INSTANCE_NAME, BODY_TOO_LARGE,
     BODY_COMPRESSION); `NotPermitted` (ACCESS_KEY_UNKNOWN, INSTANCE_UNKNOWN, INSTANCE_FORBIDDEN,
-    DATE_SKEW, SIGNATURE_MISMATCH, SECURITY_TOKEN, SECURITY_TOKEN_EXPIRED, API_KEY, BODY_DIGEST).
+    DATE_SKEW, SIGNATURE_MISMATCH, SECURITY_TOKEN, SECURITY_TOKEN_EXPIRED, API_KEY, BODY_DIGEST);
+    `Unsupported` (API_VERSION_OLD).
     Cost: about 8 µs for a small body, then what MD5 takes.
     """
     signed = _signed_headers(tuple(headers) if names is None else names)
     if signed is None:
         return _open_by_api_key(headers, body, keyring, instances, now_us)
-    seconds = _seconds_of(headers[_DATE])
+    seconds = _seconds_of(headers[_DATE], headers[_API_VERSION])
     key = keyring.find(headers[_ACCESS_KEY_ID])
     instance = headers[_INSTANCE]
     instances.admit(instance, key)
@@ -249,12 +252,17 @@ def _signed_by(names: tuple[str, ...]) -> SignedHeaders | None:
 _signed: Final = lru_cache(maxsize=64)(_signed_by)
 
 
-def _seconds_of(date: str) -> int:
-    """Seconds since 1970. What stands between `.` and `Z` is ignored: Go writes no fraction."""
+def _seconds_of(date: str, version: str) -> int:
+    """Seconds since 1970. What stands between `.` and `Z` is ignored: Go writes no fraction.
+
+    `version`: of the protocol. Those before `_FIRST_VERSION` write another form of dates.
+    """
     seconds = _epoch_seconds(date[:_SECOND_CHARS])
     size = len(date) - _SECOND_CHARS
     ended = date.endswith("Z") and (size == 1 or (size > 1 and date[_SECOND_CHARS] == "."))
     if seconds is None or not ended:
+        if "2" < version < _FIRST_VERSION:
+            raise Unsupported(TablestoreRule.API_VERSION_OLD, version=_shown(version))
         raise InvalidRequest(TablestoreRule.DATE_FORMAT, date=_shown(date))
     return seconds
 

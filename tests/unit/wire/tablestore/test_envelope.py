@@ -24,7 +24,7 @@ from widerow.auth.signing import (
     canonical_request,
     derive_v4,
 )
-from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule
+from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule, Unsupported
 from widerow.limits import BODY_BYTES_MAX
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.dialect import Opened
@@ -33,6 +33,7 @@ from widerow.wire.tablestore.envelope import (
     open_request,
     response_headers,
 )
+from widerow.wire.tablestore.errors.answers import foreign
 
 PATH = "/GetRow"
 NOW = 1_704_164_645_123_456  # 2024-01-02T03:04:05.123456Z
@@ -184,6 +185,21 @@ def test_other_dates_are_named_in_the_refusal(date: str) -> None:  # wire §1.2
     assert (error.rule, error.details) == (TablestoreRule.DATE_FORMAT, {"date": date})
 
 
+@pytest.mark.parametrize("version", ["2014-08-08", "2013-05-10"])
+def test_a_client_of_the_protocol_before_is_told_so_by_name(version: str) -> None:
+    # docs/protocol/differences.md
+    headers = signed(b"", {"date": "Thu, 26 Nov 2026 16:11:20 GMT", "apiversion": version})
+    with pytest.raises(Unsupported) as caught:
+        opened(headers)
+    assert (caught.value.rule, caught.value.details) == (
+        TablestoreRule.API_VERSION_OLD,
+        {"version": version},
+    )
+    assert "newVersion" in foreign(caught.value)[2]
+    later = signed(b"", {"date": "Thu, 26 Nov 2026 16:11:20 GMT"})
+    assert rule_of(later) is TablestoreRule.DATE_FORMAT
+
+
 def test_a_long_date_is_not_echoed_whole() -> None:
     error = refusal(signed(b"", {"date": "x" * 30_000}))
     assert error.details == {"date": "x" * 64}
@@ -299,7 +315,7 @@ def test_whatever_comes_is_opened_or_refused(
     headers: dict[str, str], body: bytes, path: str
 ) -> None:
     for base in ({}, signed(), signed_v4()):
-        with pytest.raises((InvalidRequest, NotPermitted)):
+        with pytest.raises((InvalidRequest, NotPermitted, Unsupported)):
             open_request(path, {**base, **headers, "x-ots-x": ""}, body, KEYRING, ANY_INSTANCE, NOW)
 
 

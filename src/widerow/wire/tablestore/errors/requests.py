@@ -546,6 +546,11 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
     ),
     Rule.HEADER_DUPLICATE: c.INVALID.ours("Duplicated header: '{name}'.", "a header given twice"),
     TablestoreRule.DATE_FORMAT: c.INVALID("Invalid date format: {date}.", "a date in another form"),
+    TablestoreRule.API_VERSION_OLD: c.UNSUPPORT_OPERATION.ours(
+        "The protocol of API version {version} is not served, only that of 2015-12-31 and later: "
+        "use a newer SDK, or set newVersion to true (DataX).",
+        "a date as protocols before 2015-12-31 write it, from a client of one",
+    ),
     TablestoreRule.DATE_SKEW: c.AUTH_FAILED(
         "Mismatch between system time and x-ots-date: {date}.", "a date too far from the server's"
     ),
