@@ -161,6 +161,21 @@ def _pass_second(server: WiderowServer) -> None:
         engine.core.run(plan)
 
 
+def grow(server: WiderowServer, seconds: int = 1200) -> None:
+    """Twenty minutes in which every new card is behind all others."""
+    engine = engine_of(server)
+    table = engine.describe_table(INSTANCE, CARDS)
+
+    def run() -> None:
+        for number in range(200 * seconds):
+            key = encode_key_value(f"d-{number:08}")
+            engine.core.partitions.note_load(table.id, key, 0, 1, 1)
+            if number % 200 == 199:
+                _pass_second(server)
+
+    on_loop(server, run)
+
+
 def heat(server: WiderowServer, seconds: int = 600) -> None:
     """Ten minutes of load on the cards, as the clock of the server has them: one key gets hot."""
     engine = engine_of(server)

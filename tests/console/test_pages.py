@@ -392,6 +392,18 @@ def test_the_heat_map_shows_the_hot_key_and_what_to_do() -> None:
         assert "hot key" in overview
 
 
+def test_a_growing_key_is_advised_a_hash_and_a_hot_value_is_shown_as_it_is() -> None:
+    with WiderowServer(instance=INSTANCE, settings=stocked.Settings) as server:
+        stocked.stock(server)
+        stocked.heat(server)
+        asker = Asker(server.endpoint)
+        hot = asker.read("heat", **AT)["advice"]["reason"]
+        assert f"one value ({stocked.HOT}) has" in hot
+        stocked.grow(server)
+        grown = asker.read("heat", **AT)["advice"]["reason"]
+        assert grown.endswith("put a hash in front of the key")
+
+
 def test_the_map_of_a_young_table_begins_with_its_first_load() -> None:
     with WiderowServer(instance=INSTANCE, settings=stocked.Settings) as server:
         stocked.stock(server)

@@ -259,6 +259,6 @@ def _advice(
     )
     return {
         "verdict": found.verdict.value,
-        "reason": found.reason.replace("hash ", ""),
+        "reason": found.reason.replace("(hash ", "("),
         "command": f"widerow advise keys --table {name.name} --instance {name.instance}",
     }

@@ -15,7 +15,14 @@ from widerow.keydesign.figures import decimal_size, percent
 from widerow.keydesign.key import PartKind, PartValue
 from widerow.keydesign.sample import Access, accesses, kinds
 from widerow.keydesign.sketch import Estimate, KeyCounts, RowSample
-from widerow.keydesign.spread import RANGES, appended_share, hot_range_share
+from widerow.keydesign.spread import (
+    INTERVALS_MIN,
+    RANGES,
+    appended_share,
+    chance_share,
+    hot_range_share,
+    in_order_of_time,
+)
 from widerow.row_files.source import Progress, Source
 
 __all__ = [
@@ -79,12 +86,14 @@ class Question:
 class Measures:
     """The figures of one candidate; shares are parts of 1.
 
+    `moments`: the number of different times of the rows, of a sample if there are many rows.
     `largest_bytes` is the size of the largest key in the finished table. `spread` is how many of 32
     partitions work at once: the reciprocal of the busiest key's share or of the hot range's,
     whichever is larger.
     """
 
     rows: int
+    moments: int
     distinct: Estimate
     top_share: Estimate
     busiest: str
@@ -122,6 +131,7 @@ class KeyAssessment:
             "remedy": self.remedy,
             "spread": round(found.spread, 2),
             "rows": found.rows,
+            "moments": found.moments,
             "distinct": round(found.distinct.value),
             "distinct_error": round(found.distinct.error),
             "busiest_key": found.busiest,
@@ -198,12 +208,13 @@ def _measure(
         for at in integers:
             largest[at] = max(largest[at], abs(int(values[at])))
         sample.add(access)
-    rows: list[Access] = sorted(sample.rows, key=lambda access: access.time)
+    rows: list[Access] = in_order_of_time(sample.rows, lambda access: access.time)
     timed = [access.values for access in rows]
+    moments = len({access.time for access in rows})
     names = list(types)
     return (
         [
-            (candidate, _measures(candidate, counted, timed, question))
+            (candidate, _measures(candidate, counted, timed, moments, question))
             for candidate, (_, counted) in zip(candidates, counts, strict=True)
         ],
         {names[at]: len(str(largest[at])) for at in integers},
@@ -214,6 +225,7 @@ def _measures(
     candidate: Candidate,
     counted: KeyCounts,
     timed: Sequence[tuple[PartValue, ...]],
+    moments: int,
     question: Question,
 ) -> Measures:
     keys = candidate.ordered(timed)
@@ -221,6 +233,7 @@ def _measures(
     share = counted.largest_share
     return Measures(
         rows=counted.rows,
+        moments=moments,
         distinct=counted.distinct,
         top_share=counted.top_share,
         busiest=_words(counted.busiest),
@@ -279,6 +292,14 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
     ),
     (
+        Verdict.UNCLEAR,
+        lambda found, _: found.moments < INTERVALS_MIN,
+        lambda found, _: (
+            f"the rows were written at {found.moments} different times, which says nothing of where"
+            f" the writes of one time meet; give rows of at least {INTERVALS_MIN} times"
+        ),
+    ),
+    (
         Verdict.BAD,
         lambda found, _: found.hot_range_share > BAD_SHARE and found.appended_share > APPENDED,
         lambda found, _: (
@@ -310,7 +331,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     (
         Verdict.FAIR,
-        lambda found, _: found.hot_range_share > _FAIR_SHARE,
+        lambda found, _: found.hot_range_share > max(_FAIR_SHARE, chance_share(found.rows)),
         lambda found, _: _even(found),
     ),
     (Verdict.GOOD, lambda *_: True, lambda found, _: _even(found)),

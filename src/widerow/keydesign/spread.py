@@ -9,21 +9,38 @@ whole range. Two figures measure this:
 * the appended share: how many rows lie above nine tenths of the rows before them? A tenth is what
   an even key has, and 1 a key that only grows.
 
-Both are taken from a sample of the rows: at least 65,536 of them, or all.
+Both are taken from a sample of the rows: at least 65,536 of them, or all. The order of rows with
+one time, as those of a batch, is not known, and says nothing.
 """
 
+import math
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-__all__ = ["RANGES", "appended_share", "hot_range_share", "range_starts"]
+from widerow.keydesign.sketch import mixed
+
+__all__ = [
+    "INTERVALS_MIN",
+    "RANGES",
+    "appended_share",
+    "chance_share",
+    "hot_range_share",
+    "in_order_of_time",
+    "range_starts",
+]
+
+Row = TypeVar("Row")
 
 RANGES: Final = 32
 """The pieces into which a range of keys is cut, as if the table had so many partitions."""
 
-_INTERVALS: Final = (8, 24)  # with fewer, a growing key is not seen; with more, each has few rows
+INTERVALS_MIN: Final = 8
+"""The intervals into which the rows are cut at least: with fewer, a growing key is not seen."""
+
+_INTERVALS_MAX: Final = 24  # with more, each has few rows
 _INTERVAL_ROWS: Final = 32 * RANGES  # with fewer, chance makes one piece busier than the others
 _TAIL: Final = 0.9
 _TAIL_ROWS_MAX: Final = 16_384  # gives a standard error below 0.3 %
@@ -48,14 +65,33 @@ def hot_range_share(keys: Sequence[Key], pieces: int = RANGES) -> float:
     if not keys:
         return 0.0
     starts = range_starts(keys, pieces)
-    fewest, most = _INTERVALS
-    intervals = max(fewest, min(most, len(keys) // _INTERVAL_ROWS))
+    intervals = _intervals(len(keys))
     bounds = [len(keys) * number // intervals for number in range(intervals + 1)]
     busiest = 0
     for start, end in pairwise(bounds):
         found = Counter(bisect_right(starts, key) for key in keys[start:end])
         busiest += max(found.values(), default=0)
     return busiest / len(keys)
+
+
+def _intervals(rows: int) -> int:
+    return max(INTERVALS_MIN, min(_INTERVALS_MAX, rows // _INTERVAL_ROWS))
+
+
+def chance_share(rows: int) -> float:
+    """The hot range's share that chance alone does not exceed, for an even key with so many rows.
+
+    A piece of an interval has a Poisson number of rows; a quarter is added to what the largest of
+    32 such numbers is on average.
+    """
+    mean = max(1.0, rows / _intervals(rows) / RANGES)
+    return 1.25 * (1 + math.sqrt(2 * math.log(RANGES) / mean)) / RANGES
+
+
+def in_order_of_time(rows: Sequence[Row], time: Callable[[Row], float]) -> list[Row]:
+    """The rows sorted by their times; those of one time in an order that means nothing."""
+    order = sorted(range(len(rows)), key=lambda at: (time(rows[at]), mixed(at)))
+    return [rows[at] for at in order]
 
 
 def appended_share(keys: Sequence[Key]) -> float:

@@ -194,6 +194,29 @@ def test_a_time_column_says_what_came_first(tmp_path: Path) -> None:
     assert by_name(advise(source, Question(("k",))))["k"].verdict is Verdict.GOOD
 
 
+@pytest.mark.parametrize("rows", [1000, 2000, 5000, 10_000])
+def test_a_perfect_key_is_good_in_a_short_sample_and_in_batches(tmp_path: Path, rows: int) -> None:
+    """A batch has one time, and is read in the order of its keys."""
+    keys = [f"{mixed(number):016x}" for number in range(rows)]
+    batches = [sorted(keys[first : first + 200]) for first in range(0, rows, 200)]
+    few = [[key, number // (rows // 1000)] for number, key in enumerate(keys)]
+    timed = [
+        [key, number * 8 // len(batches)] for number, each in enumerate(batches) for key in each
+    ]
+    for number, made in enumerate((few, timed)):
+        source = write(tmp_path / f"{number}.csv", ["k", "t"], made)
+        finding = by_name(advise(source, Question(("k",), "t")))["k"]
+        expected = Verdict.GOOD if len({time for _, time in made}) >= 8 else Verdict.UNCLEAR
+        assert finding.verdict is expected, finding.reason
+
+
+def test_rows_of_one_time_say_nothing_of_where_writes_meet(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.csv", ["k", "t"], ([number, 7] for number in range(ROWS)))
+    (finding,) = advise(source, Question(("k",), "t")).findings
+    assert finding.verdict is Verdict.UNCLEAR
+    assert "written at 1 different times" in finding.reason
+
+
 def test_few_rows_are_not_judged(tmp_path: Path) -> None:
     source = write(tmp_path / "a.csv", ["k"], ([number] for number in range(999)))
     (finding,) = advise(source, Question(("k",))).findings

@@ -1,6 +1,6 @@
 """What is said of a key in use, by the statistics that a server keeps of its load."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -28,6 +28,10 @@ def document(key: Callable[[int], int], *, rate: int = 40, minutes: int = 20) ->
         reports = [each for each in decided if isinstance(each, Report)]
         for each in decided:
             load.apply(each)
+    return described(load, reports)
+
+
+def described(load: TableLoad, reports: Sequence[Report] = ()) -> dict[str, Any]:
     facts = load.facts()
     whole = sum(each.rate for each in facts)
     return {
@@ -37,7 +41,7 @@ def document(key: Callable[[int], int], *, rate: int = 40, minutes: int = 20) ->
         "partitions": [
             {
                 "bytes": each.size,
-                "share": each.rate / whole,
+                "share": each.rate / whole if whole else 0.0,
                 "append_share": each.append_share,
                 "top_keys": [{"hash": key_hash(top), "share": share} for top, share in each.top],
             }
@@ -92,10 +96,45 @@ def test_one_hot_value_is_bad_and_named_by_its_hash() -> None:
     assert found.top_share == pytest.approx(2 / 3, abs=0.1)
 
 
-def test_little_load_says_nothing() -> None:
+def test_little_load_says_nothing_and_what_is_needed() -> None:
     found = judge_live({**document(lambda number: number, minutes=1), "history": []}, GIGABYTE)
     assert found.verdict is Verdict.UNCLEAR
-    assert "0 capacity units say too little" in found.reason
+    assert "0 capacity units in 0 seconds say too little: at least 8 stretches" in found.reason
+    assert "512 units each, and there are 0" in found.reason
+
+
+def random_key(number: int) -> str:
+    return f"{mixed(number):016x}"
+
+
+@pytest.mark.parametrize("seconds", [1, 10, 30, 60, 120, 300, 900])
+def test_a_perfect_key_is_not_blamed_for_a_short_record_or_its_batches(seconds: int) -> None:
+    """60 batches of 200 random keys in the first second, then one in each second."""
+    load, number = TableLoad((), 0.0), 0
+    for second in range(seconds):
+        for _ in range(60 if second == 0 else 1):
+            for key in sorted(random_key(each) for each in range(number, number + 200)):
+                load.note(encode_key_value(key), 0, 1, 1, 100)
+            number += 200
+        load.tick(second + 1.0)
+    for second in range(seconds, seconds + 10):  # until the interval has ended
+        load.tick(second + 1.0)
+    found = judge_live(described(load), 10 * GIGABYTE)
+    assert found.verdict in {Verdict.UNCLEAR, Verdict.GOOD}, found.reason
+    assert (found.verdict is Verdict.GOOD) == (seconds >= 300), found.reason
+
+
+def test_one_batch_of_one_value_does_not_make_a_key_bad() -> None:
+    load = TableLoad((), 0.0)
+    for second in range(1200):
+        for number in range(20):
+            load.note(encode_key_value(random_key(20 * second + number)), 0, 1, 1, 100)
+        if second == 1190:
+            load.note(encode_key_value("one"), 0, 200_000, 1, 100)
+        load.tick(second + 1.0)
+    found = judge_live(described(load), 10 * GIGABYTE)
+    assert found.top_share > 1 / 2
+    assert found.verdict is not Verdict.BAD, found.reason
 
 
 def test_a_finding_is_plain_data() -> None:
