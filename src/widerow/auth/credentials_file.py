@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from widerow.auth.keyring import CredentialsInvalid, Keyring
+from widerow.text_lines import whole_lines
 
 __all__ = ["API_KEYS", "TEMPORARY_KEYS", "KeyField", "Names", "add_key", "key_names", "remove_keys"]
 
@@ -75,7 +76,7 @@ def remove_keys(text: str, names: Iterable[tuple[str, str]]) -> str:
         for number, each in enumerate(document.get(kind, ()))
         if (kind, each[name]) in unwanted
     }
-    changed = "".join(_lines_without(text.splitlines(keepends=True), places))
+    changed = "".join(_lines_without(whole_lines(text), places))
     if _tables(changed) != _kept(document, places):
         raise CredentialsInvalid("the tables of keys are nested in other forms; edit it by hand")
     Keyring.load(changed)

@@ -11,6 +11,7 @@ from typing import IO, Any, Final
 from widerow.keydesign.key import KeyDesign, KeyDesignInvalid, KeyRefused
 from widerow.keydesign.sample import key_values
 from widerow.row_files.source import FileInvalid, Progress, Source
+from widerow.text_lines import CsvLines
 
 __all__ = ["OUTPUTS", "disarmed", "parse_column", "splice_columns", "write_records"]
 
@@ -119,7 +120,7 @@ def _whole(output: Path) -> Iterator[Path]:
 
 
 def _write_csv(records: Iterable[Fields], file: IO[str], delimiter: str) -> int:
-    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    writer = csv.writer(CsvLines(file.write), delimiter=delimiter)
     header: Sequence[str] = ()
     count = 0
     for count, fields in enumerate(records, 1):

@@ -1,5 +1,6 @@
 """The scripts of the key design page, one line a command, and what they print (cli §1)."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,3 +113,22 @@ def test_rows_of_one_shard_key_are_read_and_deleted_at_one_stroke(
         table.multi_get({"productType": "hat"})
     assert table.multi_delete(key) == 3
     assert len(list(table.table_iterator())) == 1
+
+
+ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+def test_texts_of_files_are_stored_as_they_are(shell: "Shell", tmp_path: Path) -> None:
+    """By `load -file` and by `put table -file`: a line feed alone ends a line."""
+    assert shell.run(EMPTY.replace("LONG", "STRING").format(0) + "plan add-table -name t0")[1] == 0
+    script, rows = tmp_path / "texts.kv", tmp_path / "rows.json"
+    texts = [f"one{end}two" for end in ENDS]
+    put = "put table -name t0\r\nadd-value -field a -value '{}'\r\nexit\r\n"
+    script.write_bytes("".join(put.format(text) for text in texts).encode())
+    assert shell.run(f"load -file '{script}'")[1] == 0
+    # Control characters are escaped in JSON, the others stand there as they are.
+    raw = [json.dumps({"a": f"{text} three"}, ensure_ascii=False) for text in texts]
+    rows.write_bytes("".join(f"{line}\n" for line in raw).encode())
+    assert shell.run(f"put table -name t0 -file '{rows}'")[1] == 0
+    stored = [row["a"] for row in shell.session.store.table("t0").table_iterator({})]
+    assert stored == sorted(texts + [f"{text} three" for text in texts], key=str.encode)

@@ -114,3 +114,11 @@ def test_the_last_key_is_not_taken_out() -> None:
     only = add_key("", API_KEYS, api_key(0))
     with pytest.raises(CredentialsInvalid, match=r"no \[\[key\]\]"):
         remove_keys(only, [(API_KEYS, "page-0")])
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])
+def test_what_toml_takes_for_no_end_of_a_line_is_none(end: str) -> None:
+    """TOML 1.0, "Spec": a line ends at LF or CRLF."""
+    text = OWNER.replace("who", f"of{end}[[{API_KEYS}]]{end}who")
+    changed = add_key(text, API_KEYS, api_key(0))
+    assert remove_keys(changed, [(API_KEYS, "page-0")]).rstrip() == text.rstrip()

@@ -85,3 +85,11 @@ def test_a_format_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         write_records(ROWS, tmp_path / "a.xlsx", io.StringIO())
     with pytest.raises(FileInvalid, match="cannot write"):
         write_records(ROWS, tmp_path / "absent" / "a.csv", io.StringIO())
+
+
+@pytest.mark.parametrize("suffix", OUTPUTS)
+def test_texts_with_ends_of_lines_are_read_back(tmp_path: Path, suffix: str) -> None:
+    ends = "\n\r\v\f\x85\u2028"
+    rows = [{"k": f"{number}", "t": f"a{end}b{end}"} for number, end in enumerate(ends)]
+    source = write(tmp_path / f"rows{suffix}", rows)
+    assert [dict(record.fields) for record in source.records()] == rows

@@ -124,7 +124,10 @@ def _put_file(
     make, word = _file_operation(table, condition)
     count = 0
     try:
-        with Path(name).open(encoding="utf-8") as lines, counting(session, "rows") as report:
+        with (
+            Path(name).open(encoding="utf-8", newline="\n") as lines,
+            counting(session, "rows") as report,
+        ):
             source = _RowLines(table, lines, exact=exact)
             operations = map(make, source)
             while batch := list(islice(operations, _BATCH)):

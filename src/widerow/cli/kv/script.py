@@ -11,6 +11,7 @@ from widerow.cli.kv.shell import kv_shell
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.cli.shell.running import run_lines
 from widerow.limits import SCRIPT_DEPTH_MAX
+from widerow.text_lines import text_lines
 
 __all__ = ["LOAD", "run_script"]
 
@@ -32,12 +33,12 @@ def _load(session: Session, given: Arguments) -> None:
     if session.depth == SCRIPT_DEPTH_MAX:
         raise CommandFault(f"Scripts load each other more than {SCRIPT_DEPTH_MAX} deep: {name}")
     try:
-        text = Path(name).read_text(encoding="utf-8")
+        text = Path(name).read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableFault(f"Failed to load file: {name}") from error
     session.depth += 1
     try:
-        code = run_script(session, text.splitlines(), stop=True)
+        code = run_script(session, text_lines(text), stop=True)
     finally:
         session.depth -= 1
     if code != EXIT_OK:

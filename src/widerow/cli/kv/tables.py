@@ -17,6 +17,7 @@ from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.names import split_name
 from widerow.model.typed.schema_json import schema_json
 from widerow.model.typed.table import TypedTable
+from widerow.text_lines import text_lines
 
 __all__ = ["EXECUTE", "TABLE_CLEAR", "TABLE_CREATE", "TABLE_EVOLVE", "TABLE_LIST"]
 
@@ -155,7 +156,7 @@ def _execute(session: Session, given: Arguments) -> None:
         result = session.store.run_statement(
             statement, namespace=session.namespace, progress=report
         )
-    session.show(result.text.splitlines())
+    session.show(text_lines(result.text))
 
 
 EXECUTE: Final = Command(

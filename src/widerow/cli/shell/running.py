@@ -4,6 +4,7 @@ Lines are edited, kept and completed by `readline`, which is imported only for a
 not every platform has: without it lines are read as they are typed.
 """
 
+import io
 import os
 import signal
 import sys
@@ -81,7 +82,7 @@ def run_shell(shell: Shell, words: Sequence[str], script: Iterable[str] | None =
         if words:
             return shell.run_words(words)
         if script is not None or not sys.stdin.isatty():
-            return run_lines(shell, sys.stdin if script is None else script)
+            return run_lines(shell, _piped_lines() if script is None else script)
         shell.meet()
         with _edited_lines(shell.history, shell.completions):
             converse(shell, input)
@@ -93,6 +94,12 @@ def run_shell(shell: Shell, words: Sequence[str], script: Iterable[str] | None =
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
     return 0
+
+
+def _piped_lines() -> Iterable[str]:
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(newline="\n")  # a carriage return may stand in a text
+    return sys.stdin
 
 
 def run_lines(shell: Shell, lines: Iterable[str], *, stop: bool = False) -> int:

@@ -112,7 +112,7 @@ def _opened(name: str) -> Iterator[Iterator[str]]:
         yield iter(sys.stdin)
         return
     try:
-        with open(name, encoding="utf-8") as file:  # noqa: PTH123  # a name that was typed
+        with open(name, encoding="utf-8", newline="\n") as file:  # noqa: PTH123  # a name that was typed
             yield iter(file)
     except OSError as error:
         raise WordInvalid(f"{name} cannot be read: {error.strerror or error}") from error

@@ -17,6 +17,7 @@ from widerow.cli.tablestore.documents import row_document, row_grid
 from widerow.cli.tablestore.grid import Grid, Rendered, render_grid
 from widerow.cli.tablestore.words import WordInvalid
 from widerow.rows.plain_values import Row
+from widerow.text_lines import CsvLines
 from widerow.transfer.layout import CELLS
 
 __all__ = [
@@ -119,7 +120,7 @@ class _CsvSink:
     def __init__(
         self, out: IO[str], key_names: Sequence[str], columns: Sequence[str], *, versions: bool
     ) -> None:
-        self._writer = csv.writer(out, lineterminator="\n")
+        self._writer = csv.writer(CsvLines(out.write))
         self._key = list(key_names)
         named = [name for name in columns if name not in key_names]
         self._headings = [*self._key, CELLS] if versions else [*self._key, *named]

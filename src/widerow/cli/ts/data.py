@@ -25,6 +25,7 @@ from widerow.client.writing import WriteIf, delete_one_row, put_one_row, update_
 from widerow.model.tablestore.condition import RowExpectation
 from widerow.model.tablestore.row import CellOperation
 from widerow.rows.plain_values import Row
+from widerow.text_lines import text_lines
 
 __all__ = ["DELETE_ROW", "EXPORT_ROWS", "GET_ROW", "IMPORT_ROWS", "PUT_ROW", "SCAN", "UPDATE_ROW"]
 
@@ -198,7 +199,7 @@ def _export(session: TsSession, given: Arguments) -> None:
 def _import(session: TsSession, given: Arguments) -> None:
     table = session.facts(given.get("--table"))
     ignore = given.has("--ignore_ts")
-    lines = _text(given, "--input").splitlines()
+    lines = text_lines(_text(given, "--input"))
     done = put_batches(
         session.client,
         table,

@@ -15,6 +15,7 @@ from widerow.cli.tablestore.words import WordInvalid
 from widerow.cli.ts.commands import TS_COMMANDS
 from widerow.cli.ts.session import TsSession
 from widerow.cli.ts.shell import ask_person, ts_shell
+from widerow.text_lines import text_lines
 
 __all__ = ["TS"]
 
@@ -34,7 +35,7 @@ def _run_ts(words: Sequence[str], given: Given) -> int:
     if words and sys.stdin.isatty():
         session.ask = ask_person
     try:
-        script = None if file is None else Path(file).read_text(encoding="utf-8").splitlines()
+        script = None if file is None else text_lines(Path(file).read_bytes().decode())
     except (OSError, UnicodeDecodeError) as error:
         raise WordInvalid(f"{file} cannot be read: {error}") from error
     try:
