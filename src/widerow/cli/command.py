@@ -17,6 +17,7 @@ import click
 
 from widerow.cli.connection import CONNECTION_FIELDS
 from widerow.errors import WiderowError
+from widerow.written_numbers import real_number, whole_number
 
 __all__ = [
     "CliCommand",
@@ -48,6 +49,43 @@ _CONNECTING: Final = {*(field.name for field in CONNECTION_FIELDS), "profile"}
 _INTERRUPTED: Final = 130  # as a shell reports a process that Ctrl-C has ended
 
 
+class _WholeNumber(click.types.IntParamType):
+    """Whole numbers in ASCII digits alone."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  # as click's
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int:
+        try:
+            return whole_number(value) if isinstance(value, str) else int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid integer.", param, ctx)
+
+
+class _RealNumber(click.types.FloatParamType):
+    """Numbers in ASCII digits alone."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  # as click's
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        try:
+            return real_number(value) if isinstance(value, str) else float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid float.", param, ctx)
+
+
+_KINDS: Final[dict[type[Any], Any]] = {
+    int: _WholeNumber(),
+    float: _RealNumber(),
+    Path: click.Path(path_type=Path),
+}
+
+
 class Flag(NamedTuple):
     """One flag. If its default is a list, it may be given several times.
 
@@ -73,7 +111,7 @@ class Flag(NamedTuple):
         many = isinstance(self.default, list)
         return click.Option(
             [self.name, *(self.spelled or (f"--{plain}",))],
-            type=self.kind,
+            type=_KINDS.get(self.kind, self.kind),
             is_flag=self.kind is bool,
             default=self.default,
             required=self.required,
@@ -107,7 +145,7 @@ class Positional(NamedTuple):
         """What click makes a word of."""
         return _WordArgument(
             [self.name],
-            type=click.Path(path_type=Path) if self.kind is Path else self.kind,
+            type=_KINDS.get(self.kind, self.kind),
             nargs=-1 if self.number in "+*" else 1,
             required=self.number in "1+",
             metavar=self.metavar,

@@ -10,6 +10,7 @@ from typing import Final
 from widerow.cli.command import CommandFailed, Flag, Given, Positional, command, group, switch
 from widerow.cli.flags import server_flags
 from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url
+from widerow.written_numbers import real_number, whole_number
 
 __all__ = ["DEV"]
 
@@ -77,18 +78,22 @@ def _reset(name: str | None, given: Given) -> None:
 def _number(text: str) -> float | int | str:
     """A number where it is written as one, else the text: the server knows both."""
     try:
-        return int(text)
+        return whole_number(text)
     except ValueError:
         try:
-            return float(text)
+            return real_number(text)
         except ValueError:
             return text
 
 
 def _rows(text: str) -> list[int] | float:
-    if "." in text:
-        return float(text) if text.replace(".", "", 1).isdigit() else -1.0
-    return [int(part) if part.strip().isdigit() else -1 for part in text.split(",")]
+    """Numbers of rows, or a share of them; -1, which the server refuses, for what is neither."""
+    try:
+        if "." in text:
+            return real_number(text)
+        return [whole_number(part.strip()) for part in text.split(",")]
+    except ValueError:
+        return -1.0
 
 
 def _ask(given: Given, method: str, page: str, **fields: object) -> None:

@@ -12,6 +12,7 @@ from widerow.cli.command import Flag, Given, command, switch
 from widerow.cli.names import profile_names
 from widerow.cli.profiles import asked_connection
 from widerow.errors import WiderowError
+from widerow.written_numbers import real_number
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -62,7 +63,7 @@ def ping_server(given: Given) -> int:
 
 def _seconds(name: str, given: str | None, default: float) -> float:
     try:
-        found = default if given is None else float(given)
+        found = default if given is None else real_number(given)
     except ValueError:
         found = -1.0
     if not (0 < found <= _SECONDS_MAX or found == default):

@@ -18,6 +18,7 @@ from widerow.model.values import KeyType, KeyValue, Value
 from widerow.rows.plain_values import Row
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.bodies import text
+from widerow.written_numbers import whole_number
 
 __all__ = [
     "RowFound",
@@ -105,7 +106,7 @@ def _key_value(column: KeyColumn, value: object) -> KeyValue:
     try:
         match column.type:
             case KeyType.INTEGER:
-                return int(str(value))
+                return whole_number(str(value))
             case KeyType.STRING:
                 return str(value)
             case KeyType.BINARY:

@@ -25,6 +25,7 @@ from widerow.model.search.schema import JsonKind, SearchField, SearchFieldType
 from widerow.model.values import Value
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
+from widerow.written_numbers import real_number, whole_number
 
 __all__ = ["PlacedField", "placed_fields", "query_of_text", "value_of_text"]
 
@@ -88,13 +89,13 @@ def value_of_text(field: SearchField, text: str) -> Value:
     try:
         match field.type:
             case SearchFieldType.LONG | SearchFieldType.DOUBLE:
-                return float(text) if re.search(r"[.eE]", text) else int(text)
+                return real_number(text) if re.search(r"[.eE]", text) else whole_number(text)
             case SearchFieldType.BOOLEAN:
                 return {"true": True, "false": False}[text.lower()]
-            case SearchFieldType.DATE if text.lstrip("-").isdigit() and any(
+            case SearchFieldType.DATE if text.lstrip("-").isdecimal() and any(
                 each.startswith(_EPOCH) for each in field.date_formats
             ):
-                return int(text)
+                return whole_number(text)
             case _:
                 return text
     except (ValueError, KeyError) as error:
@@ -221,7 +222,7 @@ class _Reader:
         if boost is None:
             return None
         try:
-            return float(boost.text[1:])
+            return real_number(boost.text[1:])
         except ValueError as error:
             raise QueryUnreadable(f"{boost.text} is no weight; write ^2 or ^0.5") from error
 

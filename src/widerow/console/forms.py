@@ -20,6 +20,7 @@ from widerow.limits import (
     INT64_MIN,
 )
 from widerow.model.values import ColumnType, Value, value_bytes
+from widerow.written_numbers import real_number, whole_number
 
 __all__ = [
     "COLUMN_TYPE_NAMES",
@@ -131,18 +132,14 @@ _ADVICE: Final = {
 
 
 def _integer(text: str) -> int:
-    if not text.isascii() or "_" in text or len(text) > 20:
-        raise ValueError(text)
-    number = int(text)
+    number = whole_number(text)
     if not INT64_MIN <= number <= INT64_MAX:
         raise ValueError(text)
     return number
 
 
 def _double(text: str) -> float:
-    if not text.isascii() or "_" in text:
-        raise ValueError(text)
-    return float(text)
+    return real_number(text)
 
 
 def shown(value: Value) -> dict[str, Any]:

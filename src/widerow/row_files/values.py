@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from widerow.limits import INT64_MAX, INT64_MIN
+from widerow.written_numbers import real_number
 
 __all__ = ["is_integer", "seconds"]
 
@@ -35,7 +36,7 @@ def seconds(column: str, value: object) -> float:
         return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
     if isinstance(value, str):
         try:
-            value = float(value)
+            value = real_number(value)
         except ValueError:
             return seconds(column, _iso(column, value))
     if isinstance(value, bool) or not (isinstance(value, int | float) and math.isfinite(value)):

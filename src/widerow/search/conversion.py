@@ -8,7 +8,6 @@ the bytes of its 32-bit floats, of length 1 for COSINE.
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
@@ -29,25 +28,30 @@ from widerow.model.search.schema import SearchFieldType, VectorMetric
 from widerow.model.values import Value
 from widerow.search.fields import IndexedField
 from widerow.search.places import parse_point, quantised
+from widerow.written_numbers import real_number, whole_number
 
 __all__ = ["address_bytes", "column_reader", "json_values", "number_text", "parsed_json"]
 
 _Type = SearchFieldType
 _Convert = Callable[[IndexedField, object], Any]
-_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _MAPPED: Final = b"\0" * 10 + b"\xff\xff"
 
 
 def parsed_json(text: str) -> Any:  # noqa: ANN401  # what JSON can say
     """The value of a JSON text. Raises ValueError where it is none, however it is malformed."""
     with suppress(RecursionError):
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     raise ValueError("nested too deeply")
 
 
 def _refuse(_constant: str) -> float:
     raise ValueError("not a number")
+
+
+def _finite(text: str) -> float | None:
+    """A number of JSON; None, as null, for one above all doubles."""
+    value = float(text)
+    return value if math.isfinite(value) else None
 
 
 def number_text(value: object) -> str:
@@ -131,9 +135,16 @@ def _of_number(convert: _Convert) -> _Convert:
 # --- one value ---------------------------------------------------------------------------------
 
 
+def _read(read: Callable[[str], int | float], text: str) -> int | float | None:
+    try:
+        return read(text)
+    except ValueError:
+        return None
+
+
 def _long(_field: IndexedField, value: object) -> int | None:
     if type(value) is str:
-        value = int(value) if _WHOLE.fullmatch(value) else None
+        value = _read(whole_number, value)
     elif type(value) is float:
         value = int(value) if value.is_integer() else None
     if type(value) is not int or not INT64_MIN <= value <= INT64_MAX:
@@ -143,7 +154,7 @@ def _long(_field: IndexedField, value: object) -> int | None:
 
 def _double(_field: IndexedField, value: object) -> float | None:
     if type(value) is str:
-        value = float(value) if _NUMBER.fullmatch(value) else None
+        value = _finite(value) if _read(real_number, value) is not None else None
     if type(value) is int:
         try:
             value = float(value)

@@ -35,7 +35,7 @@ __all__ = [
 MANIFEST: Final = "manifest"
 """The file that lists the other files of the index."""
 
-_FORMAT: Final = 5  # changes with every change of arrays or tokens
+_FORMAT: Final = 6  # changes with every change of arrays, values or tokens
 _HEAD: Final = b"WRSEARCH".ljust(64, b"\0")
 _TAIL: Final = struct.Struct("<QII8s")  # the directory's offset, length and checksum; a mark
 _TAIL_MARK: Final = b"WRSEAEND"

@@ -19,6 +19,7 @@ from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType, KeyValue, Value
 from widerow.rows.plain_values import Row, VersionedValue
+from widerow.written_numbers import real_number
 
 __all__ = [
     "CELLS",
@@ -143,7 +144,7 @@ def _integer(name: str, text: str) -> int:
 
 def _double(name: str, text: str) -> float:
     try:
-        value = float(text)
+        value = real_number(text)
     except ValueError as error:
         raise ValueError(f"{name} is no number: {_shown(text)}") from error
     return _finite(name, value)

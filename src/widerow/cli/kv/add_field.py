@@ -27,6 +27,7 @@ from widerow.model.typed.types import (
     timestamp,
 )
 from widerow.model.typed.values import TypedValue
+from widerow.written_numbers import real_number
 
 __all__ = ["ADD_FIELD"]
 
@@ -106,8 +107,7 @@ def _whole(text: str, kind: FieldType, _: str) -> TypedValue:
 
 def _floating(text: str, kind: FieldType, _: str) -> TypedValue:
     try:
-        # Python reads 1_000 as a number, the vendor does not: the empty text is refused as well.
-        return float("" if "_" in text else text)
+        return real_number(text.strip())
     except ValueError as error:
         raise ArgumentFault(f"{text}, not a valid {kind.kind.value.lower()}.") from error
 

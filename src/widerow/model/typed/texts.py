@@ -7,7 +7,7 @@ JSON for nested types.
 import binascii
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Final
 
 from widerow.errors import InvalidRequest
@@ -17,6 +17,7 @@ from widerow.model.typed.json_rows import parse_json, value_from_json
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import TypedValue
+from widerow.written_numbers import real_number, whole_number
 
 __all__ = ["binary_from_text", "value_from_text"]
 
@@ -50,9 +51,9 @@ def _illegal(text: str, kind: FieldType, field: str) -> InvalidRequest:
 def _integer(text: str, kind: FieldType, field: str) -> TypedValue:
     digits = text.strip()
     try:
-        if len(digits) > _DIGITS_MAX or "_" in digits:
+        if len(digits) > _DIGITS_MAX:
             raise _illegal(text, kind, field)
-        number = int(digits)
+        number = whole_number(digits)
     except ValueError as error:
         raise _illegal(text, kind, field) from error
     return coerce(number, kind, field)
@@ -60,9 +61,9 @@ def _integer(text: str, kind: FieldType, field: str) -> TypedValue:
 
 def _floating(text: str, kind: FieldType, field: str) -> TypedValue:
     try:
-        if len(text) > _DIGITS_MAX or "_" in text:
+        if len(text) > _DIGITS_MAX:
             raise _illegal(text, kind, field)
-        number = float(text)
+        number = real_number(text.strip())
     except ValueError as error:
         raise _illegal(text, kind, field) from error
     return coerce(number, kind, field)
@@ -70,10 +71,11 @@ def _floating(text: str, kind: FieldType, field: str) -> TypedValue:
 
 def _number(text: str, kind: FieldType, field: str) -> TypedValue:
     try:
-        if len(text) > 2 * NUMBER_DIGITS_MAX or "_" in text:
+        if len(text) > 2 * NUMBER_DIGITS_MAX:
             raise _illegal(text, kind, field)
+        real_number(text.strip())
         number = Decimal(text.strip())
-    except InvalidOperation as error:
+    except ValueError as error:
         raise _illegal(text, kind, field) from error
     return coerce(number, kind, field)
 

@@ -13,6 +13,7 @@ from widerow.search.conversion import address_bytes, number_text
 from widerow.search.fields import IndexedField
 from widerow.search.interface import FieldLiteral
 from widerow.search.places import parse_point
+from widerow.written_numbers import real_number, whole_number
 
 __all__ = ["asked_number", "asked_term", "literal_of", "point_of", "refused_type", "refused_value"]
 
@@ -81,6 +82,8 @@ def literal_of(field: IndexedField, value: Value) -> FieldLiteral:
     if field.type is _Type.DOUBLE:
         return float(number)
     if isinstance(number, float):
+        if math.isfinite(number) and not number.is_integer():
+            raise refused_value(field, value)  # the number nearby was not asked for
         number = int(number) if math.isfinite(number) else (INT64_MAX if number > 0 else INT64_MIN)
     return min(max(number, INT64_MIN), INT64_MAX)
 
@@ -90,7 +93,7 @@ def _number(_field: IndexedField, value: Value) -> int | float | None:
         return None
     if not isinstance(value, str):
         return value
-    for read in (int, float):
+    for read in (whole_number, real_number):
         try:
             return read(value)
         except ValueError:

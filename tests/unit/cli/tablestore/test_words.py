@@ -105,7 +105,7 @@ def test_a_word_that_is_no_column_says_what_to_write(word: str, told: str) -> No
         ("x", "integer", "no integer"),
         (str(2**63), "integer", "64 bits"),
         ("x", "double", "no number"),
-        ("nan", "double", "do not store"),
+        ("NaN", "double", "do not store"),
         ("1", "boolean", "neither true nor false"),
         ("x", "binary", "@FILE"),
         ("0x123", "binary", "hex"),

@@ -59,6 +59,8 @@ class Document:
 def _converted(kind: SearchFieldType, value: Converted) -> Converted:  # noqa: PLR0911  # one for each type
     """A value of a row or a request in a field's own form."""
     if kind is T.LONG:
+        if isinstance(value, float) and value % 1:
+            raise ValueError(value)
         return int(value)
     if kind is T.DOUBLE:
         return float(value)

@@ -274,6 +274,20 @@ def test_a_range_bounds_the_beginnings_of_spans_of_time(make: Make) -> None:
     assert index.counts(asked) == [(day, 2), (2 * day, 2), (3 * day, 2)]
 
 
+def test_a_fraction_over_whole_numbers_is_refused(make: Make) -> None:
+    """And is not silently the whole number below it."""
+    index = make(fields(l=T.LONG), [{"l": 1}, {}])
+    for asked in (
+        HistogramGroupBy("h", "l", 2.5),
+        HistogramGroupBy("h", "l", 2, offset=0.5),
+        HistogramGroupBy("h", "l", 2, missing=1.5),
+        HistogramGroupBy("h", "l", 2, field_range=(0.5, 2)),
+    ):
+        with pytest.raises(InvalidRequest):
+            index.counts(asked)
+    assert index.counts(HistogramGroupBy("h", "l", 2.0)) == [(0, 1)]
+
+
 def test_empty_buckets_are_filled_where_asked(make: Make) -> None:
     # search §6.3: min_doc_count 0
     index = make(fields(l=T.LONG, k=T.KEYWORD), [{"l": 2, "k": "a"}, {"l": 6, "k": "a"}])
