@@ -141,6 +141,19 @@ SCHEMA = SearchSchema(
 )
 
 
+@pytest.mark.parametrize("depth", [1, 2, 500, 900])
+def test_arrays_in_arrays_have_no_text_and_break_no_page(make: Make, depth: int) -> None:
+    """As deep as a column may hold them."""
+    text = "[" * depth + '"one two"' + "]" * depth
+    index = make(SCHEMA, [{"ta": text}])
+    found = row_highlights(index, {"ta": text}, MatchQuery("ta", "one"), "ta")
+    assert found == ({"ta": ("<em>one</em> two",)} if depth == 1 else {})
+    inside = f'{{"t": {text}}}'
+    assert row_highlights(index, {"o": inside}, MatchQuery("o.t", "one"), "o.t").keys() == (
+        {"o.t"} if depth == 1 else set()
+    )
+
+
 def row_highlights(
     index: Index, columns: dict[str, Any], query: Query, *names: str
 ) -> dict[str, tuple[str, ...]]:

@@ -14,7 +14,12 @@ from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
 
 from widerow.errors import AnyRule, InvalidRequest
-from widerow.limits import SEARCH_TOKEN_BYTES_MAX
+from widerow.limits import (
+    SEARCH_QUERY_DEPTH_MAX,
+    SEARCH_SORT_BYTES_MAX,
+    SEARCH_SORTERS_MAX,
+    SEARCH_TOKEN_BYTES_MAX,
+)
 from widerow.model.search.query import (
     BoolQuery,
     DocSort,
@@ -444,6 +449,25 @@ def test_sealed_nonsense_is_refused(content: object) -> None:
     assert open_token(sealed_token(content)) is not Ellipsis
     with pytest.raises(InvalidRequest):
         read_page_token(sealed_token(content))
+
+
+def test_every_token_that_is_given_is_taken(make: Make) -> None:
+    """However long the values are that it holds; a sort that none can hold is refused at once."""
+    names = [f"k{number:02}" for number in range(SEARCH_SORTERS_MAX)]
+    rows: list[Any] = [dict.fromkeys(names, f"{row}" * 4096) for row in range(3)]
+    index = make(fields(**dict.fromkeys(names, T.KEYWORD)), rows)
+    sort = by(*[FieldSort(name) for name in names], keyless=True)
+    assert index.pages(sort=sort, limit=1) == [[0], [1], [2], []]
+    nested: TermQuery | BoolQuery = TermQuery("n.k", "a")
+    for _ in range(SEARCH_QUERY_DEPTH_MAX - 2):
+        nested = BoolQuery(must=(nested,))
+    deep = write_page_token(by(FieldSort("n.l", nested_filter=NestedFilter("n", nested))), [1])
+    assert read_page_token(deep).held == (1,)
+    long = by(FieldSort("k00", missing_value="x" * SEARCH_SORT_BYTES_MAX))
+    with pytest.raises(InvalidRequest) as error:
+        index.page(sort=long)
+    assert error.value.rule is TablestoreRule.SORT_SIZE
+    assert foreign(error.value)[1] == "OTSParameterInvalid"
 
 
 def test_changed_and_long_tokens_are_refused() -> None:
