@@ -422,6 +422,7 @@ class TablestoreRule(AnyRule):
     SEARCH_TOKEN = "Send the token exactly as the page before returned it."  # noqa: S105  # a hint
     SORT_FIELD = "Sort by a field of the index whose type has an order, with enable_sort_and_agg."
     SORT_COUNT = "Name fewer sorters."
+    SORT_SIZE = "Sort by fewer fields, or with smaller nested filters: a page's token has them all."
     SORT_PLACE = "Sort by DocSort in inner hits only, and by keys and distances in rows only."
     SORT_MODE = "Sort texts by their smallest or largest value: they have no average."
     SORT_MISSING = "Use a missing_field whose values compare with those of the field."

@@ -13,6 +13,7 @@ from widerow.model.search.requests import Hit, InnerHit, Search
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import Value
+from widerow.search.conversion import parsed_json
 from widerow.search.interface import IndexView
 from widerow.search.results.fragments import best_fragments
 from widerow.search.results.inner_hits import (
@@ -215,8 +216,8 @@ def _parsed(value: Value | None) -> object:
     if not isinstance(value, str):
         return None
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return parsed_json(value)
+    except ValueError:
         return None
 
 
@@ -246,11 +247,18 @@ def _members_of(element: object) -> Callable[[str], object]:
 
 
 def _below(value: object, names: Sequence[str]) -> list[str]:
-    """The texts of a member of an object, or of each object of an array."""
-    if isinstance(value, list):
-        return [text for each in value for text in _below(each, names)]
+    """The texts of a member of an object, or of each object of an array.
+
+    As they are indexed: an array inside an array has none, so depth is bounded by `names`.
+    """
+    elements = value if isinstance(value, list) else [value]
     if names:
-        return _below(_member(value, names[0]), names[1:])
+        members = [_member(each, names[0]) for each in elements]
+        return [text for member in members for text in _below(member, names[1:])]
+    return [text for each in elements for text in _own_text(each)]
+
+
+def _own_text(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -35,7 +35,7 @@ from widerow.search.results.columns import Held, SortColumn, completed_sort, sor
 from widerow.search.results.highlight import check_highlights
 from widerow.search.results.inner_hits import FoundInnerHits, find_inner_hits
 from widerow.search.results.ordering import behind, first_places, order_keys
-from widerow.search.results.tokens import read_page_token, write_page_token
+from widerow.search.results.tokens import check_sort, read_page_token, write_page_token
 
 __all__ = ["FoundHit", "FoundPage", "find_page"]
 
@@ -122,7 +122,9 @@ def _order(view: IndexView, schema: SearchSchema, request: Search) -> _Order:
         token = read_page_token(request.token)
         return _Order(token.sort, token.held, default=token.sort == default.sort)
     if request.sort is not None and request.sort.sorters:
-        return _Order(completed_sort(request.sort))
+        sort = completed_sort(request.sort)
+        check_sort(sort)
+        return _Order(sort)
     return default
 
 

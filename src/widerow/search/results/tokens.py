@@ -11,13 +11,20 @@ from zlib import crc32
 import msgpack
 
 from widerow.errors import InvalidRequest
-from widerow.limits import SEARCH_TOKEN_BYTES_MAX, SEARCH_TOKEN_DEPTH_MAX
+from widerow.limits import SEARCH_SORT_BYTES_MAX, SEARCH_TOKEN_BYTES_MAX, SEARCH_TOKEN_DEPTH_MAX
 from widerow.model.search.query import SearchSort
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.search.results.columns import Held
 from widerow.search.results.plain_values import plain_form, read_plain
 
-__all__ = ["PageToken", "open_token", "read_page_token", "sealed_token", "write_page_token"]
+__all__ = [
+    "PageToken",
+    "check_sort",
+    "open_token",
+    "read_page_token",
+    "sealed_token",
+    "write_page_token",
+]
 
 _VERSION: Final = b"\x01"
 _CHECKSUM_BYTES: Final = 4
@@ -50,6 +57,13 @@ def open_token(token: bytes) -> object:
         return msgpack.unpackb(data[1:], strict_map_key=True)
     except (ValueError, msgpack.exceptions.UnpackException, RecursionError) as error:
         raise ValueError("no content") from error
+
+
+def check_sort(sort: SearchSort) -> None:
+    """Raise `InvalidRequest` for an order that is too large for the token of a page."""
+    size = len(msgpack.packb(plain_form(sort)))
+    if size > SEARCH_SORT_BYTES_MAX:
+        raise InvalidRequest(TablestoreRule.SORT_SIZE, size=size, maximum=SEARCH_SORT_BYTES_MAX)
 
 
 def write_page_token(sort: SearchSort, held: Sequence[Held]) -> bytes:

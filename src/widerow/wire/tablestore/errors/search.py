@@ -300,6 +300,9 @@ SEARCH_ERRORS: Final[dict[AnyRule, Foreign]] = {
     TablestoreRule.SORT_COUNT: c.INVALID.ours(
         "[sort] has {count} sorters or points, allow {maximum}", "a sort with too many parts"
     ),
+    TablestoreRule.SORT_SIZE: c.INVALID.ours(
+        "[sort] has {size} bytes, allow {maximum}", "a sort that no token of a page can hold"
+    ),
     TablestoreRule.SORT_PLACE: c.INVALID.ours(
         "[sort] {sorter} is not allowed here",
         "a sorter of rows in inner hits, or the other way round",
