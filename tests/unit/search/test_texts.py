@@ -53,7 +53,15 @@ _TITLES = (
         (TextAnalyzer(), "a_b カナ 한국 x-y", ["a", "b", "カ", "ナ", "한", "국", "x", "y"]),
         (TextAnalyzer(), "東京・大阪゠゛ー", ["東", "京", "大", "阪", "ー"]),
         (TextAnalyzer(), "佐々々 二〇〇", ["佐", "々", "々", "二", "〇", "〇"]),
-        (TextAnalyzer(), "ΣΑΣ ΣΑΣ", ["σας", "σας"]),
+        (TextAnalyzer(), "ΣΑΣ σας", ["σασ", "σασ"]),
+        (TextAnalyzer(), "İstanbul ISTANBUL", ["istanbul", "istanbul"]),
+        (TextAnalyzer(), "की का", ["की", "का"]),
+        (TextAnalyzer(), "e\u0301te\u0301 מִלָּה", ["e\u0301te\u0301", "מִלָּה"]),
+        (TextAnalyzer(delimit_word=True), "की2का", ["की", "2", "का"]),
+        (TextAnalyzer(), "می\u200cخواهم", ["می\u200cخواهم"]),
+        (TextAnalyzer(), "か\u3099き 葛\U000e0100飾", ["か\u3099", "き", "葛", "飾"]),
+        (TextAnalyzer(), "\U00011013\U00011038 x", ["\U00011013\U00011038", "x"]),
+        (TextAnalyzer(), "a👍🏽b 👨\u200d👩 1\ufe0f\u20e3", ["a", "b", "1"]),
         (
             TextAnalyzer(AnalyzerName.SPLIT, delimiter=","),
             "badminton,ping pong,rap",
@@ -297,3 +305,34 @@ def test_spans_are_the_tokens_that_a_query_asks_for() -> None:
         TokenSpan(13, 16),
     ]
     assert view.spans(TermQuery("g", "red"), "f", text) == []
+
+
+LETTERS = st.text(st.sampled_from("aİIıΣσςßeé\u0301कीािか\u3099葛 \u200d"), max_size=12)
+ANALYZERS = [
+    TextAnalyzer(),
+    TextAnalyzer(delimit_word=True),
+    TextAnalyzer(AnalyzerName.FUZZY, min_chars=1, max_chars=3),
+    TextAnalyzer(AnalyzerName.FUZZY, min_chars=2, max_chars=2),
+]
+
+
+@pytest.mark.parametrize("analyzer", ANALYZERS)
+@given(text=LETTERS)
+def test_lower_case_is_as_long_and_finds_what_it_came_from(
+    analyzer: TextAnalyzer, text: str
+) -> None:
+    analysis = analysis_of(analyzer)
+    assert len(analysis.folded(text)) == len(text)
+    tokens = analysis.tokens(text)
+    assert all(analysis.folded(token) == token for token in tokens)
+    fields = one_field(SearchFieldType.TEXT, analyzer=analyzer)
+    index = index_of(fields, {b"row": {"f": text}})
+    if tokens and (analysis.fuzzy is None or len(text) >= analysis.fuzzy[0]):
+        assert keys_of(index.view(), MatchPhraseQuery("f", text)) == [b"row"]
+        assert keys_of(index.view(), MatchPhraseQuery("f", analysis.folded(text))) == [b"row"]
+
+
+def test_words_that_differ_in_marks_are_different() -> None:
+    index = index_of(one_field(SearchFieldType.TEXT), {b"ki": {"f": "की"}, b"ka": {"f": "का"}})
+    assert keys_of(index.view(), MatchQuery("f", "की")) == [b"ki"]
+    assert keys_of(index.view(), MatchQuery("f", "क")) == []

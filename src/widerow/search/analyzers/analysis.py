@@ -1,9 +1,14 @@
-"""The five analyzers: texts to tokens, with their positions and their places (search §3)."""
+"""The five analyzers: texts to tokens, with their positions and their places (search §3).
+
+A mark belongs to the letter before it, as do joiners inside a word (UAX #29, rule WB4). Enclosing
+marks and variation selectors choose how a character looks: they separate, as symbols and emoji do.
+"""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
+from unicodedata import category
 
 from widerow.limits import SEARCH_FUZZY_CHARACTERS_MAX
 from widerow.model.search.schema import AnalyzerName, TextAnalyzer
@@ -18,8 +23,29 @@ _CJK: Final = (
     "\u31f0-\u31ff\uff66-\uff9f\uac00-\ud7a3"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_WORD: Final = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
-_PART: Final = re.compile(rf"[{_CJK}]|[^\W\d_{_CJK}]+|\d+")
+_LOOKS: Final = range(0xFE00, 0xFE10)  # variation selectors; others lie behind all marks
+
+
+def _marks(first: int, last: int) -> str:
+    return "".join(
+        [
+            chr(code)
+            for code in range(first, last)
+            if category(chr(code)) in ("Mn", "Mc") and code not in _LOOKS
+        ]
+    )
+
+
+# Joiners and marks. Those above 16 bits are looked for behind a test of one range: an expression
+# compares a character with each of them.
+_MARK: Final = (
+    rf"(?:[\u200c\u200d{_marks(0x300, 0x10000)}]"
+    rf"|(?=[\U00010000-\U0001ffff])[{_marks(0x10000, 0x20000)}])"
+)
+_KANA_MARKS: Final = "[\u3099\u309a]?"  # voiced, and half voiced
+_LETTERS: Final = rf"[^\W\d_{_CJK}]"
+_WORD: Final = re.compile(rf"[{_CJK}]{_KANA_MARKS}|[^\W_{_CJK}]+(?:{_MARK}+[^\W_{_CJK}]*)*")
+_PART: Final = re.compile(rf"[{_CJK}]{_KANA_MARKS}|{_LETTERS}+(?:{_MARK}+{_LETTERS}*)*|\d+{_MARK}*")
 _BLANKS: Final = re.compile(r"\S+")
 _HAN: Final = re.compile("[\u4e00-\u9fd5]+")  # runs that the dictionary is asked for
 _ASCII: Final = "".join([chr(n) if chr(n).isalnum() else " " for n in range(128)])
@@ -100,9 +126,17 @@ class Analysis:
 
 
 def _lower(tokens: list[str]) -> list[str]:
-    """Each token in lower case, in one step: a separator keeps them from acting on each other."""
-    lower = _SEPARATOR.join(tokens).lower().split(_SEPARATOR)
-    return lower if len(lower) == len(tokens) else [token.lower() for token in tokens]
+    """Each token in lower case, in one step, and as long as it was."""
+    lower = _lower_case(_SEPARATOR.join(tokens)).split(_SEPARATOR)
+    return lower if len(lower) == len(tokens) else [_lower_case(token) for token in tokens]
+
+
+def _lower_case(text: str) -> str:
+    """A text in lower case, character by character, whatever stands beside it.
+
+    Python makes two characters of one letter, and looks around a sigma whether a word ends there.
+    """
+    return text.replace("\u0130", "i").lower().replace("\u03c2", "\u03c3")
 
 
 def analysis_of(analyzer: TextAnalyzer) -> Analysis:

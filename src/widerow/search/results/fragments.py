@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
+from unicodedata import category
 
 from widerow.model.search.highlight import FragmentOrder, HighlightEncoder, HighlightParameter
 from widerow.search.interface import TokenSpan
@@ -102,7 +103,8 @@ def _in_word(text: str, place: int) -> bool:
 
 
 def _is_letter(character: str) -> bool:
-    return character.isalnum() and character < _IDEOGRAPHS
+    is_part = character.isalnum() or category(character) in ("Mn", "Mc")
+    return is_part and character < _IDEOGRAPHS
 
 
 def _rendered(piece: _Fragment, parameter: HighlightParameter, encoder: HighlightEncoder) -> str:
