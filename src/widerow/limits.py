@@ -165,17 +165,28 @@ LOOP_WAIT_NS_MAX: Final = 2_000_000  # for the disk; slower ones leave the loop 
 ALONE_WAIT_NS_MAX: Final = 1_000_000  # sharing a sync that takes less spares less than it costs
 ALONE_PATIENCE_SECONDS: Final = 0.02  # several groups of others; then it shares the next of these
 GROUP_BYTES_MAX: Final = 16 * 1024 * 1024  # request bytes behind one group commit
-HEADER_SECONDS_MAX: Final = 20  # from the first byte of a request to the end of its headers
+HEADER_SECONDS_MAX: Final = (
+    20  # from a request's first byte to the end of its headers; to the first
+)
+# byte of all, too: a client connects because it has something to say
 HALF_CLOSED_SECONDS_MAX: Final = 1  # a request waits so long for its thread after its client sends
 # no more; then it is not begun, for a program that gave up looks like that. Threads are free sooner
 BODY_SECONDS_MAX: Final = 60  # from the end of the headers to the end of the body
 HANDSHAKE_SECONDS_MAX: Final = 10  # of TLS; real ones take milliseconds, and some distance
 HANDSHAKES_MAX: Final = 256  # under way at one time; each is a connection that says nothing yet
 IDLE_SECONDS_MAX: Final = 300  # keep-alive without a request; SDK pools expect minutes
+STRANGER_SECONDS: Final = (
+    1  # without a signed request; then a connection goes where there is no room
+)
+EXCESS_SECONDS_MAX: Final = (
+    1  # for a connection above the bound to ask for a page, such as `/livez`
+)
 DRAIN_SECONDS_MAX: Final = 30  # SIGTERM: how long running requests may finish
 LINGER_BYTES_MAX: Final = 64 * 1024 * 1024  # thrown away after a refusal, so that it can be read
 LINGER_SECONDS_MAX: Final = 5  # in which they must arrive
-REFUSALS_MAX: Final = 256  # connections above their bound that are told so before they end
+REFUSALS_MAX: Final = (
+    256  # connections above their bound: get pages, or are told that there is no room
+)
 LENGTHY_THREADS_MAX: Final = 2  # more would only take turns with each other and the loop
 BATCH_THREADS: Final = 1  # a second one only takes the interpreter's lock from the first
 BUSY_TURNS: Final = 8  # of the loop while one page is read; pages alone make one or two

@@ -7,7 +7,7 @@ import resource
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Final
 
@@ -137,6 +137,26 @@ def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch, sender: Sender
         for wire in wires:  # those that were there are served on
             assert wire.ask(sender.request("ListTable")).status == 200
             wire.socket.close()
+        eventually(lambda: assert_healthy(server.endpoint, sender))
+
+
+@pytest.mark.parametrize("said", [b"", b"POST /ListT", b"POST /ListTable HTTP/1.1\r\nhost: "])
+def test_a_crowd_that_says_nothing_keeps_nobody_out(
+    monkeypatch: pytest.MonkeyPatch, sender: Sender, said: bytes
+) -> None:
+    """Nobody waits for the others' time to end: not a probe, and not a client with a key."""
+    small = partial(Admission, connections_max=8)
+    monkeypatch.setattr("widerow.server.lifecycle.Admission", small)
+    monkeypatch.setattr("widerow.server.admission.REFUSALS_MAX", 8)
+    with WiderowServer() as server, Wire(server.endpoint) as regular, ExitStack() as crowd:
+        assert regular.ask(sender.request("ListTable")).status == 200
+        for _ in range(40):
+            with suppress(OSError):
+                crowd.enter_context(Wire(server.endpoint)).send(said)
+            assert regular.ask(sender.request("ListTable")).status == 200
+        for _ in range(20):
+            with Wire(server.endpoint) as probe:
+                assert probe.ask(b"GET /livez HTTP/1.1\r\n\r\n").status == 200
         eventually(lambda: assert_healthy(server.endpoint, sender))
 
 

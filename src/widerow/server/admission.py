@@ -63,20 +63,23 @@ class Admission:
         self.connections_max = min(self.connections_max, max(1, descriptors - files))
         self.refusals_max = min(self.refusals_max, self.connections_max)
 
-    def connect(self) -> bool:
-        """Count a new connection. False: it must be closed without an answer.
-
-        Raises: `Exhausted` if the connection is to be refused with an answer.
-        """
+    def connect(self) -> None:
+        """Count a new connection. Raises: `Exhausted` if it is to be refused with an answer."""
         self.connections += 1
-        if self.connections > self.connections_max + self.refusals_max:
-            self.refused += 1
-            return False
-        if self.connections > self.connections_max:
-            self._refuse("connections")
         if self.stopping:
             raise Exhausted(Rule.SERVER_STOPPING)
-        return True
+
+    def is_crowded(self) -> bool:
+        """Whether there are more connections than are served."""
+        return self.connections > self.connections_max
+
+    def is_overcrowded(self) -> bool:
+        """Whether there are more connections than are served and refused."""
+        return self.connections > self.connections_max + self.refusals_max
+
+    def refuse_connection(self) -> None:
+        """Raise `Exhausted` for a connection above the bound."""
+        self._refuse("connections")
 
     def disconnect(self) -> None:
         """Count a closed connection."""

@@ -29,7 +29,13 @@ import math
 from typing import Final
 
 from widerow.errors import InvalidRequest, Rule, WiderowError
-from widerow.limits import JOINED_BYTES_MAX, TURN_REQUESTS_MAX, WRITTEN_BYTES_MAX
+from widerow.limits import (
+    EXCESS_SECONDS_MAX,
+    JOINED_BYTES_MAX,
+    STRANGER_SECONDS,
+    TURN_REQUESTS_MAX,
+    WRITTEN_BYTES_MAX,
+)
 from widerow.server.http1 import BODY, CLOSING, HEAD, NOTHING, READING, Http1
 from widerow.server.message import Response
 from widerow.server.shared import Shared
@@ -37,6 +43,8 @@ from widerow.server.shared import Shared
 __all__ = ["Connection"]
 
 _NEVER: Final = math.inf
+_OK: Final = 200
+_PAGE: Final = b"GET /"  # how a request for a page begins
 
 
 class Connection:
@@ -49,7 +57,10 @@ class Connection:
         "_admission",
         "_blocked",
         "_changes",
+        "_counted",
+        "_excess",
         "_http",
+        "_is_post",
         "_last",
         "_later",
         "_pump_due",
@@ -59,6 +70,7 @@ class Connection:
         "_transport",
         "_write_paused",
         "deadline",
+        "since",
         "unsent",
     )
 
@@ -76,26 +88,44 @@ class Connection:
         self._write_paused = False  # blocked, or with a part of an answer for later
         self._send_due = False
         self._pump_due = False
+        self._counted = True  # among the connections that the bound is for
+        self._excess = False  # above that bound, so that only a page is answered
+        self._is_post = False  # the running request, while the connection is a stranger's
         self.deadline = _NEVER
+        self.since = shared.now
         self.unsent = 0
 
     # --- the transport's calls ---------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to read, or refuse the connection if there are too many."""
+        """Begin to read, or refuse the connection if there are too many.
+
+        Above the bound the oldest stranger goes. Where there is none, the connection may ask for
+        one page (probes have to be answered by a server that is busy), and is refused otherwise.
+        """
         shared = self._shared
         self._transport = transport  # type: ignore[assignment]  # uvloop's transport is no subclass
         shared.connections.add(self)
-        self.deadline = shared.now + shared.timeouts.idle
+        self.since = shared.now
+        self.deadline = shared.now + shared.timeouts.headers
         try:
-            if not self._admission.connect():
-                self.abort()
+            self._admission.connect()
         except WiderowError as error:
             self._refuse(error)
+            return
+        if self._admission.is_crowded() and not shared.evict_stranger(STRANGER_SECONDS):
+            self._excess = True
+            self.deadline = shared.now + EXCESS_SECONDS_MAX
+            if self._admission.is_overcrowded() and not shared.evict_stranger(0):
+                self.evict()
+                return
+        shared.strangers[self] = None
 
     def data_received(self, data: bytes) -> None:
         """Parse new bytes, and run the requests that can run."""
         http = self._http
+        if self._excess and self._is_silent() and data[: len(_PAGE)] != _PAGE[: len(data)]:
+            self._refuse_excess()
         if http.state != READING:
             http.receive(data)
             if http.is_flooded() and self._transport is not None:
@@ -115,7 +145,7 @@ class Connection:
         del exc  # the reason does not matter
         self._shared.connections.discard(self)
         self._settle()
-        self._admission.disconnect()
+        self._leave()
         self._http.abandon()
         self._later = None
         self._transport = None
@@ -150,6 +180,8 @@ class Connection:
             self._transport.abort()
         elif self._http.awaited != NOTHING:
             self._refuse(InvalidRequest(Rule.BODY_TIMEOUT))
+        elif self._excess and self._is_silent():
+            self._refuse_excess()
         else:
             self._close()
 
@@ -169,6 +201,28 @@ class Connection:
         self._settle()
         if self._transport is not None:
             self._transport.abort()
+
+    def is_running(self) -> bool:
+        """Whether a request is in hand."""
+        return self._http.is_busy()
+
+    def _is_silent(self) -> bool:
+        """Whether no request has begun, or is in hand."""
+        http = self._http
+        return http.state == READING and http.awaited == NOTHING and not http.is_busy()
+
+    def evict(self) -> None:
+        """End the connection now, for lack of room; it is counted no more."""
+        self._admission.refused += 1
+        self._leave()
+        self.abort()
+
+    def _leave(self) -> None:
+        """Be counted no more."""
+        self._shared.strangers.pop(self, None)
+        if self._counted:
+            self._counted = False
+            self._admission.disconnect()
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -196,6 +250,14 @@ class Connection:
         self._http.refuse(error)
         self._look()
         self._advance()
+
+    def _refuse_excess(self) -> None:
+        """Refuse a connection above the bound."""
+        self._excess = False
+        try:
+            self._admission.refuse_connection()
+        except WiderowError as error:
+            self._refuse(error)
 
     def _hold_input(self) -> None:
         if self._reading and self._transport is not None:
@@ -239,7 +301,7 @@ class Connection:
         """
         http = self._http
         turn = TURN_REQUESTS_MAX
-        while http.is_due() and not self._write_paused:
+        while http.is_due() and not self._write_paused and http.state != CLOSING:
             if turn == 0:
                 self._go_on_later()
                 return
@@ -249,7 +311,11 @@ class Connection:
                 self._write(http.answer_last(last, self._shared.date_line))
                 self._linger()
                 return
-            response = self._shared.handler.handle(http.next_request(), self._reply)
+            request = http.next_request()
+            self._is_post = request.method == b"POST"
+            if self._excess:
+                request.keep_alive = False
+            response = self._shared.handler.handle(request, self._reply)
             if response is not None:
                 self._finish(response)
         self._send_interim()
@@ -263,6 +329,9 @@ class Connection:
 
     def _finish(self, response: Response) -> None:
         http = self._http
+        if self._is_post and response.status == _OK:
+            self._is_post = False
+            self._shared.strangers.pop(self, None)
         pieces = http.answer(response, self._shared.date_line)
         if self._transport is None:
             return

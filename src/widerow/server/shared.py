@@ -35,11 +35,12 @@ class Handler(Protocol):
 class Kept(Protocol):
     """A connection, as the listener and the sum of waiting answers see it.
 
-    `deadline`: when it is to `expire`, in seconds of the monotonic clock. `unsent`: bytes of its
-    answers that wait for a slow reader.
+    `deadline`: when it is to `expire`, in seconds of the monotonic clock. `since`: when
+    it was accepted, in the same. `unsent`: bytes of its answers that wait for a slow reader.
     """
 
     deadline: float
+    since: float
     unsent: int
 
     def expire(self) -> None:
@@ -56,6 +57,14 @@ class Kept(Protocol):
 
     def abort(self) -> None:
         """End the connection now."""
+        ...
+
+    def is_running(self) -> bool:
+        """Whether a request of the connection is in hand."""
+        ...
+
+    def evict(self) -> None:
+        """End the connection now, for lack of room; it is counted no more."""
         ...
 
 
@@ -88,7 +97,8 @@ class Shared:
     """What one listener shares with its connections; the listener updates the time.
 
     `now`: seconds of the monotonic clock, and `date_line` the line of that name, both as they were
-    when the listener last looked. `loop`: set before the first connection.
+    when the listener last looked. `loop`: set before the first connection. `strangers`: the
+    connections on which no POST has succeeded yet, so that nobody with a key is known to be there.
     """
 
     __slots__ = (
@@ -100,6 +110,7 @@ class Shared:
         "headers",
         "loop",
         "now",
+        "strangers",
         "timeouts",
     )
 
@@ -118,8 +129,23 @@ class Shared:
         self.timeouts = timeouts
         self.loop: AbstractEventLoop
         self.connections: set[Kept] = set()
+        self.strangers: dict[Kept, None] = {}  # in the order in which they came
         self.now = 0.0
         self.date_line = b""
+
+    def evict_stranger(self, seconds: float) -> bool:
+        """End the first of the strangers that came so many seconds ago, and have nothing in hand.
+
+        Whether there was one. So clients that say nothing, or half of something, or ask for pages
+        only, take no room from others, however many they are.
+        """
+        for each in self.strangers:
+            if each.since + seconds > self.now:
+                return False
+            if not each.is_running():
+                each.evict()
+                return True
+        return False
 
     def relieve(self) -> None:
         """Cut off the slowest readers, until waiting answers are within their bound."""

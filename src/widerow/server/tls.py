@@ -70,18 +70,22 @@ class Handshakes:
         self.context = context
         self.connect = connect
         self._handshakes_max = handshakes_max
-        self._under_way: set[Handshake] = set()
+        self._under_way: dict[Handshake, None] = {}  # in the order in which they began
 
-    def enter(self, handshake: "Handshake") -> bool:
-        """Count a handshake; False if it is one too many."""
+    def enter(self, handshake: "Handshake") -> None:
+        """Count a handshake, and cut off the oldest one if it is one too many.
+
+        Those of clients that mean it take milliseconds, and those that say nothing their time.
+        """
         if len(self._under_way) >= self._handshakes_max:
-            return False
-        self._under_way.add(handshake)
-        return True
+            oldest = next(iter(self._under_way))
+            self.leave(oldest)
+            oldest.abort()
+        self._under_way[handshake] = None
 
     def leave(self, handshake: "Handshake") -> None:
         """Count the end of a handshake."""
-        self._under_way.discard(handshake)
+        self._under_way.pop(handshake, None)
 
     def close(self) -> None:
         """Cut off all handshakes under way."""
@@ -99,11 +103,9 @@ class Handshake(asyncio.Protocol):
         self._early = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin the handshake, unless too many are under way."""
+        """Begin the handshake."""
         self._transport = cast("asyncio.Transport", transport)
-        if not self._handshakes.enter(self):
-            self._transport.abort()
-            return
+        self._handshakes.enter(self)
         self._transport.pause_reading()  # uvloop reads on until the next turn, see below
         self._task = self._handshakes.loop.create_task(self._shake_hands())
 

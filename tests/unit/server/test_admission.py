@@ -9,17 +9,20 @@ from widerow.limits import REFUSALS_MAX
 from widerow.server.admission import Admission
 
 
-def test_connections_beyond_the_bound_are_refused_and_then_dropped() -> None:
+def test_connections_beyond_the_bound_are_too_many_and_then_far_too_many() -> None:
     admission = Admission(connections_max=2)
-    assert [admission.connect(), admission.connect()] == [True, True]
+    for _ in range(2):
+        admission.connect()
+        assert not admission.is_crowded()
     for _ in range(REFUSALS_MAX):
-        with pytest.raises(Exhausted):
-            admission.connect()
-    assert admission.connect() is False
-    assert admission.refused == REFUSALS_MAX + 1
-    for _ in range(REFUSALS_MAX + 2):
+        admission.connect()
+        assert admission.is_crowded()
+        assert not admission.is_overcrowded()
+    admission.connect()
+    assert admission.is_overcrowded()
+    for _ in range(REFUSALS_MAX + 1):
         admission.disconnect()
-    assert admission.connect() is True
+    assert not admission.is_crowded()
 
 
 @pytest.mark.parametrize("act", ["connect", "enter"])

@@ -13,11 +13,14 @@ from tests.support.volume import examples
 from widerow.errors import AnyRule, Rule
 from widerow.limits import (
     BODY_SECONDS_MAX,
+    EXCESS_SECONDS_MAX,
     HEADER_SECONDS_MAX,
     IDLE_SECONDS_MAX,
     JOINED_BYTES_MAX,
     LINGER_BYTES_MAX,
     PIPELINE_DEPTH_MAX,
+    REFUSALS_MAX,
+    STRANGER_SECONDS,
     TURN_REQUESTS_MAX,
     WRITTEN_BYTES_MAX,
 )
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.unit.server.conftest import Side
+    from tests.unit.server.conftest import Wire as Transport
 
     MakeSide = Callable[[], Side]
 
@@ -233,6 +237,12 @@ def test_an_answer_for_a_client_that_left_is_dropped(side: "Side") -> None:
     assert side.wire.sent == b""
 
 
+def test_who_says_nothing_has_the_time_of_a_head(side: "Side") -> None:
+    assert side.connection.deadline == side.shared.now + HEADER_SECONDS_MAX
+    side.connection.expire()
+    assert (end(side), side.wire.sent) == ("closed", b"")
+
+
 def test_idle_connections_are_closed_in_silence(side: "Side") -> None:
     side.shared.now = 1.0
     side.send(post())
@@ -355,18 +365,69 @@ def test_a_lingering_connection_is_cut_off_in_the_end(side: "Side") -> None:
 # --- room --------------------------------------------------------------------------------------
 
 
-def test_a_connection_too_many_is_told_so(side: "Side") -> None:
-    side.connect()
-    wire, _ = side.connect()
+def crowd(side: "Side", *sent: bytes) -> "list[Transport]":
+    """As many connections as are served, each of which has sent one of these."""
+    wires = [side.wire]
+    side.send(sent[0])
+    for data in sent[1:]:
+        wire, connection = side.connect()
+        connection.data_received(data)
+        wires.append(wire)
+    side.shared.now += STRANGER_SECONDS
+    return wires
+
+
+GET = b"GET /livez HTTP/1.1\r\n\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /A HT", HEAD, post("/A", b"abc")[:-1], GET])
+def test_who_has_shown_no_key_makes_room_for_others(side: "Side", sent: bytes) -> None:
+    first, second = crowd(side, sent, sent)
+    wire, connection = side.connect()
+    connection.data_received(post())
+    assert [each.closed for each in (first, second, wire)] == ["aborted", "", ""]
+    assert wire.sent.startswith(b"HTTP/1.1 200 ")
+    assert (side.admission.connections, side.admission.refused) == (2, 1)
+
+
+def test_who_has_shown_a_key_or_waits_for_an_answer_stays(side: "Side") -> None:
+    first, second = crowd(side, post(), post())
+    side.handler.held = True
+    side.connection.data_received(post())
+    wire, connection = side.connect()
+    connection.data_received(post("/A", b"abc")[:5])
+    assert [each.closed for each in (first, second)] == ["", ""]
     assert rule(side) is Rule.SERVER_BUSY
     assert b"x-kind: refusal" in wire.sent
     assert wire.half_closed
 
 
-def test_a_flood_of_connections_is_not_even_told(side: "Side") -> None:
-    wires = [side.connect()[0] for _ in range(300)]
-    assert wires[-1].sent == b""
-    assert wires[-1].closed == "aborted"
+def test_above_the_bound_one_page_is_answered(side: "Side") -> None:
+    """A server that is busy has to answer those who ask whether it is alive."""
+    crowd(side, post(), post())
+    wire, connection = side.connect()
+    for piece in (GET[:2], GET[2:] + post("/A")):
+        connection.data_received(piece)
+    assert wire.sent.startswith(b"HTTP/1.1 200 ")
+    assert b"connection: close" in wire.sent
+    assert [each.target for each in side.handler.requests] == [b"/GetRow", b"/GetRow", b"/livez"]
+    assert side.handler.refused == []
+
+
+def test_above_the_bound_silence_is_refused_in_a_moment(side: "Side") -> None:
+    crowd(side, post(), post())
+    wire, connection = side.connect()
+    assert connection.deadline == side.shared.now + EXCESS_SECONDS_MAX
+    connection.expire()
+    assert rule(side) is Rule.SERVER_BUSY
+    assert b"x-kind: refusal" in wire.sent
+
+
+def test_a_flood_of_connections_is_bounded_and_the_last_is_heard(side: "Side") -> None:
+    wires = [side.wire, *[side.connect()[0] for _ in range(2000)]]
+    left = [wire for wire in wires if wire.closed != "aborted"]
+    assert len(left) == side.admission.connections == 2 + REFUSALS_MAX
+    assert left[-1] is wires[-1]
 
 
 # --- what slow readers leave unsent --------------------------------------------------------------
