@@ -28,6 +28,9 @@ _log = logging.getLogger("widerow.server")
 # A write needs the writer's thread twice and the loop once, and the loop waits as long for each
 # thread that computes. Python's default of 5 ms is longer than a sync takes.
 _SWITCH_SECONDS: Final = 0.0001
+_OWNER_ALONE: Final = (
+    0o077  # for the files of the store, which the engine makes for everyone to read
+)
 _COLLECTOR_ALLOCATIONS: Final = 50_000  # a batch of 200 rows of 10 columns makes about 10 000
 
 
@@ -44,6 +47,7 @@ def run_server(given: Given) -> int:
     _calm_collector()
     descriptors = _raise_descriptor_limit()
     _forbid_core_files()
+    os.umask(_OWNER_ALONE)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(settings, descriptors))
     return 0

@@ -21,6 +21,7 @@ from widerow.auth.policy import AccessRules, InstancePolicy
 from widerow.errors import InvalidRequest
 from widerow.limits import CREDENTIALS_BYTES_MAX, CREDENTIALS_LOOK_SECONDS
 from widerow.server.metrics import Metrics
+from widerow.server.readers import warn_of_key_readers
 from widerow.server.settings import Settings, SettingsInvalid
 
 __all__ = ["CredentialsFile", "load_identity"]
@@ -45,6 +46,7 @@ class CredentialsFile:
     def load(self) -> AccessRules:
         """The rules that the file holds now. Raises: `SettingsInvalid`, which names no secret."""
         self._seen = _read(self._path)
+        warn_of_key_readers(self._path)
         return AccessRules(self._parse(self._seen), self._instances)
 
     async def watch(self, replace: Replace) -> None:
@@ -61,6 +63,7 @@ class CredentialsFile:
                 self._failed = ""  # the file is again as the rules in force
                 return
             keyring = self._parse(found)
+            warn_of_key_readers(self._path)
         except SettingsInvalid as error:
             self._keep(str(error))
             return

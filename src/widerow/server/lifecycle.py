@@ -15,6 +15,7 @@ import errno
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -48,6 +49,7 @@ from widerow.server.membership import Membership, node_name
 from widerow.server.metrics import Metrics
 from widerow.server.page_thread import MakePages, PageThread, ServerParts
 from widerow.server.probes import Probes
+from widerow.server.readers import warn_of_key_readers, warn_of_store_readers
 from widerow.server.recent import RecentRequests
 from widerow.server.schedule import Schedule, rules_for
 from widerow.server.scrapes import Scrapes
@@ -278,8 +280,10 @@ class Server:
             self._dispatcher.identity = identity
 
     def _open_store(self) -> Store:
+        settings = self.settings
+        with suppress(ValueError):  # a store without a directory
+            warn_of_store_readers(store_directory(settings.store))
         try:
-            settings = self.settings
             if settings.accept_damaged_store:
                 _log.critical("damage in the store is accepted; what was acknowledged may be gone")
             acceptance = Acceptance.DAMAGED if settings.accept_damaged_store else Acceptance.WHOLE
@@ -507,4 +511,5 @@ def _load_tls(settings: Settings) -> TlsFiles | None:
         return None
     if settings.tls_cert is None or settings.tls_key is None:
         raise SettingsInvalid("tls_cert and tls_key: give both files, or neither")
+    warn_of_key_readers(Path(settings.tls_key))
     return TlsFiles(Path(settings.tls_cert), Path(settings.tls_key))

@@ -1,7 +1,8 @@
 """TLS on the port: the certificate, and connections until their handshake has ended.
 
 A handshake costs the server more than the client, and its client is not verified. So a handshake
-has a deadline, and the number of handshakes under way is bounded; a further connection is cut off.
+has a deadline, and the number of handshakes under way is bounded; a further one takes the place of
+the oldest.
 Only after the handshake a connection is one of `connection.py`, and counted as one.
 """
 

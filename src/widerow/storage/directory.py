@@ -30,6 +30,7 @@ __all__ = [
 WAYS_OUT: Final = (  # what an operator can do about damage; the end of a message
     "restore the directory from a copy, or start with --accept-damaged-store to serve what is left"
 )
+_OWNERS: Final = 0o700
 _MARK: Final = "DAMAGED"
 _OPTIONS: Final = re.compile(r"OPTIONS-\d+")
 _LOG: Final = re.compile(r"\d+\.log")
@@ -96,12 +97,22 @@ def holds_store(directory: Path, *, lax: bool = False) -> bool:
 
 
 def make_directory(directory: Path) -> None:
-    """Create `directory` and its parents where missing, each name synced into its parent."""
+    """Create the directory of a new store, and its parents where missing.
+
+    Each name is synced into its parent. Nobody but the owner gets in, also where it was there,
+    empty, unless it is another user's: the engine makes files that everyone may read.
+    """
+    _make(directory, _OWNERS)
+    with suppress(OSError):
+        directory.chmod(_OWNERS)
+
+
+def _make(directory: Path, mode: int) -> None:
     if directory.is_dir():
         return
-    make_directory(directory.parent)
+    _make(directory.parent, 0o777)
     try:
-        directory.mkdir(exist_ok=True)
+        directory.mkdir(mode=mode, exist_ok=True)
         sync_directory(directory.parent)
     except OSError as error:
         raise StorageFailure(f"cannot create {directory}: {error.strerror}; {_ADVICE}") from error
@@ -123,7 +134,7 @@ def mark_damaged(directory: Path, reason: str) -> None:
     damage is found again when the damaged block is read again.
     """
     with suppress(OSError):
-        descriptor = os.open(directory / _MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        descriptor = os.open(directory / _MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             os.write(descriptor, f"{reason}\n".encode())
             os.fsync(descriptor)

@@ -79,7 +79,8 @@ def open_engine(directory: Path, cache_bytes: int, *, lax: bool = False) -> Rdic
         check_files(directory, note)
     if exists:
         (mend_framing if lax else check_framing)(directory)
-    make_directory(directory)
+    else:
+        make_directory(directory)
     options = (_lax_options if lax else _options)(cache_bytes, create=not exists)
     promised = _PROMISED_SETTINGS | (_LAX_SETTINGS if lax else {})
     try:

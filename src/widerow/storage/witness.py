@@ -110,7 +110,7 @@ class Witness:
         self._number = _manifest_number(directory) or 0
         self._manifest = str(_manifest(directory, self._number))  # measured after every group
         self._manifest_bytes = 0
-        self._file = os.open(directory / _NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._file = os.open(directory / _NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self.note(engine)
         with suppress(OSError):
             os.fsync(self._file)

@@ -3,7 +3,7 @@
 Every part of a path is opened in the directory before it, and no link is followed on the way. A
 file is written under `<name>.tmp`, synced, renamed, and its directory synced, so that a file with
 its final name is complete. Two processes that write one name take turns: the one that has the lock
-of the `.tmp` file finishes first.
+of the `.tmp` file finishes first. Directories and files are their owner's alone, as the rows are.
 """
 
 import fcntl
@@ -37,7 +37,7 @@ class Disk:
     def open_directory(self, name: str, parent: int) -> int:
         """Open a directory in `parent`; make it, durably, if it is missing. Follows no link."""
         with suppress(FileExistsError):
-            os.mkdir(name, dir_fd=parent)
+            os.mkdir(name, 0o700, dir_fd=parent)
             os.fsync(parent)
         return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
 
@@ -47,7 +47,7 @@ class Disk:
         Raises `BlockingIOError` if another process has it.
         """
         while True:
-            file = os.open(name, _FILE, 0o666, dir_fd=directory)
+            file = os.open(name, _FILE, 0o600, dir_fd=directory)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_at(file, name, directory):

@@ -41,10 +41,11 @@ class IndexDirectory:
         temporary = self._path / f"{name}{_TEMPORARY}"
         try:
             if not self._path.is_dir():
-                self._path.mkdir(parents=True, exist_ok=True)
+                self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _sync(self._path.parent)
                 _sync(self._path.parent.parent)
             with temporary.open("wb") as file:
+                os.fchmod(file.fileno(), 0o600)
                 for part in parts:
                     file.write(part)
                 file.flush()
