@@ -14,6 +14,7 @@ from unittest.mock import patch
 import pytest
 from rocksdict import Options, Rdict, WriteBatch, WriteOptions
 
+from widerow.engine.in_order import in_order
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreFull, StorePoisoned
 from widerow.limits import LOOP_GROUP_WRITES_MAX
 from widerow.storage import rocksdb_engine
@@ -289,6 +290,35 @@ def test_full_disk_refuses_before_writing_and_resumes(tmp_path: Path) -> None:
         disk.free = 64 * MIB
         put(store, b"3")
         assert names(store) == [b"1", b"3"]
+
+
+def test_a_full_disk_leaves_half_of_its_reserve_to_what_gives_room_back(tmp_path: Path) -> None:
+    disk = Disk()
+    with disk.open(tmp_path / "s") as store:
+        for name in (b"1", b"2", b"3"):
+            put(store, name)
+
+        def removal(name: bytes) -> Write[None]:
+            return Write((SHARD,), lambda txn: txn.delete(SHARD + name), frees=True)
+
+        def addition(name: bytes) -> Write[None]:
+            return Write((SHARD,), lambda txn: txn.put(SHARD + name, b"v"))
+
+        assert store.full == ""
+        disk.free = 32 * MIB
+        assert "make room" in store.full
+        made = store.transact_group([removal(b"1"), addition(b"4"), removal(b"2")])
+        assert [type(each.error) for each in made] == [type(None), StoreFull, type(None)]
+        assert names(store) == [b"3"]
+        chained = in_order([removal(b"5"), addition(b"4"), removal(b"3")])
+        made = store.transact_group(chained)
+        assert [type(each.error) for each in made] == [type(None), StoreFull, StoreFull]
+        disk.free = 32 * MIB - 1
+        with pytest.raises(StoreFull):
+            store.transact_group([removal(b"3")])
+        assert names(store) == [b"3"]
+        disk.free = 64 * MIB
+        assert store.full == ""
 
 
 @pytest.mark.parametrize("step", ["write", "sync"])

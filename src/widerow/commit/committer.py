@@ -322,7 +322,7 @@ class Committer:
         self._counts.committed(len(outcomes), nanoseconds)
         if any(outcome.error is None for outcome in outcomes):  # else nothing was synced
             self._disk.note(self._store.durable_ns)
-        if self._refused:
+        if self._refused and not self._store.full:  # else it took what gives room back
             self._refused = False
             if self._resumed is not None:
                 self._resumed()

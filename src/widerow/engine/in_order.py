@@ -40,7 +40,7 @@ class _Placed(Write[T]):
     __slots__ = ("_first_failure", "_inner", "_place")
 
     def __init__(self, inner: Write[T], place: int, first_failure: _FirstFailure) -> None:
-        super().__init__(inner.shards, alone=inner.alone, reads=inner.reads)
+        super().__init__(inner.shards, alone=inner.alone, reads=inner.reads, frees=inner.frees)
         self._inner = inner
         self._place = place
         self._first_failure = first_failure

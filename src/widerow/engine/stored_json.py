@@ -36,11 +36,19 @@ def decode_json(
     """
     try:
         fields = json.loads(data)
-        if form is not None and fields.pop("format") != form:
-            raise StoreDamaged(f"{what} of an unknown format: {data[:_SHOWN]!r}")
+        if form is not None:
+            _check_format(fields.pop("format"), form, what, data)
         value = read(fields)
     except _UNREADABLE as error:
         raise StoreDamaged(f"{what} is not readable: {data[:_SHOWN]!r}") from error
     if whole and fields:
         raise StoreDamaged(f"{what} has unknown fields: {sorted(fields)}")
     return value
+
+
+def _check_format(found: object, form: int, what: str, data: bytes) -> None:
+    """Refuse a record of another format; the numbers of formats count up."""
+    if found != form:
+        is_newer = isinstance(found, int) and found > form
+        of = "that a newer version of widerow wrote" if is_newer else "of an unknown format"
+        raise StoreDamaged(f"{what} {of}: {data[:_SHOWN]!r}")

@@ -94,6 +94,8 @@ class Probes:
             return plain_text(503, "stopping")
         if not self._engine.store.writable:
             return plain_text(503, "the store takes no writes; see the log")
+        if full := self._engine.store.full:
+            return plain_text(503, f"ready to read and to delete; other writes are refused: {full}")
         if self._engine.nodes.clock_fault is not None:
             return plain_text(503, self._engine.nodes.clock_fault)
         return plain_text(200, "ready" if self._dev_lines is None else "ready, in dev mode")

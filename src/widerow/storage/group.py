@@ -22,11 +22,14 @@ class Write(Generic[T]):
     12). What is made for every row is a class of its own that overrides `run` and `settle`: one
     object instead of four.
 
+    `frees`: it gives room back, itself or by what follows it, and adds little: it may be made on a
+    disk that is full for others (`storage/interface.py`, rule 8).
+
     The store that runs the write tells it how it ended, by `settle` or `doubt`. Neither raises, nor
     asks the store for a write, which would wait for the one that is telling.
     """
 
-    __slots__ = ("_body", "_doubted", "_settled", "alone", "reads", "shards")
+    __slots__ = ("_body", "_doubted", "_settled", "alone", "frees", "reads", "shards")
 
     def __init__(
         self,
@@ -36,12 +39,14 @@ class Write(Generic[T]):
         settled: Callable[[T], None] | None = None,
         doubted: Callable[[], None] | None = None,
         reads: tuple[bytes, ...] = (),
+        frees: bool = False,  # noqa: FBT001, FBT002  # as above
     ) -> None:
         """A write of these parts; without a body it must override `run`."""
         self.shards = shards
         self.alone = alone
         self._body = body
         self.reads = reads
+        self.frees = frees
         self._settled = settled
         self._doubted = doubted
 

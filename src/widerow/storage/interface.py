@@ -26,7 +26,9 @@ Rules every driver keeps; `tests/conformance` proves them.
     `StorePoisoned` until the store is opened again. Nothing is retried. Reads go on from the last
     published view.
 8.  A full disk: a write raises `StoreFull` before anything is written; reads go on; writes succeed
-    again when there is room. If the disk becomes full during a commit, the outcome of that group is
+    again when there is room. A driver that keeps a reserve leaves half of it to writes that give
+    room back (`Write.frees`): of a group those are made, and the others have the error in their
+    outcomes. If the disk becomes full during a commit, the outcome of that group is
     unknown (rule 13). Later writes raise `StoreFull` until there is room; the first write after
     that opens the engine again, and reads of older views then raise `StoreBusy`. A write to an
     engine that is stalled raises `StoreBusy`; nothing is written, and the caller may try again.
@@ -238,6 +240,11 @@ class Store(ABC):
 
         `groups` run, `writes` whose bodies did not raise, `syncs` made, `bytes` of data (about).
         """
+
+    @property
+    def full(self) -> str:
+        """Why writes are refused until there is room (rule 8); "" while they are taken."""
+        return ""
 
     @property
     @abstractmethod

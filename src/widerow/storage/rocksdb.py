@@ -118,7 +118,8 @@ class RocksDBStore(Store):
         """Open the store in `directory`, creating it if there is none.
 
         `cache_bytes` bounds the cache of uncompressed blocks. Writes are refused while less than
-        `room_floor_bytes` are free. `acceptance`: whether a damaged store may be opened.
+        `room_floor_bytes` are free, those that give room back while less than half of them are.
+        `acceptance`: whether a damaged store may be opened.
 
         Raises: `StoreLocked`, `StoreDamaged`, `StoreFull`; `StorageFailure` for a directory that
         holds other files or may not be read.
@@ -153,8 +154,9 @@ class RocksDBStore(Store):
         self._make_ready()
         with turn_of(len(writes)):
             changes, outcomes = run_bodies(self._published, writes)
+        if changes and self._free() < self._room_floor_bytes:
+            changes, outcomes = self._run_freeing(writes)
         if changes:
-            self._check_room(self._room_floor_bytes)
             failure = self._commit(changes)
             if failure is not None:
                 raise failure
@@ -192,13 +194,38 @@ class RocksDBStore(Store):
         if self._out_of_room:
             self._reopen()
 
+    def _free(self) -> int:
+        return self._steps.free_bytes(self._place)
+
+    def _run_freeing(self, writes: Sequence[Write[T]]) -> tuple[WriteSet, list[Outcome[T]]]:
+        """Run only those writes of a group that give room back, out of the reserve.
+
+        Of a chain none is made behind one that is refused. Raises: `StoreFull` where none is left.
+        """
+        full = self._lack_of(self._room_floor_bytes)
+        broken: set[object] = set()
+        made: list[Write[T]] = []
+        for write in writes:
+            if write.frees and write.chain not in broken:
+                made.append(write)
+            elif write.chain is not None:
+                broken.add(write.chain)
+        if not made or self._free() < self._room_floor_bytes // 2:
+            raise full
+        with turn_of(len(made)):
+            changes, outcomes = run_bodies(self._published, made)
+        of_made = dict(zip(map(id, made), outcomes, strict=True))
+        return changes, [of_made.get(id(write)) or Outcome(None, full) for write in writes]
+
     def _check_room(self, needed: int) -> None:
-        free = self._steps.free_bytes(self._place)
-        if free < needed:
-            raise StoreFull(
-                f"{free} bytes are free at {self._directory}, writes need {needed}; "
-                "make room and they go on"
-            )
+        if self._free() < needed:
+            raise self._lack_of(needed)
+
+    def _lack_of(self, needed: int) -> StoreFull:
+        return StoreFull(
+            f"{self._free()} bytes are free at {self._directory}, writes need {needed}; "
+            "make room, or delete, and they go on"
+        )
 
     def _commit(self, changes: WriteSet) -> StorageFailure | None:
         """Write, sync, publish; or the failure, which leaves the published view as it is."""
@@ -255,7 +282,7 @@ class RocksDBStore(Store):
         # Opening writes the logs' content into tables before it removes the logs. A failed opening
         # would cost readers the view that they still have, so it is not tried with less.
         logs = sum(log.stat().st_size for log in self._directory.glob("*.log"))
-        self._check_room(self._room_floor_bytes + logs)
+        self._check_room(self._room_floor_bytes // 2 + logs)  # for what gives room back
         self._detach_views(
             StoreBusy("the store is being opened again after a full disk; read again")
         )
@@ -305,8 +332,15 @@ class RocksDBStore(Store):
             "memtable_bytes": memtables,
             "cache_bytes": number("rocksdb.block-cache-usage") or 0,
             "compaction_pending_bytes": number("rocksdb.estimate-pending-compaction-bytes") or 0,
-            "free_bytes": self._steps.free_bytes(self._place),
+            "free_bytes": self._free(),
         }
+
+    @property
+    def full(self) -> str:
+        """Why writes are refused until there is room; "" while there is."""
+        if self._closed or self._free() >= self._room_floor_bytes:
+            return ""
+        return str(self._lack_of(self._room_floor_bytes))
 
     @property
     def writable(self) -> bool:

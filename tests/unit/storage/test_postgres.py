@@ -17,7 +17,7 @@ from tests.support.engines import open_tablestore
 
 from widerow.cli.doctor import examine
 from widerow.engine.catalog.catalog import STORE_FORMAT
-from widerow.errors import StorageFailure, StoreBusy, StoreDamaged
+from widerow.errors import StorageFailure, StoreBusy
 from widerow.keys.layout import STORE_FORMAT_KEY, row_prefix
 from widerow.limits import BLOCKING_THREADS_MAX
 from widerow.model.values import KeyType
@@ -139,7 +139,7 @@ def test_a_store_of_another_format_is_refused() -> None:
         open_tablestore(store, FakeClock(), FakeEntropy(1))
         assert store.snapshot().get(STORE_FORMAT_KEY) == STORE_FORMAT
         store.transact((STORE_FORMAT_KEY,), lambda txn: txn.put(STORE_FORMAT_KEY, b"widerow 9"))
-    with open_store(url) as store, pytest.raises(StoreDamaged, match="widerow 9"):
+    with open_store(url) as store, pytest.raises(StorageFailure, match="a newer version"):
         open_tablestore(store, FakeClock(), FakeEntropy(1))
 
 

@@ -20,7 +20,7 @@ shards: so a drop note says until when such a transaction may still commit.
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Final, Generic, TypeVar, final
 
 from mypy_extensions import mypyc_attr
 
@@ -28,7 +28,7 @@ from widerow.engine.catalog.draft import Draft, load_state, read_epoch
 from widerow.engine.catalog.model import CatalogModel, CatalogModels, Numbered
 from widerow.engine.catalog.read_lease import ReadLease
 from widerow.engine.catalog.state import CatalogState, Leftover
-from widerow.errors import OutcomeUnknown, Replan, StoreDamaged
+from widerow.errors import OutcomeUnknown, Replan, StorageFailure, StoreDamaged
 from widerow.keys.layout import (
     CATALOG_EPOCH_KEY,
     SPACE_STORE,
@@ -39,7 +39,10 @@ from widerow.storage.interface import Store, Transaction, Write
 
 __all__ = ["Catalog", "CatalogWrite", "Tables"]
 
-STORE_FORMAT = b"widerow 1"
+STORE_FORMAT_NUMBER: Final = 1
+"""Goes up with each change after which an earlier version could misread a store (docs/formats)."""
+_FORMAT_NAME: Final = b"widerow "
+STORE_FORMAT: Final = b"%b%d" % (_FORMAT_NAME, STORE_FORMAT_NUMBER)
 
 T = TypeVar("T", bound=Numbered)
 R = TypeVar("R")
@@ -229,7 +232,8 @@ class CatalogWrite(Write[R]):
         shards: tuple[bytes, ...],
     ) -> None:
         """The change that `make` makes."""
-        super().__init__((*catalog.shard, *shards), alone=True)
+        # Drops and shorter lives of rows give room back, and all definitions together are small.
+        super().__init__((*catalog.shard, *shards), alone=True, frees=True)
         self._catalog = catalog
         self._make = make
         self._due_us = due_us
@@ -373,10 +377,13 @@ def _claim(store: Store) -> None:
                 store.transact((SPACE_STORE,), _put_format)
             found = store.snapshot().get(STORE_FORMAT_KEY)
     if found != STORE_FORMAT:
-        raise StoreDamaged(
-            f"the store has format {found!r}; this widerow reads {STORE_FORMAT!r}. "
-            "Open it with the version that wrote it."
-        )
+        number = found.removeprefix(_FORMAT_NAME)
+        if number.isdigit() and int(number) > STORE_FORMAT_NUMBER:
+            raise StorageFailure(
+                f"a newer version of widerow wrote the store: its format is {int(number)}, this "
+                f"one reads {STORE_FORMAT_NUMBER}; open it with that version, or restore a backup"
+            )
+        raise StoreDamaged(f"the record of the store's format is not readable: {found[:200]!r}")
 
 
 def _put_format(txn: Transaction) -> None:

@@ -192,7 +192,7 @@ class Sweep:
         def removed(_: None) -> None:
             missing[leftover.id] -= 1
 
-        return Write(prefixes, remove, settled=removed)
+        return Write(prefixes, remove, settled=removed, frees=True)
 
     def _clear_rows(self, leftover: Leftover, start: bytes, stop: bytes) -> Plan[None]:
         """Remove a dropped table's rows from a range that it shares with other tables, one step."""
@@ -210,7 +210,8 @@ class Sweep:
                     partial(self._shrunk, leftover.top, shard) if model.counts_cleared else None
                 )
                 prefix = key[:ROW_PREFIX_BYTES] + shard
-                writes.append(Write((prefix,), partial(_remove, key), settled=shrunk))
+                removal = partial(_remove, key)
+                writes.append(Write((prefix,), removal, settled=shrunk, frees=True))
         self.reclaimed.records_examined += count
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> None:
@@ -271,7 +272,9 @@ class Sweep:
                 running.leaves(seen.first)
             else:
                 reads = self._catalog.reads + seen.reads
-                writes.append(Write(seen.shards, seen.body, settled=settled, reads=reads))
+                writes.append(
+                    Write(seen.shards, seen.body, settled=settled, reads=reads, frees=True)
+                )
                 refused.append(seen.first)
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> None:
@@ -384,7 +387,7 @@ class Sweep:
                 record = other._replace(first=first_of(other.first, record.first))
             txn.put(key, encode_sweep(record))
 
-        return Write((key,), body, reads=self._catalog.reads)
+        return Write((key,), body, reads=self._catalog.reads, frees=True)
 
     def _take_notes(self) -> None:
         """Let the records say what writers noted. Each note is of a row that every reader sees."""

@@ -112,7 +112,7 @@ class RowBody(Write[RowWritten]):
         planned: Planned,
     ) -> None:
         """`values`: of the key; `shard`: the prefix of rows with the first of these values."""
-        super().__init__((shard,))
+        super().__init__((shard,), frees=change.modification is Modification.DELETE)
         self.context = context
         self.table = table
         self.change = change

@@ -532,7 +532,8 @@ def _together(rows: list[RowBody]) -> Write[list[RowWritten]]:
         for row, written in zip(rows, made, strict=True):
             row.settle(written)
 
-    return Write(rows[0].shards, body, settled=settled, reads=rows[0].reads)
+    frees = all(row.frees for row in rows)
+    return Write(rows[0].shards, body, settled=settled, reads=rows[0].reads, frees=frees)
 
 
 def _weight(change: RowChange) -> int:

@@ -256,7 +256,13 @@ class TypedEngine(OpenModel[TableForm]):
         shards = self._shards(write.shard, write.form)
         body = partial(self._write_body, write, planned)
         return self._reading(
-            Write(shards, body, settled=partial(self._note_write, write)), write.form
+            Write(
+                shards,
+                body,
+                settled=partial(self._note_write, write),
+                frees=write.values is None,
+            ),
+            write.form,
         )
 
     def _write_body(self, write: TypedRowWrite, planned: int, txn: Transaction) -> WriteResult:
@@ -426,7 +432,7 @@ class TypedEngine(OpenModel[TableForm]):
             return self.multi_delete(self.tables.current(form), newest)
 
         write = self._reading(
-            Write(shards, body, settled=partial(self._note_deleted, form, shard)),
+            Write(shards, body, settled=partial(self._note_deleted, form, shard), frees=True),
             *selection.shown.values(),
             *selection.ancestors,
         )

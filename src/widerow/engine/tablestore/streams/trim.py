@@ -119,7 +119,7 @@ class StreamTrim:
             oldest = _oldest(snapshot, prefix)
             until = max(LogPosition(max(until_us, 0), 0), covered.get(shard.number, LOG_START))
             if oldest is not None and oldest < until:
-                writes.append(Write((prefix,), partial(_trim, prefix, until)))
+                writes.append(Write((prefix,), partial(_trim, prefix, until), frees=True))
             elif oldest is None and not shard.is_open and 0 < shard.closed_us < until_us:
                 head = read_head(snapshot, prefix)
                 if not self._moved or (head is not None and head.sealed):
