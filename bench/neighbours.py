@@ -55,9 +55,7 @@ SECONDS: Final = 1.0
 SETTLING_SECONDS: Final = 0.5
 DAY_SECONDS: Final = 86_400
 WEEK_SECONDS: Final = 7 * DAY_SECONDS
-_EXAMINED: Final = re.compile(
-    r'^widerow_reclaimed_total\{name="records_examined"\} (\d+)', re.MULTILINE
-)
+_EXAMINED: Final = re.compile(r"^widerow_sweep_records_examined_total (\d+)", re.MULTILINE)
 _METRICS: Final = b"GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 _BEGINS_SECONDS_MAX: Final = 30.0
 

@@ -167,7 +167,7 @@ def test_a_server_shows_both(server: WiderowServer) -> None:
     for name in ("shop/orders", "shop:users"):
         assert f'widerow_partitions{{table="{name}"}}' in page
         assert f'widerow_table_bytes{{table="{name}"}}' in page
-        assert f'widerow_partition_share{{table="{name}"}}' in page
+        assert f'widerow_partition_load_ratio{{table="{name}"}}' in page
         assert f'widerow_table_units_total{{table="{name}",kind="write",part="additional"}}' in page
 
 

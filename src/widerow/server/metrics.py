@@ -6,6 +6,7 @@ loop's thread only. Commits are counted by the thread that commits, one at a tim
 read the counters; each of them is a whole number at any moment.
 """
 
+import platform
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,11 +14,14 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
+from widerow import __version__
+
 if TYPE_CHECKING:
     from widerow.server.admission import Admission
 
 __all__ = [
     "BUCKET_BOUNDS",
+    "STORE_STATES",
     "ActionCounts",
     "DurationHistogram",
     "Metrics",
@@ -33,6 +37,13 @@ BUCKET_BOUNDS: Final = tuple(
 """The upper ends of the buckets that durations are counted into, in seconds; above is one more."""
 _BOUNDS_NS: Final = tuple(int(bound * 1e9) for bound in BUCKET_BOUNDS)
 _PAGE_BYTES: Final = 4096
+STORE_STATES: Final = frozenset(
+    (
+        *("bytes", "memtable_bytes", "cache_bytes", "compaction_pending_bytes", "free_bytes"),
+        *("keys", "versions"),
+    )
+)
+"""The names of a store's statistics that say how much there is now; the others count upwards."""
 
 
 class DurationHistogram:
@@ -136,8 +147,13 @@ def render_metrics(
     `waiting`: plans in the writer's queue. `store`: counters and sizes of the store, by name;
     `reclaimed`: the counters of the engine's sweep, by name; `partitions`: their lines, finished.
     """
-    actions = [counts for _, counts in sorted(metrics.actions.items()) if counts.codes]
+    facts = f'version="{__version__}",python="{platform.python_version()}"'
     lines = [
+        *family("build_info", "gauge", "What runs, in its labels: 1."),
+        f"widerow_build_info{{{facts}}} 1",
+    ]
+    actions = [counts for _, counts in sorted(metrics.actions.items()) if counts.codes]
+    lines += [
         *family("requests_total", "counter", "Requests answered, by action and error code."),
         *[
             f'widerow_requests_total{{action="{each.action}",code="{code}"}} {count}'
@@ -159,13 +175,13 @@ def render_metrics(
     lines += _histogram("commit_seconds", metrics.commit_seconds, "")
     for name, kind, text, value in _singles(metrics, admission, waiting):
         lines += [*family(name, kind, text), f"widerow_{name} {value}"]
-    lines += family("store", "gauge", "What the store says of itself.")
-    lines += [f'widerow_store{{name="{name}"}} {value}' for name, value in sorted(store.items())]
-    lines += family("reclaimed_total", "counter", "What cleaning up has looked at and given back.")
-    lines += [
-        f'widerow_reclaimed_total{{name="{name}"}} {value}'
-        for name, value in sorted(reclaimed.items())
-    ]
+    for name, value in sorted(store.items()):
+        kind, suffix = ("gauge", "") if name in STORE_STATES else ("counter", "_total")
+        lines += family(f"store_{name}{suffix}", kind, "What the store says of itself.")
+        lines.append(f"widerow_store_{name}{suffix} {value}")
+    for name, value in sorted(reclaimed.items()):
+        lines += family(f"sweep_{name}_total", "counter", "What the sweep has seen and given back.")
+        lines.append(f"widerow_sweep_{name}_total {value}")
     lines += partitions
     return ("\n".join(lines) + "\n").encode()
 
@@ -190,7 +206,7 @@ def _singles(
         ("unsent_bytes", "gauge", "Answers that wait for slow readers.", admission.unsent_bytes),
         ("refused_total", "counter", "Refused for lack of room.", admission.refused),
         ("process_cpu_seconds_total", "counter", "CPU time used.", time.process_time()),
-        ("process_resident_bytes", "gauge", "Resident memory.", resident_bytes()),
+        ("process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes()),
     )
 
 

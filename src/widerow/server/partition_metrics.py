@@ -28,9 +28,11 @@ def partition_lines(engine: Engine, shown: NamesShown) -> Iterator[str]:
     yield from family("table_bytes", "gauge", "Bytes before compression, by table.")
     for table, load in loads:
         yield f"widerow_table_bytes{{{_label(table)}}} {load.sizes.size}"
-    yield from family("partition_share", "gauge", "The largest part of its load in one partition.")
+    yield from family(
+        "partition_load_ratio", "gauge", "The largest part of its load in one partition."
+    )
     for table, load in loads:
-        yield f"widerow_partition_share{{{_label(table)}}} {load.largest_share:.4f}"
+        yield f"widerow_partition_load_ratio{{{_label(table)}}} {load.largest_share:.4f}"
     yield from family("table_units_total", "counter", "Capacity units, by table and kind.")
     for table, load in loads:
         yield from _units("table_units_total", table, load)

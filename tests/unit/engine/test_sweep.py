@@ -75,7 +75,7 @@ def test_expired_rows_go_in_bounded_steps(
     clean(engine)
     assert records(store) == 1
     assert engine.core.sweep.reclaimed.rows_removed == 1199
-    assert engine.core.sweep.reclaimed.bytes_reclaimed > 0
+    assert engine.core.sweep.reclaimed.reclaimed_bytes > 0
     assert engine.core.sweep.reclaimed.passes == 2
     assert check_store(store) == []
 

@@ -248,7 +248,7 @@ def test_dropped_tables_are_cleaned_up_while_serving(
         wire.ask(SENDER.request("CreateTable", table_body))
         assert wire.ask(SENDER.request("DeleteTable", name)).status == 200
         page = b""
-        while b'reclaimed_total{name="tables_dropped"} 1' not in page:
+        while b"sweep_tables_dropped_total 1" not in page:
             page = wire.ask(b"GET /metrics HTTP/1.1\r\n\r\n").body
 
 

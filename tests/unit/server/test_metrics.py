@@ -1,9 +1,14 @@
 """What is counted, and that Prometheus can read it."""
 
 import re
+from pathlib import Path
+
+from tests.support.http import Sender, Wire
+from tests.support.requests import BODIES
 
 from widerow.server.admission import Admission
 from widerow.server.metrics import DurationHistogram, Metrics, render_metrics, resident_bytes
+from widerow.testing.server import WiderowServer
 
 _LINE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$')
 
@@ -75,10 +80,38 @@ def test_counts_of_a_histogram_grow_along_its_buckets() -> None:
 
 def test_the_store_and_the_process_are_shown() -> None:
     text = page(Metrics())
-    assert 'widerow_store{name="bytes"} 7' in text
-    assert 'widerow_reclaimed_total{name="passes"} 1' in text
+    assert "widerow_store_bytes 7" in text
+    assert "widerow_sweep_passes_total 1" in text
     assert "widerow_writes_waiting 3" in text
     assert "widerow_process_cpu_seconds_total " in text
+
+
+def test_names_follow_the_conventions(tmp_path: Path) -> None:
+    """Prometheus, "Metric and label naming", and "Writing client libraries", for every store.
+
+    A counter ends in `_total`, nothing else does; a unit stands in the name, in its base; one name
+    has one type, and sums over its labels mean something, so no label is called `name`.
+    """
+    for place in (None, tmp_path / "data"):
+        server = WiderowServer(place, settings={"metrics_open": True})
+        with server, Wire(server.endpoint) as wire:
+            wire.ask(Sender().request("CreateTable", BODIES["CreateTable"]("T")))
+            text = wire.ask(b"GET /metrics HTTP/1.1\r\n\r\n").body.decode()
+        declared = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
+        kinds = dict(declared)
+        assert len(kinds) == len(declared) > 30
+        for name, kind in kinds.items():
+            assert name.endswith("_total") == (kind == "counter"), name
+            assert kind != "histogram" or name.endswith("_seconds")
+            assert not re.search("_(ms|mb|kb|us|ns|minutes|percent|count|sum|bucket)(_|$)", name)
+        assert 'name="' not in text
+        current = ""
+        for line in text.splitlines():
+            if line.startswith("# TYPE "):
+                current = line.split()[2]
+            elif not line.startswith("#"):
+                assert re.split("[{ ]", line)[0].startswith(current), line
+        assert re.search(r'\nwiderow_build_info\{version="[^"]+",python="[^"]+"\} 1\n', text)
 
 
 def test_resident_memory_is_plausible() -> None:

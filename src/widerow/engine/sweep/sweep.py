@@ -52,7 +52,7 @@ class Reclaimed:
     rows_removed: int = 0
     cells_removed: int = 0
     sequences_removed: int = 0
-    bytes_reclaimed: int = 0
+    reclaimed_bytes: int = 0
     passes: int = 0
     tables_dropped: int = 0
     logs_trimmed: int = 0
@@ -336,7 +336,7 @@ class Sweep:
         reclaimed.cells_removed += freed.cells
         reclaimed.rows_removed += freed.rows
         reclaimed.sequences_removed += freed.sequences
-        reclaimed.bytes_reclaimed += freed.size
+        reclaimed.reclaimed_bytes += freed.size
         reclaimed.rows_trimmed += bool(freed.cells) and not freed.rows
         if freed.rows or freed.cells:
             self._shrunk(running.table.id, freed.shard, freed.size, freed.rows)

@@ -145,7 +145,7 @@ class OptimisticStore(Store):
         self._threads: ThreadPoolExecutor | None = None
         self._counting = threading.Lock()
         self._counts = dict.fromkeys(
-            ("groups", "writes", "syncs", "bytes", "conflicts", "unknown", "commits"), 0
+            ("groups", "writes", "syncs", "written_bytes", "conflicts", "unknown", "commits"), 0
         )
 
     # --- reads -------------------------------------------------------------------------------
@@ -479,7 +479,7 @@ class OptimisticStore(Store):
             return
         self._cache.committed(changes)
         self._count("syncs", int(self.capabilities.persistent))
-        self._count("bytes", sum(map(_bytes_of, changes)))
+        self._count("written_bytes", sum(map(_bytes_of, changes)))
 
     def _leave_open(
         self,
@@ -564,7 +564,7 @@ class OptimisticStore(Store):
     # --- the rest of the contract ------------------------------------------------------------
 
     def statistics(self) -> dict[str, int]:
-        """`groups`, `writes`, `syncs` (commits that wrote), `bytes` written by this process.
+        """`groups`, `writes`, `syncs` (commits that wrote), `written_bytes` of this process.
 
         And `commits` asked for, `conflicts`: shards whose writes ran again; `unknown`: commits
         without an answer; and what the driver counts.
