@@ -68,6 +68,11 @@ app: Final = group(
             "widerow.cli.version",
             "VERSION",
         ),
+        "man": CommandPlace(
+            "Print the manual page of this program, for `man` and for packages.",
+            "widerow.cli.man",
+            "MAN",
+        ),
         "compat": CommandPlace(
             "Show which actions of the protocol this version serves.",
             "widerow.cli.compat",
