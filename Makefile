@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_ARGS ?=
 SECONDS ?= 30
 
-.PHONY: bench-search cluster cluster-stop fetch near sessions units wheel protobuf night help setup compile serve check format test docs demo bench bench-cluster bench-quick fuzz clean
+.PHONY: bench-search cluster cluster-stop fetch near sessions units wheel wheels protobuf night help setup compile serve check format test docs demo bench bench-cluster bench-quick fuzz clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +49,9 @@ compile: $(COMPILED)/.stamp ## compile the hot modules into build/compiled
 wheel: $(COMPILED)/.stamp ## build the package, compiled, into dist
 	@mkdir -p dist && rm -f dist/*.whl
 	cp $(COMPILED)/*.whl dist/
+
+wheels: $(RUNTIME) ## build a compiled wheel for each Python that is here, and a plain one, into dist
+	@$(PY) -m tools.wheels
 
 # A start does not wait for the compiler: what is not compiled is plain this time, and compiled for
 # the next one in the background (build.log).

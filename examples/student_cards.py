@@ -293,7 +293,9 @@ class OwnServer:
         beside = Path(sys.executable).with_name("widerow")
         program = str(beside) if beside.exists() else shutil.which("widerow")
         if program is None:
-            raise FileNotFoundError("widerow is not installed here: pip install widerow")
+            raise FileNotFoundError(
+                "widerow is not installed here; docs/start/install.md says how to get it"
+            )
         self.command = [program, "serve", "--port", "0", "--path", folder]
         self.process: subprocess.Popen[str] | None = None
 

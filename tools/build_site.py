@@ -2,7 +2,7 @@
 
     python -m tools.build_site     (make docs)
 
-The generator is Zensical (`pip install 'widerow[docs]'`). It is given the pages at the places that
+The generator is Zensical (`pip install zensical`). It is given the pages at the places that
 they have in the repository, so that their links lead to the same things; files that they link to,
 such as sources and examples, go along, and so do pages that are made of the code
 (`generated_pages.py`). The navigation follows the folders: a new page is in it

@@ -133,6 +133,14 @@ def modules() -> Iterator[Path]:
             yield path
 
 
+def copy_sources(target: Path) -> None:
+    """Copy what the package is built from."""
+    for path in [*(ROOT / name for name in FILES), *modules()]:
+        copy = target / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy)
+
+
 def is_made(name: str) -> bool:
     """Whether a file or folder of this name is made by a program."""
     return name == "__pycache__" or name.endswith(".egg-info")
@@ -154,10 +162,7 @@ def compile_modules() -> None:
         new.mkdir()
         stamp = folder / "stamp"
         stamp.touch()  # before the copy: what is edited from now on is newer
-        for path in [*(ROOT / name for name in FILES), *modules()]:
-            target = source / path.relative_to(ROOT)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, target)
+        copy_sources(source)
         # With -v, pip shows the words of a build that succeeds, too.
         wanted = ("--no-build-isolation", "--no-deps", "--wheel-dir", str(new), str(source))
         said = pip("wheel", "-v", *wanted)

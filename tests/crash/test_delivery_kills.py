@@ -16,7 +16,7 @@ from widerow.testing.process import WiderowProcess
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'widerow[delivery]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install pyarrow")
 pytestmark = pytest.mark.timeout(300)  # seconds, on a machine that others load as well
 SENDER = Sender(instance="test")
 KILLS = 2

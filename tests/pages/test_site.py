@@ -9,7 +9,7 @@ import pytest
 from tests.console.chromium import browsing
 from tools.debian import INSTALL_SECONDS
 
-pytest.importorskip("zensical", reason="pip install 'widerow[docs]'")
+pytest.importorskip("zensical", reason="pip install zensical")
 
 from tools import build_site
 from tools.markdown_pages import ROOT, pages

@@ -18,7 +18,7 @@ from widerow.row_files.source import FileSource
 from widerow.rows.plain_values import VersionedValue
 from widerow.transfer.failures import TransferFailed
 
-pytest.importorskip("pyarrow", reason="archives are Parquet: pip install 'widerow[parquet]'")
+pytest.importorskip("pyarrow", reason="archives are Parquet: pip install pyarrow")
 
 Widerow = Callable[..., Result]
 OLD_MS = 1_500_000_000_000  # July 2017

@@ -148,7 +148,7 @@ def _write_parquet(records: Iterable[Fields], path: Path) -> int:
         import pyarrow as pa  # noqa: PLC0415  # an extra
         from pyarrow import parquet  # noqa: PLC0415  # same
     except ImportError as error:
-        raise FileInvalid("Parquet needs an extra: pip install 'widerow[parquet]'") from error
+        raise FileInvalid("Parquet needs pyarrow: pip install pyarrow") from error
     rows, count = iter(records), 0
     first = list(islice(rows, _BATCH_ROWS))
     table = pa.Table.from_pylist(first)

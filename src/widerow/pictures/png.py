@@ -21,7 +21,7 @@ def png(picture: Picture) -> bytes:
     try:
         from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise PictureRefused("PNG needs an extra: pip install 'widerow[pictures]'") from error
+        raise PictureRefused("PNG needs Pillow: pip install pillow") from error
     image = Image.new("RGB", (picture.width * _SCALE, picture.height * _SCALE), PAPER)
     draw = ImageDraw.Draw(image)
     for shape in picture.shapes:

@@ -359,7 +359,7 @@ def _read_parquet(
     try:
         from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise FileInvalid("Parquet needs an extra: pip install 'widerow[parquet]'") from error
+        raise FileInvalid("Parquet needs pyarrow: pip install pyarrow") from error
     path = source.path
     try:
         file = parquet.ParquetFile(path)

@@ -117,6 +117,6 @@ def _open_postgres(url: str) -> Store:
     except ImportError as error:
         raise ValueError(
             "a store in PostgreSQL takes psycopg, which is not installed, or not with its library: "
-            f"pip install 'widerow[postgres]' ({error})"
+            f"pip install 'psycopg[binary]' ({error})"
         ) from error
     return open_postgres(url)

@@ -132,7 +132,7 @@ def _libraries() -> tuple[Any, Any]:
         import pyarrow as pa  # noqa: PLC0415  # an extra
         from pyarrow import parquet  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise TransferFailed("Parquet needs an extra: pip install 'widerow[parquet]'") from error
+        raise TransferFailed("Parquet needs pyarrow: pip install pyarrow") from error
     return pa, parquet
 
 

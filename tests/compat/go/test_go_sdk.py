@@ -356,7 +356,7 @@ def test_indexes_are_made_read_and_dropped(go: Go, check: Callable[[Any], None])
 
 
 def test_a_delivery_task_from_its_creation_to_its_end(go: Go) -> None:
-    pytest.importorskip("pyarrow", reason="pip install 'widerow[delivery]'")
+    pytest.importorskip("pyarrow", reason="pip install pyarrow")
     missing = refused(404, "OTSObjectNotExist", "Requested delivery task does not exist.")
     assert go("delivery") == {
         "twice": refused(409, "OTSObjectAlreadyExist", "Requested delivery task already exists."),

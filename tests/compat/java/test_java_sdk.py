@@ -533,7 +533,7 @@ def test_a_hundred_requests_at_once_are_answered_by_callbacks(asynchronous: Java
 
 
 def test_a_delivery_task_from_its_creation_to_its_end(java: Java) -> None:
-    pytest.importorskip("pyarrow", reason="pip install 'widerow[delivery]'")
+    pytest.importorskip("pyarrow", reason="pip install pyarrow")
     missing = refused(404, "OTSObjectNotExist", "Requested delivery task does not exist.")
     assert java("delivery") == {
         "twice": refused(409, "OTSObjectAlreadyExist", "Requested delivery task already exists."),

@@ -109,6 +109,7 @@ def test_with_credentials_nothing_is_said_of_a_default_pair(
     processes: list[Process], tmp_path: Path
 ) -> None:
     (tmp_path / "keys.toml").write_text("[[key]]\nid = 'a'\nsecret = 'canary'\n")
+    (tmp_path / "keys.toml").chmod(0o600)
     process = Process(tmp_path, "--memory", "--credentials", "keys.toml")
     processes.append(process)
     with Wire(process.endpoint) as wire:

@@ -242,7 +242,7 @@ class Couriers:
 
     def keys(self) -> list[int]:
         """The keys of the rows in all files."""
-        parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'widerow[delivery]'")
+        parquet = pytest.importorskip("pyarrow.parquet", reason="pip install pyarrow")
         rows = [row for path in self.files() for row in parquet.read_table(path).to_pylist()]
         return sorted(row["k"] for row in rows)
 
@@ -254,7 +254,7 @@ def test_what_a_holder_had_to_deliver_is_in_the_files_once(
     *, written: bool, tmp_path: Path
 ) -> None:
     """Change §D3. Also where it dies between its file and the mark behind it, and comes back."""
-    pytest.importorskip("pyarrow", reason="pip install 'widerow[delivery]'")
+    pytest.importorskip("pyarrow", reason="pip install pyarrow")
     servers = Servers()
     dying, other = servers.engines
     couriers = Couriers(servers, tmp_path)

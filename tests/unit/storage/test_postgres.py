@@ -130,7 +130,7 @@ def test_a_missing_library_is_named() -> None:
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603  # ours
-    assert "pip install 'widerow[postgres]'" in done.stdout
+    assert "pip install 'psycopg[binary]'" in done.stdout
 
 
 def test_a_store_of_another_format_is_refused() -> None:

@@ -296,7 +296,7 @@ class TablestoreRule(AnyRule):
 
     # Delivery tasks (change §D3)
     DELIVERY_OFF = "Start the server with --delivery-root DIR, where the files are to go."
-    DELIVERY_LIBRARY = "Install pyarrow where the server runs: pip install 'widerow[delivery]'."
+    DELIVERY_LIBRARY = "Install pyarrow where the server runs: pip install pyarrow."
     DELIVERY_NAME = (
         "Tasks are named with 3 to 16 of a-z 0-9 and hyphen; a letter or digit stands at both ends."
     )

@@ -50,6 +50,6 @@ def _libraries() -> tuple[Any, Any]:
         from pyarrow import parquet  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise DeliveryFailed(
-            "pyarrow is not installed on the server: pip install 'widerow[delivery]'"
+            "pyarrow is not installed on the server: pip install pyarrow"
         ) from error
     return pa, parquet

@@ -27,7 +27,7 @@ from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
 
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'widerow[delivery]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install pyarrow")
 
 WAIT = 120
 COLUMNS = (
