@@ -25,6 +25,7 @@ SOURCES: Final = {
     "wire/tablestore/messages": ("ots_filter.proto", "table_store.proto"),
     "wire/tablestore/delivery_messages": ("delivery.proto",),
     "wire/tablestore/search_messages": ("search.proto",),
+    "wire/tablestore/sql_messages": ("sql.proto",),
     "wire/tablestore/tunnel_messages": ("tunnel.proto",),
     "storage/hbase/messages": ("hbase.proto",),
 }

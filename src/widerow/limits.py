@@ -451,3 +451,14 @@ CONSOLE_ENDED_SESSIONS_MAX: Final = 4096  # sessions that are remembered as ende
 CONSOLE_HEAT_COLUMNS_MAX: Final = 120  # of time in a heat map: as many as a screen tells apart
 CONSOLE_HEAT_ROWS_MAX: Final = 40  # of keys in a heat map: as many as a screen tells apart
 CONSOLE_HOT_KEYS_MAX: Final = 12  # busiest key values that are listed under it
+
+# --- SQL (sql §11) ---------------------------------------------------------------------------
+SQL_STATEMENT_BYTES_MAX: Final = 1024 * 1024  # of a statement's text
+SQL_TOKENS_MAX: Final = 100_000  # words of a statement: 200 rows of 300 columns to insert
+SQL_DEPTH_MAX: Final = 100  # expressions in each other, and queries in each other
+SQL_TABLES_MAX: Final = 32  # tables and queries behind all FROMs of a statement
+SQL_COLUMNS_MAX: Final = 1024  # of a result: as many as a row may have
+SQL_ROWS_READ_MAX: Final = 100_000  # rows that a statement may read of tables
+SQL_BYTES_READ_MAX: Final = 128 * 1024 * 1024  # and their bytes
+SQL_VALUES_HELD_MAX: Final = 4_000_000  # values in sorts, groups and joins: some 300 MB at most
+SQL_SECONDS_MAX: Final = 30  # for which a statement runs

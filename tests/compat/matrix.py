@@ -299,6 +299,14 @@ MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
         "Search": _searched("search", "test_counts_of_the_suites"),
         "ComputeSplits": _searched("computeSplits", _SCANNED),
         "ParallelScan": _searched("parallelScan", _SCANNED),
+        "SQLQuery": {
+            "python": Call(
+                ".exe_sql_query(",
+                "python/test_sql.py",
+                "python/test_sql.py",
+                "test_statements_through_the_sdk",
+            )
+        },
         "CreateIndex": {
             "python": _LATER,
             "node": _node_index(".createIndex("),
@@ -369,6 +377,7 @@ UNTESTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "ComputeSplitPointsBySize": frozenset(("java",)),
         "ListTimeseriesTable": frozenset(("go", "java")),
+        "SQLQuery": frozenset(("node", "go", "java")),
         "tunnel/shutdown": frozenset(("go",)),  # a worker that ends may ask for it
     }
 )

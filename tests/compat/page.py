@@ -34,17 +34,7 @@ STORE_NAMES: Final = {"rocksdb": "RocksDB", "postgres": "PostgreSQL", "hbase": "
 NAMES: Final = {"python": "Python", "node": "Node.js", "go": "Go", "java": "Java"}
 SUFFIX: Final = "../tests/compat"
 EVERY_REFUSAL: Final = "../tests/unit/wire/tablestore/operations/test_table.py"
-_MISTAKES: Final = "test_mistakes_have_the_code_and_the_text_of_the_service"
 REFUSED_BY: Final = {
-    "SQLQuery": {
-        "python": ("python/test_identity.py", "test_actions_that_are_not_offered_say_so"),
-        "node": ("node/test_every_action.py", "test_errors_are_seen_by_their_code"),
-        "go": ("go/test_go_sdk.py", _MISTAKES),
-        "java": (
-            "java/test_java_sdk.py",
-            _MISTAKES,
-        ),
-    },
     "DescribeTimeseriesTable": {
         "python": ("python/test_identity.py", "test_actions_that_are_not_offered_say_so"),
     },

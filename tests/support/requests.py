@@ -18,6 +18,7 @@ from widerow.engine.tablestore.streams.log import LogPosition
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
+from widerow.wire.tablestore import sql_messages as q
 from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "DELIVERY_BODIES",
     "KEY",
     "SEARCH_BODIES",
+    "SQL_BODIES",
     "STREAM_BODIES",
     "TUNNEL_BODIES",
     "add_defined_column_request",
@@ -349,3 +351,12 @@ SEARCH_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     }
 )
 """The body of each action of search indexes, for a table."""
+
+SQL_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
+    {
+        "SQLQuery": lambda table: q.SQLQueryRequest(
+            query=f"DESCRIBE {table}", version=2
+        ).SerializeToString()
+    }
+)
+"""The body of SQLQuery, for a table."""

@@ -50,6 +50,7 @@ class Route:
         self.computes = operation.writes and operation.lengthy is not None
         self.counts = counts
         self.permission = operation.permission
+        self.permission_of = operation.permission_of
         self.path = operation.path
 
 

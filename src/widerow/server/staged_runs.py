@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import final
 
 from widerow.engine.budget import Budget
+from widerow.engine.plan import Plan
 from widerow.errors import TooLong
 from widerow.limits import STAGE_REQUESTS_MAX
 from widerow.server.foreseen_runs import ForeseenRuns
@@ -122,7 +123,7 @@ class StagedRuns:
                 return False
         else:
             result = route.call(route.operations, call.opened.instance, task.asked)
-        if route.writes:
+        if isinstance(result, Plan):
             self._outcomes.submit(task, result)
             return False
         task.asked = result

@@ -4,6 +4,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
+from widerow.engine.plan import Plan
 from widerow.server.outcomes import Answer, Outcomes, Task
 from widerow.server.schedule import Schedule
 from widerow.server.service import Service
@@ -56,10 +57,11 @@ class ThreadRuns:
             asked = task.asked if task.decoded else route.decode(task.asked)
             task.asked = None
             result = self._called(task, call.opened.instance, asked)
-            body = b"" if route.writes else route.encode(result)
-            if not route.writes and schedule.hashes_in_turn(LOOP_TURN.begun - turns):
+            is_plan = isinstance(result, Plan)
+            body = b"" if is_plan else route.encode(result)
+            if not is_plan and schedule.hashes_in_turn(LOOP_TURN.begun - turns):
                 return self._enveloped(task, result, body)
-        if route.writes:
+        if is_plan:
             task.pace = result.pace
             end = self._committer.submit(result, task, schedule.rules.caller)
             if end is None:

@@ -42,7 +42,10 @@ class Verifier:
         )
         task.call.opened = opened
         request.let_go()
-        authorize(opened.key, route.permission)
+        needed = route.permission
+        if route.permission_of is not None:
+            needed = route.permission_of(task.asked)
+        authorize(opened.key, needed)
 
     def check_wanted(self, request: Request) -> None:
         """Raise `Exhausted` where nobody waits for the answer any more. On any thread.

@@ -28,7 +28,7 @@ __all__ = [
 
 
 class WireOperation(NamedTuple):
-    """One operation. `writes`: `call` answers a `Plan` that has to be committed.
+    """One operation. `writes`: `call` answers a `Plan` that has to be committed; others may do so.
 
     What `decode` returns is what `call` takes, and what `call` (or its plan) returns is what
     `encode` takes; the types differ from operation to operation. `consumed` tells the read and
@@ -39,6 +39,8 @@ class WireOperation(NamedTuple):
     `foreseen`: what `call` reads is known from the request, or nothing, in nearly every case.
     `is_large` tells of what `call` returned whether its answer is so large that no turn of the loop
     should hold many such; None where it never is, or `lengthy` knows.
+    `permission_of` tells of a request's body which permission it needs; None where `permission`
+    says it for all.
     `path` is handed to the dialect's `open_request` and `envelope`, for which a target may have
     several spellings; nobody else reads it.
     """
@@ -55,6 +57,7 @@ class WireOperation(NamedTuple):
     call_within: Callable[[Any, str, Any, Budget], Any] | None = None
     foreseen: bool = False
     is_large: Callable[[Any], bool] | None = None
+    permission_of: Callable[[bytes], Permission] | None = None
 
 
 @final

@@ -39,7 +39,7 @@ final class Refusals {
                         Printing.refusal(() -> client.putRow(new PutRowRequest(misnamedColumn))),
                 "not offered",
                         Printing.refusal(
-                                () -> client.sqlQuery(new SQLQueryRequest("select 1"))));
+                                () -> client.sqlQuery(new SQLQueryRequest("grant all"))));
     }
 
     private static PrimaryKey key(String name, PrimaryKeyValue value) {

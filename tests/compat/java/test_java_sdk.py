@@ -509,7 +509,7 @@ def test_filters_choose_rows_and_columns(java: Java) -> None:
         ("column name", invalid("Invalid column name: '#1'.")),
         (
             "not offered",
-            refused(400, "OTSUnsupportOperation", "Unsupported operation: 'SQLQuery'."),
+            refused(400, "OTSUnsupportOperation", "Operation not supported: GRANT statements."),
         ),
     ],
 )

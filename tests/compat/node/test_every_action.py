@@ -324,7 +324,7 @@ ERRORS: Final = {
     "error: an action that is not served": (
         400,
         "OTSUnsupportOperation",
-        "Unsupported operation: 'SQLQuery'.",
+        "Operation not supported: GRANT statements.",
     ),
 }
 

@@ -58,6 +58,7 @@ from widerow.engine.tablestore.transactions.transactions import Transactions
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_CATALOG
 from widerow.limits import TABLES_PER_INSTANCE_MAX
+from widerow.model.tablestore.mapping import SqlMapping
 from widerow.model.tablestore.requests import (
     ComputeSplitPoints,
     CreateTable,
@@ -383,6 +384,20 @@ class TablestoreEngine(OpenModel[Table]):
             return without_columns(table, columns)
 
         return Plan((self.indexes.changing(instance, name, make),), failing)
+
+    def map_table(
+        self, instance: str, name: str, mapped: Callable[[Table], SqlMapping | None]
+    ) -> Plan[Table]:
+        """Change how SQL sees a table, to what `mapped` makes of the table as it is then (sql §2).
+
+        The answer is the table after the change. `mapped` may raise errors of `widerow.errors`.
+        """
+        self._table(instance, name)
+
+        def make(table: Table, _: Draft) -> Table:
+            return replace(table, mapping=mapped(table))
+
+        return Plan((self.indexes.changing(instance, name, make),), single)
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
         """DeleteTable: the table and its indexes are gone when it answers; space is freed later.

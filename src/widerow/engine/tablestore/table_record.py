@@ -21,6 +21,7 @@ from widerow.model.tablestore.delivery import (
     EventTimeFormat,
     ParquetType,
 )
+from widerow.model.tablestore.mapping import MappedColumn, SqlMapping, SqlType
 from widerow.model.tablestore.schema import (
     DefinedColumn,
     Encryption,
@@ -79,6 +80,12 @@ def _parts(table: Table) -> Iterator[tuple[str, Json]]:
     yield "deliveries", [_delivery_record(each) for each in table.deliveries] or None
     yield "search", [encode_search_index(each) for each in table.search] or None
     yield "journal", None if journal is None else _log_record(journal)
+    yield "mapping", None if table.mapping is None else _mapping_record(table.mapping)
+
+
+def _mapping_record(mapping: SqlMapping) -> Json:
+    columns: list[Json] = [[c.name, c.type.name, c.nullable] for c in mapping.columns]
+    return [columns, mapping.consistent, mapping.exact]
 
 
 def _encryption_record(asked: Encryption) -> Json:
@@ -182,6 +189,21 @@ def _table(record: dict[str, Json]) -> Table:
         deliveries=tuple(_delivery(each) for each in _items(pop("deliveries", []))),
         search=tuple(decode_search_index(each) for each in _items(pop("search", []))),
         journal=_journal(pop("journal", None)),
+        mapping=_mapping(pop("mapping", None)),
+    )
+
+
+def _mapping(value: Json) -> SqlMapping | None:
+    if value is None:
+        return None
+    columns, consistent, exact = _items(value)
+    return SqlMapping(
+        tuple(
+            MappedColumn(_as(str, name), SqlType[_as(str, kind)], _as(bool, nullable))
+            for name, kind, nullable in map(_items, _items(columns))
+        ),
+        _as(bool, consistent),
+        _as(bool, exact),
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from widerow.model.search.schema import SearchIndex
 from widerow.model.tablestore.delivery import DeliveryTask
+from widerow.model.tablestore.mapping import SqlMapping
 from widerow.model.tablestore.tunnel import Tunnel
 from widerow.model.values import ColumnType, KeyType
 
@@ -144,7 +145,8 @@ class Table:
     index of, 0 for every other; `local_index`: it is a local one, whose entries stand beside the
     rows. `tunnels` and `deliveries`: those of the table, by their names. `search`: its search
     indexes, by their names; `journal`: the log of which rows were written, which is there while
-    there are search indexes, and which no client sees.
+    there are search indexes, and which no client sees. `mapping`: how SQL sees the table, if that
+    was said (CREATE TABLE).
     """
 
     instance: str
@@ -168,6 +170,7 @@ class Table:
     deliveries: tuple[DeliveryTask, ...] = ()
     search: tuple[SearchIndex, ...] = ()
     journal: Stream | None = None
+    mapping: SqlMapping | None = None
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     @property

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
 
 __all__ = ["DevHandler"]
 
@@ -234,7 +235,7 @@ class DevHandler:
         operation, instance = known.operation, known.opened.instance
         call = partial(operation.call, known.dialect.open(self._engine), instance, asked)
         result = await asyncio.to_thread(read_anew, call)
-        return await commit(self._committer, result) if operation.writes else result
+        return await commit(self._committer, result) if isinstance(result, Plan) else result
 
     # --- answers -----------------------------------------------------------------------------
 

@@ -68,6 +68,9 @@ def _tables(engine: TablestoreEngine, instance: str, request: Any) -> frozenset[
         return frozenset(each.table for each in asked.tables)
     if isinstance(asked, str):
         return frozenset((engine.transactions.table_of(instance, asked) or asked,))
+    named: frozenset[str] | None = getattr(asked, "named_tables", None)  # of a statement
+    if named is not None:
+        return named
     for name in _NAMING:
         value = getattr(asked, name, None)
         if isinstance(value, str) and value:

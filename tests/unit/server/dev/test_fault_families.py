@@ -18,6 +18,7 @@ from tests.support.requests import (
     BODIES,
     DELIVERY_BODIES,
     SEARCH_BODIES,
+    SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
 )
@@ -32,7 +33,14 @@ from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 SENDER: Final = Sender(instance="test")
-ALL: Final = {**BODIES, **SEARCH_BODIES, **TUNNEL_BODIES, **STREAM_BODIES, **DELIVERY_BODIES}
+ALL: Final = {
+    **BODIES,
+    **SEARCH_BODIES,
+    **TUNNEL_BODIES,
+    **STREAM_BODIES,
+    **DELIVERY_BODIES,
+    **SQL_BODIES,
+}
 OF_NO_TABLE: Final = frozenset(("ListTable", "ListTimeseriesTable"))
 CODES: Final = ("OTSServerBusy", "OTSPartitionUnavailable", "OTSRowOperationConflict")
 PUT: Final = 1

@@ -32,6 +32,7 @@ from tests.support.requests import (
     BODIES,
     DELIVERY_BODIES,
     SEARCH_BODIES,
+    SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
 )
@@ -47,7 +48,14 @@ from widerow.wire.tablestore.operations.table import OPERATIONS
 
 IGNORE = Condition(RowExistenceExpectation.IGNORE)
 SENDER = Sender(instance="test")
-ALL_BODIES = {**BODIES, **SEARCH_BODIES, **STREAM_BODIES, **TUNNEL_BODIES, **DELIVERY_BODIES}
+ALL_BODIES = {
+    **BODIES,
+    **SEARCH_BODIES,
+    **STREAM_BODIES,
+    **TUNNEL_BODIES,
+    **DELIVERY_BODIES,
+    **SQL_BODIES,
+}
 # They name a transaction, a tunnel by its number, a stream, or nothing.
 NAMELESS = {
     *("AbortTransaction", "CommitTransaction", "ListTable", "ListTimeseriesTable"),

@@ -25,6 +25,7 @@ from tests.support.requests import (
     DELIVERY_BODIES,
     KEY,
     SEARCH_BODIES,
+    SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
     get_range_request,
@@ -36,7 +37,13 @@ from widerow.model.tablestore.row import CellOperation
 from widerow.rows.fields import varint
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.wire.tablestore import delivery_messages, messages, search_messages, tunnel_messages
+from widerow.wire.tablestore import (
+    delivery_messages,
+    messages,
+    search_messages,
+    sql_messages,
+    tunnel_messages,
+)
 from widerow.wire.tablestore.bounds import FIELD_BOUNDS
 from widerow.wire.tablestore.operations.search.breakdowns import (
     AGGREGATION_READERS,
@@ -62,6 +69,7 @@ REQUESTS: Final[Mapping[str, Callable[[str], bytes]]] = {
     **TUNNEL_BODIES,
     **DELIVERY_BODIES,
     **SEARCH_BODIES,
+    **SQL_BODIES,
 }
 """A right request of every action."""
 
@@ -136,7 +144,7 @@ class Measured(NamedTuple):
 
 def message_of(action: str) -> type[Message]:
     """The message of an action's requests."""
-    for module in (messages, search_messages, delivery_messages):
+    for module in (messages, search_messages, delivery_messages, sql_messages):
         if hasattr(module, f"{action}Request"):
             found: type[Message] = getattr(module, f"{action}Request")
             return found

@@ -9,6 +9,7 @@ from widerow.wire.tablestore import (
     delivery_messages,
     messages,
     search_messages,
+    sql_messages,
     tunnel_messages,
 )
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
@@ -48,8 +49,9 @@ def missing_fields(action: str) -> set[str]:
     module = messages if tunnel is None else tunnel_messages
     if action.endswith("DeliveryTask"):
         module = delivery_messages
-    if hasattr(search_messages, f"{action}Request"):
-        module = search_messages
+    for other in (search_messages, sql_messages):
+        if hasattr(other, f"{action}Request"):
+            module = other
     request = getattr(module, tunnel or f"{action}Request").DESCRIPTOR
     words = set(WORDS.findall(_section(action)))
     return {field.name for field in request.fields} - words

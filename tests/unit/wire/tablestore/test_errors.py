@@ -120,6 +120,10 @@ def _raise_sites() -> Iterator[tuple[str, AnyRule, set[str]]]:
 
 RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts to each
     TablestoreRule.COLUMN_NAME: {"name"},
+    TablestoreRule.SQL_ROWS_READ: {"limit"},
+    TablestoreRule.SQL_BYTES_READ: {"limit"},
+    TablestoreRule.SQL_VALUES_HELD: {"limit"},
+    TablestoreRule.SQL_TIME: {"limit"},
     TablestoreRule.ATTRIBUTE_NAME: {"name"},
     TablestoreRule.KEY_VALUE_MISSING: {"name"},
     TablestoreRule.KEY_VERSION: {"name"},

@@ -25,6 +25,7 @@ from widerow.wire.tablestore.errors.indexes import INDEX_ERRORS
 from widerow.wire.tablestore.errors.requests import REQUEST_ERRORS
 from widerow.wire.tablestore.errors.row import Foreign
 from widerow.wire.tablestore.errors.search import SEARCH_ERRORS
+from widerow.wire.tablestore.errors.sql import SQL_ERRORS
 from widerow.wire.tablestore.errors.streams import STREAM_ERRORS
 from widerow.wire.tablestore.errors.transactions import TRANSACTION_ERRORS
 from widerow.wire.tablestore.errors.tunnels import TUNNEL_ERRORS
@@ -33,7 +34,7 @@ __all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer"]
 
 _ROWS: Final = (
     *(REQUEST_ERRORS, INDEX_ERRORS, STREAM_ERRORS, TRANSACTION_ERRORS, TUNNEL_ERRORS),
-    *(DELIVERY_ERRORS, SEARCH_ERRORS),
+    *(DELIVERY_ERRORS, SEARCH_ERRORS, SQL_ERRORS),
 )
 _FOUND: Final = {rule: row for rows in _ROWS for rule, row in rows.items()}
 

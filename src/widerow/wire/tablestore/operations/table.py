@@ -67,6 +67,24 @@ def _search() -> Mapping[str, Action]:
     return SEARCH_ACTIONS
 
 
+def _sql() -> Mapping[str, Action]:
+    from widerow.wire.tablestore.operations.sql.actions import SQL_ACTIONS  # noqa: PLC0415  # as above
+
+    return SQL_ACTIONS
+
+
+def _statement_units(answer: Any) -> tuple[int, int]:  # noqa: ANN401  # its module is loaded later
+    from widerow.wire.tablestore.operations.sql.actions import statement_units  # noqa: PLC0415  # as above
+
+    return statement_units(answer)
+
+
+def _statement_permission(body: bytes) -> Permission:
+    from widerow.wire.tablestore.operations.sql.actions import statement_permission  # noqa: PLC0415  # as above
+
+    return statement_permission(body)
+
+
 def _served(
     name: str,
     permission: Permission,
@@ -103,6 +121,7 @@ def _later(
     writes: bool = False,
     consumed: Callable[[Any], tuple[int, int]] | None = None,
     lengthy: Callable[[bytes], bool] | None = None,
+    permission_of: Callable[[bytes], Permission] | None = None,
 ) -> WireOperation:
     """An action whose module is loaded with the first request."""
 
@@ -119,6 +138,7 @@ def _later(
         consumed,
         lengthy,
         f"/{name}",
+        permission_of=permission_of,
     )
 
 
@@ -195,6 +215,14 @@ _ALL: Final = (
     _later("Search", _READ, _search, consumed=read_units, lengthy=_always),
     _later("ComputeSplits", _READ, _search, lengthy=_always),
     _later("ParallelScan", _READ, _search, consumed=read_units, lengthy=_always),
+    _later(
+        "SQLQuery",
+        _READ,
+        _sql,
+        consumed=_statement_units,
+        lengthy=_always,
+        permission_of=_statement_permission,
+    ),
 )
 
 OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
@@ -212,7 +240,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
         action: feature
         for feature, actions in {
             "loading and unloading of tables": "LoadTable UnloadTable",
-            "SQL": "SQLQuery",
             "timeseries": (
                 "CreateTimeseriesTable DeleteTimeseriesTable "
                 "DescribeTimeseriesTable UpdateTimeseriesTable PutTimeseriesData "

@@ -22,8 +22,8 @@ def answer_of(
     """The answer of an action in the instance `i`; raises what the engine raises."""
     operation = OPERATIONS[action]
     result: Any = operation.call(engine, "i", operation.decode(sent.SerializeToString()))
-    if operation.writes:
-        assert isinstance(result, Plan)
+    assert isinstance(result, Plan) or not operation.writes
+    if isinstance(result, Plan):
         result = engine.core.run(result)
     return answer(operation.encode(result))
 

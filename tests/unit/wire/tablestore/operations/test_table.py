@@ -94,6 +94,7 @@ SEARCHES = {
     "Search": ("read", False),
     "ComputeSplits": ("read", False),
     "ParallelScan": ("read", False),
+    "SQLQuery": ("read", False),
 }
 BATCHES = ("BatchGetRow", "BatchWriteRow", "BulkImport")
 LISTS = ("BulkExport", "ListTimeseriesTable")

@@ -1,0 +1,84 @@
+"""SQLQuery: the message of a statement, and that of its result (sql §1, §9)."""
+
+from typing import Final, NamedTuple
+
+from widerow.auth.keyring import Permission
+from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.errors import InvalidRequest, WiderowError
+from widerow.model.tablestore.rules import TablestoreRule
+from widerow.wire.tablestore import sql_messages as m
+from widerow.wire.tablestore.operations.action import Action
+from widerow.wire.tablestore.operations.bodies import decoder, text
+from widerow.wire.tablestore.operations.sql.answers import encode_flat_rows
+from widerow.wire.tablestore.operations.sql.run import Result, permission_of, run_statement
+from widerow.wire.tablestore.operations.sql.syntax import named_tables, read_statement
+
+__all__ = ["SQL_ACTIONS", "statement_permission", "statement_units"]
+
+_FLAT_BUFFERS: Final = 2  # SQLPayloadVersion
+
+
+class _Statement(NamedTuple):
+    """A statement's text, and whether its client takes dates and times as numbers."""
+
+    text: str
+    typed_times: bool
+
+    @property
+    def named_tables(self) -> frozenset[str]:
+        """The tables that the statement names, none where it cannot be read."""
+        try:
+            return named_tables(read_statement(self.text))
+        except WiderowError:
+            return frozenset()
+
+
+class _Answer(NamedTuple):
+    """A result, and how it is written."""
+
+    result: Result
+    typed_times: bool
+
+
+@decoder(m.SQLQueryRequest)
+def _statement(sent: m.SQLQueryRequest) -> _Statement:
+    if sent.search_token:
+        raise InvalidRequest(TablestoreRule.SQL_TOKEN)
+    return _Statement(text(sent.query), sent.sql_version >= 1)
+
+
+def statement_permission(body: bytes) -> Permission:
+    """What the statement of a request needs. Raises `InvalidRequest` for another body."""
+    return permission_of(_statement(body).text)
+
+
+def _run(engine: TablestoreEngine, instance: str, asked: _Statement) -> _Answer | Plan[_Answer]:
+    found = run_statement(engine, instance, asked.text)
+    if isinstance(found, Plan):
+        return found.answering(lambda result: _Answer(result, asked.typed_times))
+    return _Answer(found, asked.typed_times)
+
+
+def _encode(answer: _Answer) -> bytes:
+    result, typed_times = answer
+    sent = m.SQLQueryResponse(version=_FLAT_BUFFERS, type=result.type)
+    if result.table is not None:
+        columns, values, rows = result.table
+        sent.rows = encode_flat_rows(columns, values, rows, typed_times=typed_times)
+    if result.affected is not None:
+        sent.affected_rows = result.affected
+    for table, read, write in result.consumed:
+        unit = m.CapacityUnit(read=read, write=write)
+        consumed = m.ConsumedCapacity(capacity_unit=unit)
+        sent.consumes.append(m.TableConsumedCapacity(table_name=table, consumed=consumed))
+    return sent.SerializeToString()
+
+
+def statement_units(answer: _Answer) -> tuple[int, int]:
+    """Read and write units of a statement, those of all its tables together."""
+    consumed = answer.result.consumed
+    return sum(each.read for each in consumed), sum(each.write for each in consumed)
+
+
+SQL_ACTIONS: Final = {"SQLQuery": Action(_statement, _run, _encode)}

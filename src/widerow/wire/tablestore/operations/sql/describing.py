@@ -1,0 +1,122 @@
+"""SHOW TABLES, SHOW INDEX, DESCRIBE and EXPLAIN: about mappings, tables and plans (sql §2)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.query.describe import described
+from widerow.query.plan import Operator
+from widerow.query.relation import Values
+from widerow.wire.tablestore.operations.sql.kinds import SqlKind
+from widerow.wire.tablestore.operations.sql.select import ResultColumn
+from widerow.wire.tablestore.operations.sql.tables import (
+    SeenTable,
+    TableScan,
+    names_of,
+    seen_tables,
+)
+
+__all__ = ["Listing", "list_columns", "list_operators", "show_index", "show_tables"]
+
+Row = tuple[Any, ...]
+
+
+class Listing(NamedTuple):
+    """Columns, and the values of each."""
+
+    columns: tuple[ResultColumn, ...]
+    values: tuple[Values, ...]
+    rows: int
+
+
+def _listing(names: Sequence[str], kinds: Sequence[SqlKind], rows: Sequence[Row]) -> Listing:
+    columns = tuple([ResultColumn(n, k) for n, k in zip(names, kinds, strict=True)])
+    values = tuple(zip(*rows, strict=True)) if rows else ((),) * len(columns)
+    return Listing(columns, values, len(rows))
+
+
+def show_tables(engine: TablestoreEngine, instance: str) -> Listing:
+    """The instance's tables that have a mapping, those that get one with their first use too."""
+    rows = [(table.name,) for table in seen_tables(engine, instance) if not table.index_of]
+    return _listing([f"Tables_in_{instance}"], [SqlKind.TEXT], rows)
+
+
+_DESCRIBED: Final = ("Field", "Type", "Null", "Key", "Default", "Extra")
+
+
+def list_columns(seen: SeenTable) -> Listing:
+    """The columns of a mapping."""
+    key = {column.name for column in seen.table.key_columns}
+    rows = [
+        (
+            column.name,
+            column.type.value,
+            "YES" if column.nullable and column.name not in key else "NO",
+            "PRI" if column.name in key else "",
+            None,
+            "",
+        )
+        for column in seen.mapping.columns
+    ]
+    return _listing(_DESCRIBED, [SqlKind.TEXT] * len(_DESCRIBED), rows)
+
+
+_TEXT, _LONG = SqlKind.TEXT, SqlKind.LONG
+_INDEX_COLUMNS: Final = (
+    *(("Table", _TEXT), ("Non_unique", _LONG), ("Key_name", _TEXT), ("Seq_in_index", _LONG)),
+    *(("Column_name", _TEXT), ("Is_defined_column", _TEXT), ("Search_type", _TEXT)),
+    *(("Collation", _TEXT), ("Cardinality", _LONG), ("Sub_part", _LONG), ("Packed", _TEXT)),
+    *(("Null", _TEXT), ("Index_type", _TEXT), ("Comment", _TEXT), ("Index_comment", _TEXT)),
+    *(("Visible", _TEXT), ("Expression", _TEXT)),
+)
+
+
+def show_index(seen: SeenTable) -> Listing:
+    """The primary key, the secondary indexes and the search indexes of a table."""
+    names = [name for name, _ in _INDEX_COLUMNS]
+    return _listing(names, [kind for _, kind in _INDEX_COLUMNS], list(_index_rows(seen)))
+
+
+def _index_rows(seen: SeenTable) -> Iterator[Row]:
+    table = seen.table
+    name = table.name
+    for position, column in enumerate(table.key_columns, 1):
+        yield _index_row(name, 0, ("PRIMARY", position, column.name, None, ""), ("", ""))
+    for index in seen.indexes:
+        kind = "LocalIndex" if index.local_index else "GlobalIndex"
+        defined = {column.name for column in table.defined_columns}
+        columns = names_of(index)
+        for position, column_name in enumerate(columns, 1):
+            declared = "YES" if column_name in defined else "NO"
+            found = (index.name, position, column_name, declared, "")
+            yield _index_row(name, 1, found, ("YES", kind))
+    for search in table.search:
+        for position, field in enumerate(search.schema.fields, 1):
+            found = (search.name, position, field.name, "NO", field.type.name)
+            yield _index_row(name, 1, found, ("YES", "SearchIndex"))
+
+
+def _index_row(table: str, unique: int, column: Row, null_and_type: tuple[str, str]) -> Row:
+    null, kind = null_and_type
+    return (table, unique, *column, "A", 0, None, None, null, kind, "", "", "YES", "NULL")
+
+
+def list_operators(plan: Operator) -> Listing:
+    """The operators of a plan, from the result to the tables, one in a line."""
+    return _listing(["Plan"], [SqlKind.TEXT], [(line,) for line in described(plan, _shown_scan)])
+
+
+def _shown_scan(source: TableScan) -> str:
+    scanned, ranges = source.scanned, source.ranges
+    what = f"table {scanned.name}"
+    if scanned is not source.table:
+        what = f"index {scanned.name} of table {source.table.name}"
+    if not ranges.accesses:
+        return f"{what}: no row can be found"
+    if ranges.points:
+        return f"{what}: {len(ranges.accesses)} rows by their whole key"
+    key = [column.name for column in scanned.key_columns[: ranges.matched]]
+    way = ", from the last key to the first" if ranges.accesses[0].reverse else ""
+    if not key:
+        return f"{what}: all rows{way}"
+    return f"{what}: {len(ranges.accesses)} ranges of the key by {', '.join(key)}{way}"

@@ -1,0 +1,243 @@
+"""Runs a statement and makes its answer."""
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+from widerow.auth.keyring import Permission
+from widerow.engine.capacity import units
+from widerow.engine.plan import Plan, failing
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.errors import Exhausted, InvalidRequest
+from widerow.limits import (
+    SQL_BYTES_READ_MAX,
+    SQL_ROWS_READ_MAX,
+    SQL_SECONDS_MAX,
+    SQL_VALUES_HELD_MAX,
+)
+from widerow.model.tablestore.rules import TablestoreRule
+from widerow.query.budget import QueryBudget, QueryLimits, QueryResource, QueryStopped
+from widerow.query.execute import run_plan
+from widerow.query.relation import Values
+from widerow.wire.tablestore.operations.sql.changes import (
+    Changed,
+    delete_rows,
+    insert_rows,
+    update_rows,
+)
+from widerow.wire.tablestore.operations.sql.describing import (
+    Listing,
+    list_columns,
+    list_operators,
+    show_index,
+    show_tables,
+)
+from widerow.wire.tablestore.operations.sql.mappings import (
+    alter_mapping,
+    create_mapping,
+    drop_mappings,
+)
+from widerow.wire.tablestore.operations.sql.rows import RowReader
+from widerow.wire.tablestore.operations.sql.select import PlannedQuery, Planner
+from widerow.wire.tablestore.operations.sql.syntax import (
+    AlterMapping,
+    CreateMapping,
+    Delete,
+    Describe,
+    DropMapping,
+    Explain,
+    Insert,
+    Select,
+    ShowIndex,
+    ShowTables,
+    Update,
+    first_word,
+    read_statement,
+)
+from widerow.wire.tablestore.operations.sql.tables import find_seen_table
+
+__all__ = ["Result", "StatementType", "StatementUnits", "permission_of", "run_statement"]
+
+_LIMITS: Final = QueryLimits(
+    SQL_ROWS_READ_MAX, SQL_BYTES_READ_MAX, SQL_VALUES_HELD_MAX, SQL_SECONDS_MAX * 1_000_000
+)
+_STOPPED: Final = {
+    QueryResource.ROWS_READ: TablestoreRule.SQL_ROWS_READ,
+    QueryResource.BYTES_READ: TablestoreRule.SQL_BYTES_READ,
+    QueryResource.VALUES_HELD: TablestoreRule.SQL_VALUES_HELD,
+    QueryResource.TIME: TablestoreRule.SQL_TIME,
+}
+
+
+class StatementType(IntEnum):
+    """The numbers of statements in answers (sql §2.4)."""
+
+    SELECT = 1
+    CREATE_TABLE = 2
+    SHOW = 3
+    DESCRIBE = 4
+    DROP_MAPPING = 5
+    ALTER = 6
+    INSERT = 7
+    UPDATE = 8
+    DELETE = 9
+
+
+class StatementUnits(NamedTuple):
+    """The capacity units of one table or index."""
+
+    table: str
+    read: int
+    write: int
+
+
+class Result(NamedTuple):
+    """What a statement gives. `table`: its rows; None: it has none. `affected`: changed rows."""
+
+    type: StatementType
+    table: Listing | None = None
+    consumed: tuple[StatementUnits, ...] = ()
+    affected: int | None = None
+
+
+_WRITES: Final = ("INSERT", "REPLACE", "UPDATE", "DELETE")
+_MANAGES: Final = ("CREATE", "ALTER", "DROP")
+_PERMISSIONS: Final = {
+    **dict.fromkeys(_WRITES, Permission.WRITE),
+    **dict.fromkeys(_MANAGES, Permission.MANAGE),
+}
+
+
+_NEEDED: Final = {
+    **dict.fromkeys((Insert, Update, Delete), Permission.WRITE),
+    **dict.fromkeys((CreateMapping, AlterMapping, DropMapping), Permission.MANAGE),
+}
+
+
+def permission_of(text: str) -> Permission:
+    """What a statement needs, by the word that it begins with."""
+    return _PERMISSIONS.get(first_word(text), Permission.READ)
+
+
+def run_statement(engine: TablestoreEngine, instance: str, text: str) -> Result | Plan[Result]:
+    """The result of a statement, or the plan of its change. Raises errors of `widerow.errors`."""
+    statement = read_statement(text)
+    if permission_of(text) is not _NEEDED.get(type(statement), Permission.READ):
+        # What stands before the statement was read in two ways, and the sender checked by one.
+        raise InvalidRequest(TablestoreRule.SQL_SYNTAX, near=text[:40])
+    runner: Callable[..., Result | Plan[Result]] = _RUNNERS[type(statement)]
+    return runner(engine, instance, statement)
+
+
+def _show_tables(engine: TablestoreEngine, instance: str, _statement: ShowTables) -> Result:
+    return Result(StatementType.SHOW, show_tables(engine, instance))
+
+
+def _show_index(engine: TablestoreEngine, instance: str, statement: ShowIndex) -> Result:
+    return Result(
+        StatementType.SHOW, show_index(find_seen_table(engine, instance, statement.table))
+    )
+
+
+def _describe(engine: TablestoreEngine, instance: str, statement: Describe) -> Result:
+    found = find_seen_table(engine, instance, statement.table)
+    return Result(StatementType.DESCRIBE, list_columns(found))
+
+
+def _explain(engine: TablestoreEngine, instance: str, statement: Explain) -> Result:
+    query = _Run(engine, instance).planned(statement.select)
+    return Result(StatementType.SELECT, list_operators(query.plan))
+
+
+def _select(engine: TablestoreEngine, instance: str, statement: Select) -> Result:
+    return _Run(engine, instance).result(statement)
+
+
+def _create(
+    engine: TablestoreEngine, instance: str, statement: CreateMapping
+) -> Result | Plan[Result]:
+    plan = create_mapping(engine, instance, statement)
+    made = Result(StatementType.CREATE_TABLE)
+    return made if plan is None else plan.answering(lambda _: made)
+
+
+def _alter(engine: TablestoreEngine, instance: str, statement: AlterMapping) -> Plan[Result]:
+    plan = alter_mapping(engine, instance, statement)
+    return plan.answering(lambda _: Result(StatementType.ALTER))
+
+
+def _drop(engine: TablestoreEngine, instance: str, statement: DropMapping) -> Result | Plan[Result]:
+    plans = drop_mappings(engine, instance, statement)
+    dropped = Result(StatementType.DROP_MAPPING)
+    if not plans:
+        return dropped
+    writes = tuple([write for plan in plans for write in plan.writes])
+    return Plan(writes, failing).answering(lambda _: dropped)
+
+
+def _changes(
+    kind: StatementType, plan: Callable[[TablestoreEngine, str, Any], Plan[Changed]]
+) -> Callable[[TablestoreEngine, str, Any], Plan[Result]]:
+    def answer(changed: Changed) -> Result:
+        consumed = StatementUnits(changed.table, changed.read_units, changed.write_units)
+        return Result(kind, None, (consumed,), changed.rows)
+
+    def run(engine: TablestoreEngine, instance: str, statement: Any) -> Plan[Result]:  # noqa: ANN401  # of the kind
+        return plan(engine, instance, statement).answering(answer)
+
+    return run
+
+
+_RUNNERS: Final[dict[type, Callable[..., Result | Plan[Result]]]] = {
+    ShowTables: _show_tables,
+    ShowIndex: _show_index,
+    Describe: _describe,
+    Explain: _explain,
+    Select: _select,
+    CreateMapping: _create,
+    AlterMapping: _alter,
+    DropMapping: _drop,
+    Insert: _changes(StatementType.INSERT, insert_rows),
+    Update: _changes(StatementType.UPDATE, update_rows),
+    Delete: _changes(StatementType.DELETE, delete_rows),
+}
+
+
+class _Run:
+    """One SELECT, with the queries inside it."""
+
+    def __init__(self, engine: TablestoreEngine, instance: str) -> None:
+        clock = engine.core.clock
+        self._budget = QueryBudget(_LIMITS, clock.now_us, lambda: None)
+        self._reader = RowReader(engine, self._budget)
+        self._planner = Planner(engine, instance, clock.now_us(), self._values)
+
+    def planned(self, select: Select) -> PlannedQuery:
+        """The plan."""
+        return self._planner.plan(select.tree, select.headers)
+
+    def result(self, select: Select) -> Result:
+        """The rows of the query."""
+        try:
+            query = self.planned(select)
+            values, rows = self._all(query)
+        except QueryStopped as stopped:
+            raise Exhausted(_STOPPED[stopped.resource], limit=stopped.limit) from stopped
+        read = self._reader.bytes.items()
+        consumed = tuple([StatementUnits(name, max(1, units(size)), 0) for name, size in read])
+        return Result(StatementType.SELECT, Listing(query.columns, values, rows), consumed)
+
+    def _all(self, query: PlannedQuery) -> tuple[tuple[Values, ...], int]:
+        """The values of each column, all of them in memory."""
+        columns: list[list[Any]] = [[] for _ in query.columns]
+        rows = 0
+        for chunk in run_plan(query.plan, self._reader, self._budget):
+            self._budget.hold(chunk.rows * len(columns))
+            rows += chunk.rows
+            for held, values in zip(columns, chunk.columns, strict=True):
+                held.extend(values)
+        return tuple(columns), rows
+
+    def _values(self, query: PlannedQuery) -> list[Any]:
+        values, _ = self._all(query)
+        return list(values[0])

@@ -1,0 +1,463 @@
+"""From a SELECT to a plan: tables, conditions, groups, order (sql §4)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from sqlglot import exp
+
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.errors import InvalidRequest
+from widerow.limits import SQL_DEPTH_MAX, SQL_TABLES_MAX
+from widerow.model.tablestore.mapping import MappedColumn
+from widerow.model.tablestore.rules import TablestoreRule
+from widerow.query.access import KeyComparator, KeyComparison
+from widerow.query.expression import And, Expression, InputColumn, columns_read, moved
+from widerow.query.plan import Join, JoinKind, Operator, Project, RowFilter, Rows, Scan
+from widerow.query.relation import Chunk, RelationColumn
+from widerow.wire.tablestore.operations.sql.bind import Binder, comparable, unsupported
+from widerow.wire.tablestore.operations.sql.kinds import KIND_OF, SqlKind, TypedExpression
+from widerow.wire.tablestore.operations.sql.listing import plan_list
+from widerow.wire.tablestore.operations.sql.scope import NamedColumn, NameScope
+from widerow.wire.tablestore.operations.sql.tables import (
+    SeenTable,
+    TableScan,
+    best_access,
+    find_seen_table,
+)
+
+__all__ = ["PlannedQuery", "Planner", "ResultColumn"]
+
+
+class ResultColumn(NamedTuple):
+    """A column of a result."""
+
+    name: str
+    kind: SqlKind
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedQuery:
+    """A plan, and the columns that it gives."""
+
+    plan: Operator
+    columns: tuple[ResultColumn, ...]
+
+
+class _Piece(NamedTuple):
+    """Something behind FROM: a table that is seen, or a query whose plan is made."""
+
+    columns: tuple[NamedColumn, ...]
+    seen: SeenTable | None
+    needed: tuple[MappedColumn, ...]
+    made: Operator | None
+
+
+class _Joined(NamedTuple):
+    """A piece as a statement joins it to those before."""
+
+    piece: _Piece
+    side: str  # "", LEFT or RIGHT
+    on: exp.Expr | None
+    using: tuple[str, ...]
+
+
+_REFUSED: Final = {
+    "with_": "WITH",
+    "windows": "window functions",
+    "locks": "FOR UPDATE",
+    "into": "INTO",
+    "qualify": "QUALIFY",
+    "laterals": "LATERAL",
+    "sample": "TABLESAMPLE",
+    "distribute": "DISTRIBUTE",
+    "cluster": "CLUSTER",
+    "connect": "CONNECT",
+}
+
+
+class Planner:
+    """Plans the queries of one statement, those inside it too."""
+
+    def __init__(
+        self,
+        engine: TablestoreEngine,
+        instance: str,
+        now_us: int,
+        values_of: Callable[[PlannedQuery], list[Any]],
+    ) -> None:
+        """`values_of`: runs a query of one column at once, for IN and for single values."""
+        self._engine = engine
+        self._instance = instance
+        self._now_us = now_us
+        self._run = values_of
+        self._tables = 0
+        self._depth = 0
+
+    def _draw(self) -> float:
+        return int.from_bytes(self._engine.core.entropy.token_bytes(6)) / 2**48
+
+    def plan(self, tree: exp.Select, headers: Sequence[str] | None = None) -> PlannedQuery:
+        """The plan of a query. Raises `InvalidRequest`, `NotFound` and `Unsupported`.
+
+        `headers`: the text of each item of its list; None: as sqlglot writes them.
+        """
+        self._depth += 1
+        if self._depth > SQL_DEPTH_MAX:
+            raise InvalidRequest(TablestoreRule.SQL_DEPTH)
+        try:
+            return self._plan(tree, headers)
+        finally:
+            self._depth -= 1
+
+    def _plan(self, tree: exp.Select, headers: Sequence[str] | None) -> PlannedQuery:
+        for argument, what in _REFUSED.items():
+            if tree.args.get(argument):
+                raise unsupported(what)
+        conjuncts = _conjuncts(tree.args["where"].this) if tree.args.get("where") else []
+        below, scope, ordered = self._from(tree, conjuncts)
+        if conjuncts:
+            binder = self._binder(scope)
+            parts = [binder.condition(each, "where clause") for each in conjuncts]
+            below = RowFilter(below, parts[0] if len(parts) == 1 else And(tuple(parts)))
+        plan = plan_list(tree, headers, scope, below, self._binder, ordered)
+        return PlannedQuery(plan, tuple([ResultColumn(*column) for column in plan.columns]))
+
+    def _binder(
+        self, scope: NameScope, known: Callable[[exp.Expr], TypedExpression | None] = lambda _: None
+    ) -> Binder:
+        return Binder(scope, self._now_us, self._values_of, self._draw, known)
+
+    def _values_of(self, node: exp.Expr) -> tuple[list[Any], SqlKind]:
+        """The values of a query inside an expression, which names none of the tables outside."""
+        if not isinstance(node, exp.Select):
+            raise unsupported("this query inside an expression")
+        query = self.plan(node)
+        if len(query.columns) != 1:
+            raise InvalidRequest(TablestoreRule.SQL_SUBQUERY_COLUMNS)
+        return self._run(query), query.columns[0].kind
+
+    # --- tables --------------------------------------------------------------------------------
+
+    def _from(
+        self, tree: exp.Select, conjuncts: Sequence[exp.Expr]
+    ) -> tuple[Operator, NameScope, bool]:
+        """What is read, its columns, and whether the rows come in the order that is asked for."""
+        first = tree.args.get("from_")
+        if first is None:
+            return Rows((), Chunk(1, ())), NameScope(()), False
+        wanted = _names_used(tree)
+        pieces = [_Joined(self._piece(first.this, wanted), "", None, ())]
+        pieces += [self._joined(each, wanted) for each in tree.args.get("joins") or ()]
+        names = [each.piece.columns[0].table.lower() for each in pieces if each.piece.columns]
+        if len(set(names)) < len(names):
+            raise InvalidRequest(TablestoreRule.SQL_TABLE_TWICE)
+        scope = NameScope([column for each in pieces for column in each.piece.columns])
+        found = [each for each in map(partial(self._comparison, scope), conjuncts) if each]
+        if len(pieces) == 1:
+            return self._alone(tree, pieces[0].piece, scope, [each for each, _ in found])
+        return self._all_joined(pieces, found, conjuncts)
+
+    def _piece(self, node: exp.Expr, wanted: frozenset[str] | None) -> _Piece:
+        self._tables += 1
+        if self._tables > SQL_TABLES_MAX:
+            raise InvalidRequest(TablestoreRule.SQL_TABLES, limit=SQL_TABLES_MAX)
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
+            if not node.alias:
+                raise InvalidRequest(TablestoreRule.SQL_ALIAS_MISSING)
+            query = self.plan(node.this)
+            columns = tuple([NamedColumn(node.alias, *column) for column in query.columns])
+            return _Piece(columns, None, (), query.plan)
+        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+            raise unsupported("this kind of table")
+        seen = find_seen_table(self._engine, self._instance, node.name)
+        needed = tuple(
+            [c for c in seen.mapping.columns if wanted is None or c.name.lower() in wanted]
+        )
+        if not needed:
+            needed = seen.mapping.columns[:1]
+        alias = node.alias or seen.table.name
+        columns = tuple([NamedColumn(alias, c.name, KIND_OF[c.type]) for c in needed])
+        return _Piece(columns, seen, needed, None)
+
+    def _joined(self, node: exp.Join, wanted: frozenset[str] | None) -> _Joined:
+        if node.args.get("method") or node.side == "FULL" or node.kind not in _JOIN_KINDS:
+            raise unsupported("joins other than INNER, LEFT, RIGHT and CROSS")
+        using = tuple([each.name for each in node.args.get("using") or ()])
+        piece = self._piece(node.this, wanted)
+        return _Joined(piece, node.side or "", node.args.get("on"), using)
+
+    def _alone(
+        self,
+        tree: exp.Select,
+        piece: _Piece,
+        scope: NameScope,
+        comparisons: list[KeyComparison],
+    ) -> tuple[Operator, NameScope, bool]:
+        """One table: read in the order that is asked for, if its key has it."""
+        if piece.seen is None:
+            assert piece.made is not None
+            return piece.made, scope, False
+        scanned, ranges = best_access(piece.seen, comparisons, piece.needed)
+        order = _plain_order(tree)
+        free = [column.name.lower() for column in scanned.key_columns[ranges.equal :]]
+        columns = [name for name, _ in order]
+        descending = {down for _, down in order}
+        ordered = bool(order) and columns == free[: len(order)] and len(descending) == 1
+        if ordered and descending == {True}:
+            ranges = ranges.reversed()
+        scan = TableScan(piece.seen.table, scanned, ranges, piece.needed)
+        return Scan(scan, _plan_columns(piece)), scope, ordered
+
+    def _operator(self, piece: _Piece, comparisons: Sequence[KeyComparison]) -> Operator:
+        if piece.seen is None:
+            assert piece.made is not None
+            return piece.made
+        scanned, ranges = best_access(piece.seen, comparisons, piece.needed)
+        scan = TableScan(piece.seen.table, scanned, ranges, piece.needed)
+        return Scan(scan, _plan_columns(piece))
+
+    def _all_joined(
+        self,
+        pieces: Sequence[_Joined],
+        found: Sequence[tuple[KeyComparison, int]],
+        conjuncts: Sequence[exp.Expr],
+    ) -> tuple[Operator, NameScope, bool]:
+        """Pieces joined from left to right."""
+        below: Operator | None = None
+        scope = NameScope(())
+        for joined in pieces:
+            first = len(scope.columns)
+            end = first + len(joined.piece.columns)
+            own = [comparison for comparison, position in found if first <= position < end]
+            right = self._operator(joined.piece, own)
+            if below is None:
+                below, scope = right, NameScope(joined.piece.columns)
+                continue
+            both = NameScope((*scope.columns, *joined.piece.columns), scope.hidden)
+            candidates = list(conjuncts) if not joined.side else []
+            below, scope = self._join(below, right, joined, (scope, both), candidates)
+        assert below is not None
+        return below, scope, False
+
+    def _join(
+        self,
+        left: Operator,
+        right: Operator,
+        joined: _Joined,
+        scopes: tuple[NameScope, NameScope],
+        candidates: list[exp.Expr],
+    ) -> tuple[Operator, NameScope]:
+        """One join. `candidates`: conditions of WHERE, whose equalities may serve as keys."""
+        before, both = scopes
+        width = len(before.columns)
+        binder = self._binder(both)
+        keys: list[tuple[Expression, Expression]] = []
+        rest: list[Expression] = []
+        hidden = set(before.hidden)
+        for name in joined.using:
+            one = before.find(name, "", "from clause")
+            other = NameScope(joined.piece.columns).find(name, "", "from clause")
+            keys.append(_equal_keys(one, other))
+            positions = (
+                each.position for each in (other.expression,) if isinstance(each, InputColumn)
+            )
+            hidden.update(width + position for position in positions)
+        for each in _conjuncts(joined.on) if joined.on is not None else ():
+            pair = self._key_pair(each, both, width, "on clause")
+            if pair is None:
+                rest.append(binder.condition(each, "on clause"))
+            else:
+                keys.append(pair)
+        for each in candidates:
+            pair = self._key_pair(each, both, width, "where clause", only_if_known=True)
+            if pair is not None:
+                keys.append(pair)
+        condition = None if not rest else rest[0] if len(rest) == 1 else And(tuple(rest))
+        sides = tuple([one for one, _ in keys]), tuple([other for _, other in keys])
+        scope = NameScope(both.columns, frozenset(hidden))
+        if joined.side == "RIGHT":
+            return _right_join(left, right, sides, condition), scope
+        kind = JoinKind.LEFT if joined.side == "LEFT" else JoinKind.INNER
+        return Join(left, right, kind, *sides, condition), scope
+
+    def _key_pair(
+        self,
+        node: exp.Expr,
+        scope: NameScope,
+        width: int,
+        clause: str,
+        *,
+        only_if_known: bool = False,
+    ) -> tuple[Expression, Expression] | None:
+        """The two sides of an equality of which each is of one side of the join, if it is one."""
+        if not isinstance(node, exp.EQ):
+            return None
+        if only_if_known and not all(_is_plain(each) for each in (node.this, node.expression)):
+            return None
+        try:
+            sides = [
+                self._binder(scope).bind(each, clause) for each in (node.this, node.expression)
+            ]
+        except InvalidRequest:
+            if only_if_known:
+                return None  # names a table that is joined later
+            raise
+        reads = [set(columns_read(each.expression)) for each in sides]
+        if not reads[0] or not reads[1]:
+            return None
+        if max(reads[1]) < width <= min(reads[0]):
+            sides.reverse()
+            reads.reverse()
+        if not max(reads[0]) < width <= min(reads[1]):
+            return None
+        own = moved(sides[1].expression, lambda position: InputColumn(position - width))
+        return _equal_keys(sides[0], TypedExpression(own, sides[1].kind))
+
+    def _comparison(self, scope: NameScope, node: exp.Expr) -> tuple[KeyComparison, int] | None:
+        """A condition that compares a column with values of its kind, and the column's place."""
+        parts = _COMPARED.get(type(node))
+        if parts is None:
+            return None
+        column, comparator, values = parts(node)
+        if not isinstance(column, exp.Column):
+            return None
+        bound = self._binder(scope).bind(column, "where clause")
+        if not isinstance(bound.expression, InputColumn):
+            return None
+        typed = [
+            self._binder(scope).bind(each, "where clause") for each in values if _is_simple(each)
+        ]
+        if len(typed) < len(values) or any(
+            not each.constant or each.kind is not bound.kind for each in typed
+        ):
+            return None
+        given = [each.value for each in typed]
+        name = scope.columns[bound.expression.position].name
+        value = given if comparator is KeyComparator.ONE_OF else given[0]
+        if comparator is KeyComparator.BEGINS:
+            value = _prefix(str(value))
+            if not value:
+                return None
+        return KeyComparison(name, comparator, value), bound.expression.position
+
+
+_JOIN_KINDS: Final = frozenset(("", "INNER", "CROSS", "OUTER"))
+
+
+def _plan_columns(piece: _Piece) -> tuple[RelationColumn, ...]:
+    return tuple([RelationColumn(column.name, column.kind) for column in piece.columns])
+
+
+def _equal_keys(one: TypedExpression, other: TypedExpression) -> tuple[Expression, Expression]:
+    left, right, _ = comparable(one, other)
+    return left.expression, right.expression
+
+
+def _right_join(
+    left: Operator,
+    right: Operator,
+    sides: tuple[tuple[Expression, ...], tuple[Expression, ...]],
+    condition: Expression | None,
+) -> Operator:
+    """A left join with the sides changed, and the columns put back in their order."""
+    first, second = len(left.columns), len(right.columns)
+
+    def place(position: int) -> Expression:
+        return InputColumn(position + second if position < first else position - first)
+
+    turned = None if condition is None else moved(condition, place)
+    joined = Join(right, left, JoinKind.LEFT, sides[1], sides[0], turned)
+    fields = tuple([place(position) for position in range(first + second)])
+    return Project(joined, fields, (*left.columns, *right.columns))
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The conditions that AND puts together."""
+    inner = node.unnest() if isinstance(node, exp.Paren) else node
+    if isinstance(inner, exp.Between):
+        low, high = inner.args["low"], inner.args["high"]
+        return [exp.GTE(this=inner.this, expression=low), exp.LTE(this=inner.this, expression=high)]
+    if not isinstance(inner, exp.And):
+        return [inner]
+    return [each for part in inner.flatten() for each in _conjuncts(part)]
+
+
+def _names_used(tree: exp.Select) -> frozenset[str] | None:
+    """The names of columns, in lower case, that a query reads anywhere; None: all of them."""
+    for star in tree.find_all(exp.Star):
+        if not isinstance(star.parent, exp.Anonymous):
+            return None
+    using = [each for join in tree.find_all(exp.Join) for each in join.args.get("using") or ()]
+    names = [each.name for each in (*tree.find_all(exp.Column), *using)]
+    return frozenset(name.lower() for name in names)
+
+
+def _is_plain(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Column)
+
+
+def _is_simple(node: exp.Expr) -> bool:
+    """Whether an expression is a value that stands in the statement."""
+    inner = node.this if isinstance(node, exp.Neg) else node
+    return isinstance(inner, exp.Literal | exp.HexString | exp.Boolean)
+
+
+def _plain_order(tree: exp.Select) -> list[tuple[str, bool]]:
+    """ORDER BY of plain columns, in lower case, and whether down; empty where it has others.
+
+    Of a query without groups whose rows are not counted once.
+    """
+    order = tree.args.get("order")
+    if order is None or tree.args.get("group") or tree.args.get("distinct"):
+        return []
+    if any(isinstance(each, exp.Alias) for each in tree.expressions):
+        return []
+    found = []
+    for each in order.expressions:
+        if not isinstance(each.this, exp.Column):
+            return []
+        found.append((each.this.name.lower(), bool(each.args.get("desc"))))
+    return found
+
+
+def _two(comparator: KeyComparator, turned: KeyComparator) -> Callable[[Any], Any]:
+    def parts(node: exp.Binary) -> tuple[exp.Expr, KeyComparator, list[exp.Expr]]:
+        if isinstance(node.this, exp.Column):
+            return node.this, comparator, [node.expression]
+        return node.expression, turned, [node.this]
+
+    return parts
+
+
+def _parts_of_in(node: exp.In) -> tuple[exp.Expr, KeyComparator, list[exp.Expr]]:
+    values = list(node.expressions)
+    return (node.this if values else node), KeyComparator.ONE_OF, values
+
+
+def _parts_of_like(node: exp.Like) -> tuple[exp.Expr, KeyComparator, list[exp.Expr]]:
+    whole = node.this if not node.args.get("negate") else node
+    return whole, KeyComparator.BEGINS, [node.expression]
+
+
+def _prefix(pattern: str) -> str:
+    """What every text begins with that is like the pattern."""
+    kept = []
+    letters = iter(pattern)
+    for letter in letters:
+        if letter in "%_":
+            break
+        kept.append(next(letters, letter) if letter == "\\" else letter)
+    return "".join(kept)
+
+
+_COMPARED: Final[dict[type, Callable[[Any], Any]]] = {
+    exp.EQ: _two(KeyComparator.EQUAL, KeyComparator.EQUAL),
+    exp.LT: _two(KeyComparator.LESS, KeyComparator.GREATER),
+    exp.LTE: _two(KeyComparator.AT_MOST, KeyComparator.AT_LEAST),
+    exp.GT: _two(KeyComparator.GREATER, KeyComparator.LESS),
+    exp.GTE: _two(KeyComparator.AT_LEAST, KeyComparator.AT_MOST),
+    exp.In: _parts_of_in,
+    exp.Like: _parts_of_like,
+}
