@@ -138,7 +138,7 @@ def _changed(seen: SeenTable, outcomes: Sequence[RowOutcome]) -> Changed:
     return Changed(seen.table.name, len(outcomes), read, write)
 
 
-_NOT_AS_EXPECTED: Final = frozenset((TablestoreRule.CONDITION_FAILED,))
+_NOT_AS_EXPECTED: Final = frozenset((TablestoreRule.ROW_EXISTS, TablestoreRule.ROW_ABSENT))
 
 # --- UPDATE and DELETE -----------------------------------------------------------------------
 
