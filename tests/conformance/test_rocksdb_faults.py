@@ -306,7 +306,7 @@ def test_a_full_disk_leaves_half_of_its_reserve_to_what_gives_room_back(tmp_path
 
         assert store.full == ""
         disk.free = 32 * MIB
-        assert "make room" in store.full
+        assert store.full == f"{32 * MIB} bytes are free, writes need {64 * MIB}"
         made = store.transact_group([removal(b"1"), addition(b"4"), removal(b"2")])
         assert [type(each.error) for each in made] == [type(None), StoreFull, type(None)]
         assert names(store) == [b"3"]

@@ -243,7 +243,10 @@ class Store(ABC):
 
     @property
     def full(self) -> str:
-        """Why writes are refused until there is room (rule 8); "" while they are taken."""
+        """Why writes are refused until there is room (rule 8); "" while they are taken.
+
+        It is told to anybody, so it names no place.
+        """
         return ""
 
     @property

@@ -340,7 +340,7 @@ class RocksDBStore(Store):
         """Why writes are refused until there is room; "" while there is."""
         if self._closed or self._free() >= self._room_floor_bytes:
             return ""
-        return str(self._lack_of(self._room_floor_bytes))
+        return f"{self._free()} bytes are free, writes need {self._room_floor_bytes}"
 
     @property
     def writable(self) -> bool:

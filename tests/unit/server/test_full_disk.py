@@ -84,11 +84,14 @@ def test_of_a_batch_only_what_gives_room_back_is_made(endpoint: str) -> None:
     assert "busy" in told[0].error.message.lower()
 
 
-def test_who_asks_whether_it_is_ready_hears_of_the_full_disk(endpoint: str, disk: Disk) -> None:
+def test_who_asks_whether_it_is_ready_hears_of_the_full_disk(
+    endpoint: str, disk: Disk, tmp_path: Path
+) -> None:
     status, words = page(endpoint, "/readyz")
     assert status == 503
     assert "writes are refused" in words
     assert "bytes are free" in words
+    assert str(tmp_path) not in words, "whoever reaches the port may ask"
     asked = CliRunner().invoke(app, ["ping", "--endpoint", endpoint])
     assert asked.exit_code == 1
     assert "writes are refused" in asked.stderr
