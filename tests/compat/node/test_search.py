@@ -31,7 +31,7 @@ def test_queries_of_every_type(searches: Node) -> None:
         "prefix": [6, EVERY[::2]],
         "wildcard": [6, odd],
         "exists": [10, EVERY[:10]],
-        "bool": [12, EVERY],
+        "bool": [6, odd],
         "const": [6, odd],
         "function": [6, odd],
         "nested": [12, EVERY],
