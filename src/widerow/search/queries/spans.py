@@ -82,6 +82,8 @@ def _terms(
 def _match(
     field: IndexedField, query: MatchQuery, tokens: Sequence[PlacedToken]
 ) -> list[PlacedToken]:
+    if field.analysis.fuzzy is not None:
+        return _phrase(field, MatchPhraseQuery(query.field, query.text), tokens)
     return _named(set(field.analysis.tokens(query.text)), tokens)
 
 

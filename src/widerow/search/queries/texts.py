@@ -183,10 +183,14 @@ def term_node(
 def match_node(
     query: MatchQuery, field: IndexedField, tables: list[TableView], asked: Asked, *, scored: bool
 ) -> Node:
-    """MatchQuery: enough tokens of a text; on other fields a term."""
+    """MatchQuery: enough tokens of a text; of a fuzzy field the text itself; elsewhere a term."""
     if field.type is not _Type.TEXT:
         term = TermQuery(query.field, query.text, query.weight)
         return term_node(term, field, tables, asked, scored=scored)
+    if field.analysis.fuzzy is not None:
+        required_of(query.minimum_should_match, 1, absent=1)  # refused where it cannot be read
+        phrase = MatchPhraseQuery(query.field, query.text, weight=query.weight)
+        return phrase_node(phrase, field, tables, asked, scored=scored)
     counts: dict[bytes, float] = {}
     for token in _bounded(field.analysis.tokens(query.text)):
         name = token.encode(errors="replace")
