@@ -135,7 +135,8 @@ def _of_number(convert: _Convert) -> _Convert:
 # --- one value ---------------------------------------------------------------------------------
 
 
-def _read(read: Callable[[str], int | float], text: str) -> int | float | None:
+def _read(read: Callable[[str], object], text: str) -> object:
+    """The number that a text says, as it is made; None if it says none."""
     try:
         return read(text)
     except ValueError:
