@@ -373,7 +373,7 @@ SEARCH_WINDOW_MAX: Final = 100_000  # offset + limit (search §5.2)
 SEARCH_SORTERS_MAX: Final = 32  # each is a pass over all that matches; clients send three
 SEARCH_POINTS_MAX: Final = 100  # of one sorter by distance; each is such a pass too
 SEARCH_SORT_BYTES_MAX: Final = 64 * 1024  # of a sort in a token, with its nested filters
-SEARCH_TOKEN_BYTES_MAX: Final = SEARCH_SORT_BYTES_MAX + 48 * SEARCH_KEYWORD_BYTES_MAX
+SEARCH_TOKEN_BYTES_MAX: Final = SEARCH_SORT_BYTES_MAX + 48 * SEARCH_KEYWORD_BYTES_MAX  # as given
 # A sort, and a value for each of 32 sorters and of a key: so every token that is given is taken.
 SEARCH_TOKEN_DEPTH_MAX: Final = 8 + 3 * SEARCH_QUERY_DEPTH_MAX
 # Values within each other in a token: a query is three at most in the query around it.

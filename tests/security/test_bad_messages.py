@@ -415,7 +415,7 @@ BULK_EXPORT: Final = {
             inclusive_start_primary_key=key_buffer(KEY[:1]),
             exclusive_end_primary_key=key_buffer((("k", "z"),)),
         ),
-        invalid("Validate PK size fail. Input: 1, Meta: 2."),
+        (400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2."),
     ),
     "equal bounds": (
         put(exclusive_end_primary_key=key_buffer(KEY)),

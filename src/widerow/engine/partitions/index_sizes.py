@@ -13,7 +13,7 @@ from typing import Final, final
 
 from widerow.engine.partitions.partitioned_tables import Partitioned
 
-__all__ = ["IndexSizes"]
+__all__ = ["SMALL_ROWS", "IndexSizes"]
 
 SMALL_ROWS: Final = 65_536  # read through in 0.2 s, a few hundred records at a time
 SMALL_SECONDS: Final = 30.0

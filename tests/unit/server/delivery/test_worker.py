@@ -448,5 +448,5 @@ def test_without_the_library_a_task_says_so(world: World, monkeypatch: pytest.Mo
     world.deliver()
     trouble = world.describe().trouble
     assert trouble is not None
-    assert "widerow[delivery]" in trouble.detail
+    assert "pip install pyarrow" in trouble.detail
     assert world.files() == []

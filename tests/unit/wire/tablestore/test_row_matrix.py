@@ -120,10 +120,10 @@ def test_the_bytes_of_a_matrix(engine: TablestoreEngine) -> None:
         "53524d30",  # SRM0
         "27000000 20000000",  # where rows begin, where options begin
         "02000000 02000000",  # key columns, attribute columns
-        "01006b 01006e 010078 010079",  # k n x y
+        "01006b 01006e 010079 010078",  # k n y x, as they are asked for
         "0a01 0302000000",  # whole keys, two rows
-        "02 030100000061 000100000000000000 000700000000000000 03020000006869",
-        "02 030100000062 00ffffffffffffffff 0201 06",
+        "02 030100000061 000100000000000000 03020000006869 000700000000000000",
+        "02 030100000062 00ffffffffffffffff 06 0201",
         "01",
     )
     expected = bytes.fromhex("".join(parts))
@@ -162,7 +162,7 @@ def test_a_matrix_says_what_rows_say(
     assert plain.data_block_type == 0
     assert matrix.consumed == plain.consumed
     said = [
-        (key, {name: cells[0][1] for name, cells in found.items()})
+        (key, {name: found[name][0][1] for name in wanted if name in found})
         for key, found in decode_answer_rows(plain.rows[4:])
     ]
     if not said:
