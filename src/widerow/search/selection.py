@@ -35,6 +35,7 @@ __all__ = ["KeyOrder", "SelectedDocuments", "ViewMoment"]
 
 _NO_NUMBERS: Final = np.zeros(0, dtype=np.int64)
 _FEW: Final = 16  # with so many more terms than values, only the values' terms are united
+_SINGLE_MAX: Final = float(np.finfo(np.float32).max)
 
 
 class KeyOrder(NamedTuple):
@@ -81,7 +82,7 @@ class ViewMoment:
             if scored:
                 numbers = found.as_numbers()
                 assert found.scores is not None
-                kept = found.scores
+                kept = _single(found.scores)
                 if live is not None:
                     alive = live[numbers]
                     numbers, kept = numbers[alive], kept[alive]
@@ -100,9 +101,9 @@ class ViewMoment:
         floor = -math.inf
         for at, segment in enumerate(self.segments):
             self.check()
-            found = node.run_best(at, count, floor)
-            numbers, kept = found.as_numbers(), found.scores
-            assert kept is not None
+            found = node.run_best(at, count, _below(floor))
+            assert found.scores is not None
+            numbers, kept = found.as_numbers(), _single(found.scores)
             if segment.live is not None:
                 alive = segment.live[numbers]
                 numbers, kept = numbers[alive], kept[alive]
@@ -110,6 +111,19 @@ class ViewMoment:
             parts.append(numbers[places])
             scores.append(kept[places])
         return SelectedDocuments(self, self.fields.root, parts, np.concatenate(scores))
+
+
+def _single(scores: Floats) -> Floats:
+    """Scores as the service tells and orders them: rounded to 32-bit floats (search §4.5).
+
+    Scores beyond the largest float are that float.
+    """
+    return np.clip(scores, -_SINGLE_MAX, _SINGLE_MAX).astype(np.float32).astype(np.float64)
+
+
+def _below(score: float) -> float:
+    """A bound below everything that `_single` rounds to `score`."""
+    return float(np.nextafter(np.float32(score), np.float32(-np.inf)))
 
 
 @lru_cache(maxsize=2)
@@ -283,7 +297,7 @@ class SelectedDocuments:
             found = node.run(at)
             dense = np.zeros(count)
             assert found.scores is not None
-            dense[found.as_numbers()] = found.scores
+            dense[found.as_numbers()] = _single(found.scores)
             mask = found.as_mask(count)
             masks.append(mask if part is None else mask[part])
             scores.append(dense if part is None else dense[part])

@@ -152,6 +152,14 @@ def test_what_a_function_counts(
     assert [scores[key] for key in (b"1", b"2", b"3")] == pytest.approx(list(expected))
 
 
+def test_scores_are_single_floats_and_equal_ones_are_ties() -> None:
+    """A decay a hair from its origin, with weight 2, is 2.0 (search §4.5)."""
+    near = DecayFunction("d", DecayMath.GAUSS, DecayNumericParam(1 + 1e-5, 1))
+    assert _scores(_VIEW, _function(ScoreFunction(near, 2.0)))[b"1"] == 2.0
+    third = _scores(_VIEW, _function(ScoreFunction(None, 1 / 3)))
+    assert set(third.values()) == {float(np.float32(1 / 3))}
+
+
 _THREE: Final = (
     ScoreFunction(None, 2.0, TermQuery("k", "a")),
     ScoreFunction(None, 3.0, ExistsQuery("d")),

@@ -140,7 +140,8 @@ class Search:
 class Hit:
     """A found row, or a nested document of one.
 
-    `score`: NaN without scores. `highlights`: by field, the fragments; None if none were asked for.
+    `score`: NaN without scores. `highlights`: by field, the fragments; None if the request asked
+    for none, in no inner hits either.
     `row`: a complete PlainBuffer; b"" for a nested document, whose place in its array is
     `nested_offset`. `inner`: by path.
     """

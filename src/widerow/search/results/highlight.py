@@ -103,15 +103,19 @@ class Highlighter:
         self._view = view
         self._schema = schema
         self._request = request
+        # The vendor's decoders look into the highlights of each hit, once some were asked for.
+        self._without: Highlighted | None = () if any(_all_highlights(request)) else None
 
     def row(self, columns: Mapping[str, Value]) -> Highlighted | None:
-        """The fragments of a row's fields; fields without any are left out. None: not asked for.
+        """The fragments of a row's fields; fields without any are left out.
+
+        None where the request asks for no highlights, nor its inner hits.
 
         `columns`: the row's values of `highlight_columns`.
         """
         asked = self._request.highlight
         if asked is None:
-            return None
+            return self._without
 
         def texts(place: _Place) -> list[str]:
             return _column_texts(place, columns.get(place.column))
@@ -156,7 +160,7 @@ class Highlighter:
         element = _element(values, base, steps, document.offsets)
         inner = found.query.inner_hits
         asked = None if inner is None else inner.highlight
-        highlights = None
+        highlights = self._without
         if asked is not None:
 
             def texts(place: _Place) -> list[str]:

@@ -380,7 +380,16 @@ def test_nested_fields_are_marked_in_inner_hits_only(make: Make) -> None:
     assert Highlighter(index.view, NESTED, request).row(COLUMNS[0]) == ()
     (hit,) = index.page(query=query).hits
     (found,) = Highlighter(index.view, NESTED, request).inner(hit.inner, COLUMNS[0])
-    assert [each.highlights for each in found.hits] == [None, None]
+    assert [each.highlights for each in found.hits] == [(), ()]
+
+
+def test_every_hit_has_highlights_once_some_are_asked_for(make: Make) -> None:
+    """Also a row, where inner hits alone ask: decoders look into each (search §5.6)."""
+    index = make(NESTED, COLUMNS)
+    query = NestedQuery("n", FOX, inner_hits=InnerHits(highlight=marks("n.t", "em")))
+    assert Highlighter(index.view, NESTED, Search("t", "i", query)).row(COLUMNS[0]) == ()
+    plain = Search("t", "i", replace(query, inner_hits=InnerHits()))
+    assert Highlighter(index.view, NESTED, plain).row(COLUMNS[0]) is None
 
 
 def test_what_must_not_match_has_no_inner_hits() -> None:
