@@ -36,6 +36,7 @@ from tests.support.requests import (
     BODIES,
     DELIVERY_BODIES,
     SEARCH_BODIES,
+    SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
     get_range_request,
@@ -175,6 +176,7 @@ def _bodies_of() -> Iterator[tuple[str, bytes]]:
         **TUNNEL_BODIES,
         **DELIVERY_BODIES,
         **SEARCH_BODIES,
+        **SQL_BODIES,
     }.items():
         yield action, make("Stolen" if action == "CreateTable" else TABLE)
     yield "WiderowPartitions", b'{"table": "T"}'

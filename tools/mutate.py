@@ -47,6 +47,7 @@ from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as f
+from widerow.wire.tablestore import sql_messages as q
 from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = ["Case", "Finding", "Report", "case_of", "main", "run"]
@@ -66,6 +67,7 @@ _LOADED_LATER: Final = {
     "Search": f.SearchResponse,
     "ComputeSplits": f.ComputeSplitsResponse,
     "ParallelScan": f.ParallelScanResponse,
+    "SQLQuery": q.SQLQueryResponse,
     "CreateDeliveryTask": d.CreateDeliveryTaskResponse,
     "DeleteDeliveryTask": d.DeleteDeliveryTaskResponse,
     "DescribeDeliveryTask": d.DescribeDeliveryTaskResponse,

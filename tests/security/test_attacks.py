@@ -22,7 +22,7 @@ READ: Final = {
     *(f"tunnel/{name}" for name in ("list", "describe", "connect", "heartbeat", "shutdown")),
     *(f"tunnel/{name}" for name in ("getcheckpoint", "readrecords", "checkpoint")),
     *("tunnel/getrpo", "tunnel/getrpobyoffset"),
-    *("DescribeDeliveryTask", "ListDeliveryTask"),
+    *("DescribeDeliveryTask", "ListDeliveryTask", "SQLQuery"),
 }
 WRITE: Final = {
     *("PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow", "BulkImport"),
