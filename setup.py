@@ -46,6 +46,7 @@ HOT_MODULES = (
     "commit/waiting",
     "engine/tablestore/batch",
     "engine/tablestore/bodies",
+    "engine/tablestore/columns",
     "engine/tablestore/engine",
     "engine/budget",
     "engine/capacity",

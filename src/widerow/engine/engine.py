@@ -36,7 +36,7 @@ from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.engine.partitions.places import places_of
 from widerow.engine.partitions.throttle import Throttle
 from widerow.engine.plan import Plan
-from widerow.engine.scan import RowAccess, ScannedRow
+from widerow.engine.scan import ColumnPage, RowAccess, ScannedRow, columns_of_rows
 from widerow.engine.settings import ENGINE_DEFAULTS, EngineSettings
 from widerow.engine.sweep.model import SweptModel
 from widerow.engine.sweep.sweep import Sweep
@@ -101,6 +101,17 @@ class OpenModel(ABC, Generic[T]):
         `NotFound` for an index that the table does not have, `InvalidRequest` for bounds that do
         not fit the columns.
         """
+
+    def scan_columns(
+        self, table: T, access: RowAccess, names: Sequence[str], first: int
+    ) -> Iterator[ColumnPage]:
+        """Some columns of the rows that `scan` gives, for queries over many rows.
+
+        `first`: how many rows the first page has at most; each further one has four times as many,
+        up to a bound, so that who needs few rows reads few. Raises as `scan`. A model that reads
+        columns without making rows has its own.
+        """
+        return columns_of_rows(self.scan(table, access), names, first)
 
     def find_partitioned(self, owner: str, address: str) -> Partitioned | None:
         """The table of that address as partitions see it; None where no table has the address.

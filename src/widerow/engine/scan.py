@@ -1,10 +1,19 @@
 """How rows of a table are reached, and what a scan gives of each, for every table model."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
-__all__ = ["WHOLE_TABLE", "Bound", "RowAccess", "ScannedRow"]
+__all__ = [
+    "COLUMN_PAGE_ROWS",
+    "WHOLE_TABLE",
+    "Bound",
+    "ColumnPage",
+    "RowAccess",
+    "ScannedRow",
+    "columns_of_rows",
+]
 
 
 class Bound(NamedTuple):
@@ -35,6 +44,17 @@ class RowAccess:
     reverse: bool = False
 
 
+class ColumnPage(NamedTuple):
+    """Some rows of a scan, column by column: for each column as many values as there are `rows`.
+
+    None where a row has no such column. `size`: bytes that were read for them.
+    """
+
+    rows: int
+    size: int
+    columns: Sequence[Sequence[Any]]
+
+
 class ScannedRow(NamedTuple):
     """A row that a scan gives.
 
@@ -48,3 +68,25 @@ class ScannedRow(NamedTuple):
 
 
 WHOLE_TABLE = RowAccess()
+
+COLUMN_PAGE_ROWS: Final = 1000
+"""How many rows a page of columns has at most."""
+
+
+def columns_of_rows(
+    rows: Iterator[ScannedRow], names: Sequence[str], first: int
+) -> Iterator[ColumnPage]:
+    """Rows as pages of some of their columns; the first page has at most `first` rows.
+
+    The size of a page is that of its values and their names, as capacity units count them.
+    """
+    limit = first
+    while some := list(islice(rows, limit)):
+        size = sum([_size(row.values) for row in some])
+        columns = [[row.values.get(name) for row in some] for name in names]
+        yield ColumnPage(len(some), size, columns)
+        limit = min(COLUMN_PAGE_ROWS, limit * 4)
+
+
+def _size(values: Mapping[str, Any]) -> int:
+    return sum([len(n) + (len(v) if isinstance(v, str | bytes) else 8) for n, v in values.items()])

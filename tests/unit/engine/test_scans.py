@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.changes import create, put
+from tests.support.changes import create, put, put_cells, update
 from tests.support.engines import open_tablestore
 
 from widerow.engine.engine import OpenModel
@@ -114,6 +114,56 @@ def test_a_scan_gives_what_lies_between_its_bounds_in_order(
         at = data.draw(st.integers(0, len(rows) - 1))
         rest = model.scan(table, access, rows[at].position)
         assert [row.position for row in rest] == [row.position for row in rows[at + 1 :]]
+
+
+@given(data=st.data(), reverse=st.booleans())
+def test_columns_are_those_of_the_rows(
+    scanned: Scanned, data: st.DataObject, *, reverse: bool
+) -> None:
+    model, table = scanned
+    index = data.draw(st.sampled_from(["", "by_a"]))
+    bounds = bounds_of(A_KEY if not index else AN_ENTRY)
+    access = RowAccess(index, data.draw(bounds), data.draw(bounds), reverse=reverse)
+    names = data.draw(st.lists(st.sampled_from(["p", "n", "a", "w", "none"]), unique=True))
+    first = data.draw(st.integers(1, 9))
+    rows = [row.values for row in model.scan(table, access)]
+    pages = list(model.scan_columns(table, access, names, first))
+    assert sum(page.rows for page in pages) == len(rows)
+    assert all(len(values) == page.rows for page in pages for values in page.columns)
+    assert not pages or pages[0].rows <= first
+    for place, name in enumerate(names):
+        found = [value for page in pages for value in page.columns[place]]
+        assert found == [row.get(name) for row in rows]
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 9),
+        st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 0)), max_size=6),
+        max_size=5,
+    )
+)
+def test_columns_have_the_newest_version_and_none_that_has_expired(
+    rows: dict[int, list[tuple[str, int]]],
+) -> None:
+    clock = FakeClock()
+    engine = open_tablestore(MemoryStore(), clock, FakeEntropy())
+    key = {"k": KeyType.INTEGER}
+    day = 86_400
+    asked = create("t", key, time_to_live=10 * day, max_versions=3, max_version_offset=100 * day)
+    engine.core.run(engine.create_table("i", asked))
+    now_ms = clock.now_us() // 1000
+    for number, cells in rows.items():
+        for name, days in cells:
+            version = now_ms + days * day * 1000
+            row = update("t", {"k": number}, put_cells({name: [(version, days)]}))
+            engine.core.run(engine.rows.write_row("i", row))
+    clock.advance(5 * day)  # so that some have expired
+    table = engine.describe_table("i", "t")
+    wanted = [[row.values.get(name) for name in "akc"] for row in engine.scan(table, WHOLE_TABLE)]
+    pages = list(engine.scan_columns(table, WHOLE_TABLE, ["a", "k", "c"], 2))
+    found = [list(values) for page in pages for values in zip(*page.columns, strict=True)]
+    assert found == wanted
 
 
 def test_a_row_has_all_its_columns(scanned: Scanned) -> None:

@@ -24,8 +24,9 @@ from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.engine.partitions.places import places_of
 from widerow.engine.partitions.split_points import find_locations, find_split_points
 from widerow.engine.plan import Plan, failing, single
-from widerow.engine.scan import RowAccess, ScannedRow
+from widerow.engine.scan import ColumnPage, RowAccess, ScannedRow
 from widerow.engine.tablestore.bodies import BodyContext
+from widerow.engine.tablestore.columns import ColumnReader
 from widerow.engine.tablestore.expiry import live_from
 from widerow.engine.tablestore.indexes.index_definitions import (
     check_columns_free,
@@ -35,7 +36,7 @@ from widerow.engine.tablestore.indexes.indexes import Indexes
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.engine.tablestore.observed import ObservedRow
 from widerow.engine.tablestore.row_operations import RowOperations
-from widerow.engine.tablestore.scan import scan_by_key
+from widerow.engine.tablestore.scan import scan_by_columns, scan_by_key
 from widerow.engine.tablestore.search.backlog import JournalBacklog
 from widerow.engine.tablestore.search.host import ALONE, SearchHost
 from widerow.engine.tablestore.static import ColumnNames, check_table_name
@@ -259,14 +260,27 @@ class TablestoreEngine(OpenModel[Table]):
         A row's values are those of its primary key and the newest one of each column; a row whose
         cells have all expired is not there. Raises also `Conflict` while the index is being built.
         """
+        scanned, view = self._scanned(table, access)
+        now_ms = self.core.clock.now_us() // 1000
+        return scan_by_key(view, scanned, access, live_from(scanned.options, now_ms), after)
+
+    def scan_columns(
+        self, table: Table, access: RowAccess, names: Sequence[str], first: int
+    ) -> Iterator[ColumnPage]:
+        """As `scan`: the newest value of each column. Compiled, some µs a row."""
+        scanned, view = self._scanned(table, access)
+        live = live_from(scanned.options, self.core.clock.now_us() // 1000)
+        return scan_by_columns(view, access, ColumnReader(scanned, names, live), scanned, first)
+
+    def _scanned(self, table: Table, access: RowAccess) -> tuple[Table, Callable[[], Reader]]:
+        """The table or the index that an access reads, and what gives views of it."""
         scanned, view = table, self.core.store.snapshot
         if access.index:
             if all(access.index != each.name for each in table.indexes):
                 raise NotFound(Rule.TABLE_NOT_FOUND, instance=table.instance, table=access.index)
             scanned = self.tables.find(table.instance, access.index)
             view = partial(self._view_of, scanned)
-        now_ms = self.core.clock.now_us() // 1000
-        return scan_by_key(view, scanned, access, live_from(scanned.options, now_ms), after)
+        return scanned, view
 
     def _view_of(self, index: Table) -> Reader:
         return self.indexes.reading(index, self.core.store.snapshot())

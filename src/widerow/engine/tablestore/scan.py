@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from widerow.engine.scan import Bound, RowAccess, ScannedRow
+from widerow.engine.scan import COLUMN_PAGE_ROWS, Bound, ColumnPage, RowAccess, ScannedRow
+from widerow.engine.tablestore.columns import ColumnReader
 from widerow.engine.tablestore.newest import newest_row
 from widerow.errors import InvalidRequest
 from widerow.keys.encode import after_prefix, encode_key
@@ -16,7 +17,7 @@ from widerow.rows.record import RecordKind, header_of
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader
 
-__all__ = ["scan_by_key"]
+__all__ = ["scan_by_columns", "scan_by_key"]
 
 _PAGE_ROWS: Final = 1000  # read from one view: a fifth of what GetRange may scan
 _PAGE_BYTES: Final = 1024 * 1024  # the same where rows are large
@@ -44,6 +45,23 @@ def scan_by_key(
         if last is None:
             return
         start, stop = (start, last) if access.reverse else (after_prefix(last), stop)
+
+
+def scan_by_columns(
+    view: Callable[[], Reader], access: RowAccess, columns: ColumnReader, table: Table, first: int
+) -> Iterator[ColumnPage]:
+    """The rows of `scan_by_key` as `columns` reads them; the first page has at most `first`."""
+    prefix = row_prefix(table.id)
+    start, stop = _start_of(table, prefix, access.low), _stop_of(table, prefix, access.high)
+    limit = first
+    while start < stop:
+        page, last = columns.page(view(), start, stop, limit, reverse=access.reverse)
+        if page.rows:
+            yield page
+        if last is None:
+            return
+        start, stop = (start, last) if access.reverse else (after_prefix(last), stop)
+        limit = min(COLUMN_PAGE_ROWS, limit * 4)
 
 
 def _page(

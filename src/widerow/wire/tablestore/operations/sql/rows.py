@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
-from widerow.engine.scan import ScannedRow
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest
 from widerow.model.tablestore.mapping import MappedColumn, SqlType
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.query.budget import QueryBudget
 from widerow.query.plan import Scan
-from widerow.query.relation import CHUNK_ROWS, Chunk
+from widerow.query.relation import Chunk, Values
 
 if TYPE_CHECKING:
     from widerow.wire.tablestore.operations.sql.tables import TableScan
@@ -30,7 +29,6 @@ _TYPES: Final = {
     SqlType.MEDIUMBLOB: (bytes, "BINARY"),
 }
 _NAMES: Final = dict(_TYPES.values())
-_FIXED_BYTES: Final = {int: 8, float: 8, bool: 1}
 
 
 class RowReader:
@@ -44,59 +42,40 @@ class RowReader:
     def __call__(self, scan: Scan) -> Iterator[Chunk]:
         """The rows of a table's ranges. Raises `InvalidRequest` for a cell of another type."""
         source: TableScan = scan.source
-        name = source.scanned.name
-        self.bytes.setdefault(name, 0)
-        key = tuple([column.name for column in source.scanned.key_columns])
-        size = _FIRST_ROWS
+        scanned = source.scanned.name
+        self.bytes.setdefault(scanned, 0)
+        wanted = [column.name for column in source.columns]
+        key = [column.name for column in source.scanned.key_columns]
+        names = wanted + [name for name in key if name not in wanted]  # for messages
         for access in source.ranges.accesses:
-            rows = self._engine.scan(source.table, access)
-            while some := list(islice(rows, size)):
-                size = min(CHUNK_ROWS, size * 4)
-                read = sum(map(_size, some))
-                self.bytes[name] += read
-                self._budget.read(len(some), read)
-                yield Chunk(len(some), _columns(some, source.columns, key))
+            for page in self._engine.scan_columns(source.table, access, names, _FIRST_ROWS):
+                self.bytes[scanned] += page.size
+                self._budget.read(page.rows, page.size)
+                _check_types(source.columns, page.columns, [names.index(name) for name in key], key)
+                yield Chunk(page.rows, tuple(page.columns[: len(wanted)]))
 
 
-def _size(row: ScannedRow) -> int:
-    return sum(
-        len(name) + (_FIXED_BYTES.get(type(value)) or len(value))
-        for name, value in row.values.items()
-    )
-
-
-def _columns(
-    rows: Sequence[ScannedRow], columns: Sequence[MappedColumn], key: tuple[str, ...]
-) -> tuple[list[Any], ...]:
-    found = []
-    for column in columns:
-        values = [row.values.get(column.name) for row in rows]
-        kind = _TYPES[column.type][0]
-        if not all(value is None or type(value) is kind for value in values):
-            _refuse(rows, values, column, key)
-        found.append(values)
-    return tuple(found)
-
-
-def _refuse(
-    rows: Sequence[ScannedRow], values: Sequence[Any], column: MappedColumn, key: tuple[str, ...]
+def _check_types(
+    columns: Sequence[MappedColumn], values: Sequence[Values], places: list[int], key: list[str]
 ) -> None:
-    """Raise the error for the first cell of another type than the mapping has."""
-    kind, expected = _TYPES[column.type]
-    for row, value in zip(rows, values, strict=True):
-        if value is not None and type(value) is not kind:
-            cells = [
-                {"ColumnName": name, "Value": _shown(row.values[name]), "PrimaryKeyOption": 0}
-                for name in key
-            ]
-            shown = json.dumps({"PrimaryKeys": cells}, separators=(",", ":"), ensure_ascii=False)
-            raise InvalidRequest(
-                TablestoreRule.SQL_FIELD_TYPE,
-                actual=_NAMES[type(value)],
-                expected=expected,
-                column=column.name,
-                key=shown,
-            )
+    """Raise `InvalidRequest` for the first cell of another type than its column has."""
+    for column, found in zip(columns, values, strict=False):
+        kind, expected = _TYPES[column.type]
+        if {type(value) for value in found} <= {kind, NoneType}:
+            continue
+        row = next(at for at, value in enumerate(found) if type(value) not in (kind, NoneType))
+        cells = [
+            {"ColumnName": name, "Value": _shown(values[place][row]), "PrimaryKeyOption": 0}
+            for name, place in zip(key, places, strict=True)
+        ]
+        shown = json.dumps({"PrimaryKeys": cells}, separators=(",", ":"), ensure_ascii=False)
+        raise InvalidRequest(
+            TablestoreRule.SQL_FIELD_TYPE,
+            actual=_NAMES[type(found[row])],
+            expected=expected,
+            column=column.name,
+            key=shown,
+        )
 
 
 def _shown(value: Any) -> Any:  # noqa: ANN401  # JSON
