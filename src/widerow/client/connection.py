@@ -6,6 +6,7 @@ chose, deletes under a condition whose failure the caller looks into. Any other 
 `call_once`, which never sends it twice.
 """
 
+import json
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from threading import Event
@@ -212,11 +213,22 @@ def refusal(answer: HttpAnswer) -> RequestFailed | HTTPException:
     the server failed; else `RequestFailed`.
     """
     try:
-        told = Error.FromString(answer.body)
-    except DecodeError:
+        code, message = _told(answer)
+    except (DecodeError, ValueError):
         if answer.status >= _SERVER_ERROR:
             return HTTPException(f"HTTP status {answer.status}")
         return RequestFailed(f"HTTP status {answer.status}; does the endpoint speak Tablestore?")
     hint = answer.headers.get("x-widerow-hint", "")
     request_id = answer.headers.get("x-ots-requestid", "")
-    return Refused(text(told.code), text(told.message), hint, request_id)
+    return Refused(code, message, hint, request_id)
+
+
+def _told(answer: HttpAnswer) -> tuple[str, str]:
+    """Code and message of an error. Raises `DecodeError` or `ValueError` where there are none."""
+    if answer.headers.get("content-type", "").startswith("application/json"):
+        found = json.loads(answer.body)
+        if not isinstance(found, dict) or "code" not in found:
+            raise ValueError("no error in JSON")
+        return str(found["code"]), str(found.get("message", ""))
+    told = Error.FromString(answer.body)
+    return text(told.code), text(told.message)

@@ -191,7 +191,7 @@ class ProxyHandler:
                 self._identity.instances,
                 self._clock.now_us(),
             )
-            authorize(opened.key, _permission(action))
+            authorize(opened.key, _permission(action, body))
             for name in ("x-ots-request-compress-type", "x-ots-request-compress-size"):
                 headers.pop(name, None)
         instance = headers.get("x-ots-instancename", "")
@@ -311,10 +311,10 @@ def _passed(answer: HttpAnswer) -> Response:
     return Response(answer.status, "".join(lines).encode("latin-1"), answer.body)
 
 
-def _permission(action: str) -> Permission:
-    """What an action takes; of one that is not served here, the most."""
+def _permission(action: str, body: bytes) -> Permission:
+    """What a request takes; of an action that is not served here, the most."""
     served = TABLESTORE_DIALECT.operations.get(action) or TABLESTORE_DIALECT.own.get(action)
-    return Permission.MANAGE if served is None else served.permission
+    return Permission.MANAGE if served is None else served.permission_for(body)
 
 
 def _is_gone_on_with(exchange: Exchange) -> bool:

@@ -59,6 +59,10 @@ class WireOperation(NamedTuple):
     is_large: Callable[[Any], bool] | None = None
     permission_of: Callable[[bytes], Permission] | None = None
 
+    def permission_for(self, body: bytes) -> Permission:
+        """What a request with this body needs. Raises as `permission_of`."""
+        return self.permission if self.permission_of is None else self.permission_of(body)
+
 
 @final
 class Opened:

@@ -1,10 +1,11 @@
 """`widerow partitions`, of a server and of a store (docs/operating/partitions.md)."""
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -174,7 +175,9 @@ def test_a_store_is_read_when_no_server_has_it(tmp_path: Path) -> None:
 
 def test_metrics_are_bounded_and_show_no_keys(server: WiderowServer) -> None:
     told("orders", "--endpoint", server.endpoint, "--instance", "shop")  # counts are taken in
-    with urlopen(f"{server.endpoint}/metrics") as answer:  # noqa: S310  # our own server
+    key = b64encode(b"widerow:widerow").decode()
+    request = Request(f"{server.endpoint}/metrics", headers={"Authorization": f"Basic {key}"})  # noqa: S310  # our own server
+    with urlopen(request) as answer:  # noqa: S310  # of that server
         page = answer.read().decode()
     assert 'widerow_partitions{table="shop/orders"} 1' in page
     assert "widerow_throttled_total 0" in page

@@ -68,5 +68,5 @@ def test_png_has_the_same_shapes_at_twice_the_size() -> None:
 
 def test_without_pillow_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(PictureRefused, match=r"widerow\[pictures\]"):
+    with pytest.raises(PictureRefused, match="pip install pillow"):
         png(SMALL)

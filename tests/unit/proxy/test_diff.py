@@ -17,6 +17,7 @@ from widerow.proxy.comparing import DifferenceClass
 from widerow.proxy.report import DifferenceReport
 from widerow.proxy.service import ProxyService, ServerChoice
 from widerow.testing.server import WiderowServer
+from widerow.wire.tablestore.sql_messages import SQLQueryRequest
 
 Servers = Callable[..., WiderowServer]
 
@@ -279,7 +280,10 @@ def test_a_key_that_may_only_read_writes_nothing_with_the_proxys_key(servers: Se
         with pytest.raises(ts.OTSServiceError):
             make_table(client)
         with Wire(proxy.endpoint) as wire:
-            assert wire.ask(Sender(instance="test").request("SQLQuery")).status == 403
+            for text, status in (("DELETE FROM t WHERE a = 1", 403), ("SHOW TABLES", 200)):
+                body = SQLQueryRequest(query=text).SerializeToString()
+                asked = Sender(instance="test").request("SQLQuery", body)
+                assert wire.ask(asked).status == status
     assert not upstream.client().list_table()
 
 

@@ -133,7 +133,7 @@ class DevHandler:
             self._service.clock.now_us(),
             request.names,
         )
-        authorize(opened.key, operation.permission)
+        authorize(opened.key, operation.permission_for(body))
         asked = operation.decode(body)
         return _Known(dialect, operation, opened, asked, request.received_ns)
 
