@@ -141,6 +141,11 @@ app: Final = group(
             "widerow.cli.shells",
             "COMPLETION",
         ),
+        "sql": CommandPlace(
+            "Run statements of SQL: one, a file of them, or in a conversation.",
+            "widerow.cli.sql",
+            "SQL",
+        ),
         "ts": CommandPlace(
             "Work on tables and rows with the commands of the vendor's command line.",
             "widerow.cli.ts.start",
