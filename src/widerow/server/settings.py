@@ -11,6 +11,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,6 +21,7 @@ from widerow.errors import WiderowError
 from widerow.limits import DELIVERY_SECONDS, TABLES_PER_INSTANCE_MAX
 from widerow.logging import FORMATS, LEVELS
 from widerow.storage.opener import CACHE_BYTES_DEFAULT
+from widerow.written_numbers import real_number
 
 __all__ = [
     "CLIENT_VARIABLES",
@@ -76,17 +78,17 @@ class Settings:
     accept_damaged_store: bool = False
     partition_split_mb: int = 10 * 1024
     partition_split_units: int = 1000
-    partition_hot_seconds: int = 60
-    partition_cold_seconds: int = 600
+    partition_hot_seconds: float = 60
+    partition_cold_seconds: float = 600
     partition_key_mb: int = 10 * 1024
     partitions_max: int = 256
     enforce_throughput: bool = False
     local_transactions_default: bool = True
-    index_lag: int = 0
-    search_lag: int = 0
+    index_lag: float = 0
+    search_lag: float = 0
     keep_indexed_tables: bool = False
     delivery_root: str | None = None
-    delivery_seconds: int = DELIVERY_SECONDS
+    delivery_seconds: float = DELIVERY_SECONDS
     node_name: str | None = None
     metrics_open: bool = False
     dev: bool = False
@@ -99,8 +101,8 @@ class Settings:
         return Thresholds(
             split_bytes=self.partition_split_mb * _MEBIBYTE,
             split_units=float(self.partition_split_units),
-            hot_seconds=float(self.partition_hot_seconds),
-            cold_seconds=float(self.partition_cold_seconds),
+            hot_seconds=self.partition_hot_seconds,
+            cold_seconds=self.partition_cold_seconds,
             key_bytes=self.partition_key_mb * _MEBIBYTE,
             partitions_max=self.partitions_max,
         )
@@ -301,6 +303,22 @@ def _number(source: str, name: str, value: Any, bounds: range) -> int:  # noqa: 
     return value
 
 
+def _seconds(source: str, name: str, value: Any, bounds: tuple[int, int]) -> float:  # noqa: ANN401  # same
+    least, greatest = bounds
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = real_number(value)
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not least <= value <= greatest
+    ):
+        raise SettingsInvalid(
+            f"{source}: {name} must be seconds from {least} to {greatest}, not {value!r}"
+        )
+    return float(value)
+
+
 def _names(source: str, name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401  # same
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
@@ -317,14 +335,17 @@ _NUMBERS: Final = {
     "max_tables_per_instance": range(1, 1_000_000),
     "partition_split_mb": range(1, 1024 * 1024),
     "partition_split_units": range(1, 1_000_000),
-    "partition_hot_seconds": range(1, 86_400),
-    "partition_cold_seconds": range(1, 86_400),
     "partition_key_mb": range(1, 1024 * 1024),
     "partitions_max": range(1, 1025),
-    "index_lag": range(3601),
-    "search_lag": range(3601),
-    "delivery_seconds": range(1, 3601),
 }
+_SECONDS: Final = {
+    "partition_hot_seconds": (1, 86_399),
+    "partition_cold_seconds": (1, 86_399),
+    "index_lag": (0, 3600),
+    "search_lag": (0, 3600),
+    "delivery_seconds": (1, 3600),
+}
+"""Times, the least and the greatest: they may have fractions."""
 _BOOLEANS: Final = (
     "accept_damaged_store",
     "api_keys_behind_proxy",
@@ -347,6 +368,8 @@ def _checked(name: str, source: str, value: Any) -> Any:  # noqa: ANN401  # the 
     """The value in the type of the field."""
     if name in _NUMBERS:
         return _number(source, name, value, _NUMBERS[name])
+    if name in _SECONDS:
+        return _seconds(source, name, value, _SECONDS[name])
     if name in _BOOLEANS:
         return _boolean(source, name, value)
     if name == "instances":

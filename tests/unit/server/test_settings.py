@@ -73,6 +73,22 @@ def test_instances_are_separated_by_commas(tmp_path: Path, value: str) -> None:
     assert settled(tmp_path, toml='instances = ["a", "b"]').instances == ("a", "b")
 
 
+TIMES = (
+    *("index_lag", "search_lag", "delivery_seconds"),
+    *("partition_hot_seconds", "partition_cold_seconds"),
+)
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_a_time_may_be_a_fraction_of_a_second(tmp_path: Path, name: str) -> None:
+    for found in (
+        settled(tmp_path, {name: "1.3"}),
+        settled(tmp_path, environment={f"WIDEROW_{name.upper()}": "1.3"}),
+        settled(tmp_path, toml=f"{name} = 1.3"),
+    ):
+        assert getattr(found, name) == 1.3
+
+
 def test_an_empty_variable_is_no_variable(tmp_path: Path) -> None:
     assert settled(tmp_path, environment={"WIDEROW_PORT": ""}).port == 8087
 
@@ -92,6 +108,11 @@ def test_the_cache_is_set_in_mebibytes(tmp_path: Path) -> None:
         ("port = -1", "port must be a number"),
         ("port = true", "port must be a number"),
         ("port = 1.5", "port must be a number"),
+        ("index_lag = 3600.5", "index_lag must be seconds from 0 to 3600, not 3600.5"),
+        ("index_lag = -0.1", "index_lag must be seconds"),
+        ("index_lag = nan", "index_lag must be seconds"),
+        ("index_lag = true", "index_lag must be seconds"),
+        ('index_lag = "soon"', "index_lag must be seconds from 0 to 3600, not 'soon'"),
         ("host = 1", "host must be a text"),
         ('host = ""', "host must be a text"),
         ('memory = "maybe"', "memory must be true or false"),

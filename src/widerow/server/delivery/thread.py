@@ -31,7 +31,7 @@ class DeliveryThread:
     """Runs the tasks of an engine from `start` to `stop`."""
 
     def __init__(
-        self, engine: Engine, committer: Committer, clock: Clock, root: Path, wait_seconds: int
+        self, engine: Engine, committer: Committer, clock: Clock, root: Path, wait_seconds: float
     ) -> None:
         """`clock`: the engine's. `wait_seconds`: how long rows may wait for their file."""
         turn = nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK
@@ -41,7 +41,7 @@ class DeliveryThread:
             clock,
             DeliveryRoot(root),
             turn,
-            wait_seconds * 1_000_000_000,
+            int(wait_seconds * 1_000_000_000),
         )
         self._worker = DeliveryWorker(engine, parts)
         self._stopping = threading.Event()

@@ -17,9 +17,9 @@ _SECOND_US: Final = 1_000_000
 class ServerSearchHost:
     """A `SearchHost`. Any thread may call."""
 
-    def __init__(self, directory: SearchDirectory | None, lag_seconds: int) -> None:
+    def __init__(self, directory: SearchDirectory | None, lag_seconds: float) -> None:
         """`directory`: of the files; None: no files are kept."""
-        self.lag_us = lag_seconds * _SECOND_US
+        self.lag_us = int(lag_seconds * _SECOND_US)
         self._directory = directory
 
     def lock(self) -> "threading.RLock":
