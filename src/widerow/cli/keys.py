@@ -47,7 +47,8 @@ def _build(given: Given) -> None:
     if given["dry_run"]:
         _show(_rehearse(source, design, given), name, source, as_json=given["as_json"])
         return
-    with progress_bar(f"splicing {source.name}", source.total) as progress:
+    printed = not given["output"]
+    with progress_bar(f"splicing {source.name}", source.total, prints_rows=printed) as progress:
         records = splice_columns(source, design, name, progress)
         _write(
             disarmed(records) if given["spreadsheet"] else records,
@@ -80,7 +81,8 @@ def _parse(keys: Sequence[str], given: Given) -> None:
     if keys or not given["name"]:
         raise KeyDesignInvalid("with --input give --name, the column of the key, and no keys")
     source = FileSource(Path(given["input"]), given["encoding"])
-    with progress_bar(f"parsing {source.name}", source.total) as progress:
+    printed = not given["output"]
+    with progress_bar(f"parsing {source.name}", source.total, prints_rows=printed) as progress:
         records = parse_column(source, design, given["name"], progress)
         _write(records, given["output"], as_json=given["as_json"])
 

@@ -1,5 +1,7 @@
 """How far a long command has come, on the terminal."""
 
+import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,12 +23,16 @@ class RowBar(Protocol):
 
 
 @contextmanager
-def progress_bar(words: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress_bar(
+    words: str, total: int, *, prints_rows: bool = False
+) -> Iterator[Callable[[int], None]]:
     """A bar on stderr, if that is a terminal; gone when the work is done.
 
-    What it yields is told how much of `total` is behind; 0 is an end that nobody knows.
+    What it yields is told how much of `total` is behind; 0 is an end that nobody knows. There is no
+    bar where standard output is a pipe, whose reader may write to the same terminal, or a terminal
+    itself while the work `prints_rows`.
     """
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or _shares_terminal(prints_rows=prints_rows):
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
@@ -38,13 +44,17 @@ def progress_bar(words: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def row_bar(words: str, total: int = 0) -> Iterator[RowBar]:
+def row_bar(words: str, total: int = 0, *, prints_rows: bool = False) -> Iterator[RowBar]:
     """A bar with rows and their rate on stderr; where that is no terminal, a line now and then.
 
     Work of less than five seconds is done without one. `total` 0 is an end that nobody knows.
+    There is no bar where `progress_bar` draws none.
     """
     if not sys.stderr.isatty():
         yield _lines(words, total)
+        return
+    if _shares_terminal(prints_rows=prints_rows):
+        yield lambda _behind, _rows, _rejected=0: None
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
     from rich.progress import (  # noqa: PLC0415  # same
@@ -76,6 +86,17 @@ def row_bar(words: str, total: int = 0) -> Iterator[RowBar]:
             )
 
         yield tell
+
+
+def _shares_terminal(*, prints_rows: bool) -> bool:
+    """Whether a bar could stand in the lines of what standard output is read by."""
+    if sys.stdout.isatty():
+        return prints_rows
+    try:
+        kind = os.fstat(sys.stdout.fileno()).st_mode
+    except OSError:  # there is no file beneath it
+        return False
+    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)
 
 
 def _lines(words: str, total: int) -> RowBar:

@@ -1,7 +1,11 @@
 """Bars on a terminal, and nothing where there is none."""
 
 import io
+import os
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -35,6 +39,31 @@ def test_a_file_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with progress_bar("reading rows.csv", 100) as progress:
         progress(50)
     assert file.getvalue() == ""
+
+
+@pytest.mark.parametrize("prints_rows", [True, False])
+@pytest.mark.parametrize("draw", [progress_bar, row_bar])
+def test_no_bar_stands_in_the_lines_of_a_pipe_or_between_rows_on_the_terminal(
+    draw: Callable[..., Any],
+    prints_rows: bool,  # noqa: FBT001  # as pytest hands it over
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+
+    def drawn(output: IO[str]) -> bool:
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setattr(sys, "stdout", output)
+        with draw("reading t", 100, prints_rows=prints_rows) as tell:
+            tell(*([50] if draw is progress_bar else [50, 50]))
+        return terminal.getvalue() != ""
+
+    reading, writing = os.pipe()
+    with open(reading), open(writing, "w") as pipe, (tmp_path / "rows").open("w") as file:  # noqa: PTH123  # descriptors
+        assert not drawn(pipe)
+        assert drawn(file)
+    assert drawn(Terminal()) != prints_rows
 
 
 class SteppingClock(SystemClock):

@@ -6,8 +6,7 @@ were refused. 2 is the error of everything else, which is raised.
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Final
 
 import click
@@ -16,7 +15,7 @@ from widerow.cli.command import Flag, Given, Positional, command, group, switch
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import JSON_OUTPUT, listed, server_flags
 from widerow.cli.names import TABLE_NAME
-from widerow.cli.progress import RowBar, row_bar
+from widerow.cli.progress import row_bar
 from widerow.cli.tablestore.asking import (
     only_columns,
     open_client,
@@ -120,7 +119,7 @@ def _scan(table_name: str, given: Given) -> int:
         )
         pages = scan_pages(client, table.name, asked, read_options(given, table), limit)
         count, last = 0, RowPage([], b"")
-        with _scan_bar(table.name) as bar:
+        with row_bar(f"reading {table.name}", prints_rows=True) as bar:
             for last in pages:
                 sink.add(only_columns(last.rows, wanted))
                 count += len(last.rows)
@@ -131,16 +130,6 @@ def _scan(table_name: str, given: Given) -> int:
     if last.next_key:
         note(_going_on(last.next_key, given))
     return 0
-
-
-@contextmanager
-def _scan_bar(table: str) -> Iterator[RowBar]:
-    """A bar where the rows go elsewhere; on a terminal the rows themselves are the progress."""
-    if sys.stdout.isatty():
-        yield lambda _behind, _rows, _rejected=0: None
-        return
-    with row_bar(f"reading {table}") as bar:
-        yield bar
 
 
 def _counted(count: int, table: str) -> str:
