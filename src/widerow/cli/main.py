@@ -12,6 +12,7 @@ import click
 from widerow import __version__
 from widerow.cli.command import CommandPlace, group
 from widerow.cli.shells import COMPLETE_VARIABLE, PROGRAM_NAME
+from widerow.cli.standard_output import OutputFailed, drop_output, watch_output
 from widerow.errors import WiderowError
 
 __all__ = ["app", "run_program"]
@@ -216,12 +217,27 @@ app.params.append(
 
 
 def run_program() -> None:
-    """Run the command line of this process to its end. An error is one line, and exit code 2."""
+    """Run the command line of this process to its end. An error is one line, and exit code 2.
+
+    Where standard output takes no more the exit code is 1: with a line that says why, except for a
+    pipe that its reader has closed.
+    """
+    watch_output()
+    code = 2
     try:
-        app.main(prog_name=PROGRAM_NAME, complete_var=COMPLETE_VARIABLE)
+        try:
+            app.main(prog_name=PROGRAM_NAME, complete_var=COMPLETE_VARIABLE)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except (OutputFailed, BrokenPipeError) as error:
+        drop_output()
+        code = 1
+        if isinstance(error, OutputFailed):
+            sys.stderr.write(f"widerow: {error}\n")
     except WiderowError as error:
         request = getattr(error, "request_id", "")  # of errors that a server has answered
         sys.stderr.write(f"widerow: {error}{f' [request {request}]' if request else ''}\n")
     except UnicodeEncodeError:
         sys.stderr.write("widerow: a text that was given is not Unicode; tables store no other\n")
-    sys.exit(2)
+    sys.exit(code)

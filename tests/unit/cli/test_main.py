@@ -1,7 +1,9 @@
 """The table of commands: what is loaded for one, and what is said of those that are none."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -12,7 +14,7 @@ from widerow.cli.main import app
 
 # What a start of the server must not load: the other commands, and what shows for people.
 FOREIGN = {"rich", "readline", "urllib.request", "tablestore", "lark", "numpy"}
-ALWAYS = {"main", "command", "connection", "shells"}
+ALWAYS = {"main", "command", "connection", "shells", "standard_output"}
 SERVE = {"serve", "console_pages", "systemd", "setting_flags"}
 PING = {"ping", "names", "profiles"}
 
@@ -42,6 +44,37 @@ def test_a_start_loads_no_other_command_and_nothing_for_people(
     assert not loaded & FOREIGN
     ours = {each for each in loaded if each.startswith("widerow.cli.")}
     assert ours == {f"widerow.cli.{each}" for each in ALWAYS | own}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--version"],  # so short that it is written only at the end
+        ["env"],
+        ["man"],
+        ["ts", "help"],
+        ["kv", "--create", "--path", "{path}", "help"],
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("place", ["/dev/full", "a closed pipe"])
+def test_output_that_cannot_be_written_is_one_line_and_a_closed_pipe_none(
+    words: list[str], place: str, tmp_path: Path
+) -> None:
+    script = [sys.executable, "-m", "widerow", *(w.format(path=tmp_path / "s") for w in words)]
+    if place == "/dev/full":
+        output = os.open(place, os.O_WRONLY)
+    else:
+        reading, output = os.pipe()
+        os.close(reading)
+    try:
+        done = subprocess.run(script, stdout=output, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603  # our own words
+    finally:
+        os.close(output)
+    said = [line for line in done.stderr.splitlines() if "made a new store" not in line]
+    full = ["widerow: standard output: No space left on device"]
+    assert said == (full if place == "/dev/full" else [])
+    assert done.returncode == 1
 
 
 def test_a_command_loads_itself_alone() -> None:

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+from widerow.cli.standard_output import drop_output
+
 __all__ = ["LineReader", "Shell", "ShellState", "converse", "print_line", "run_lines", "run_shell"]
 
 _HISTORY_LINES: Final = 1000
@@ -89,9 +91,7 @@ def run_shell(shell: Shell, words: Sequence[str], script: Iterable[str] | None =
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader of the answers has closed the pipe. Without the next line Python would write
-        # to it once more, and report the error, when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # the reader of the answers has closed the pipe
         return _PIPE_CLOSED
     return 0
 
