@@ -258,7 +258,7 @@ def test_an_error_of_the_server_has_code_hint_and_request(widerow: Widerow) -> N
 
 def test_a_write_that_nobody_takes_says_so(widerow: Widerow, server: WiderowServer) -> None:
     server.stop()
-    with pytest.raises(Unreachable, match="nobody answers at"):
+    with pytest.raises(Unreachable, match="nothing listens at"):
         widerow("table", "drop", "t", "--yes")
 
 

@@ -57,7 +57,7 @@ def ask_server(action: str, asked: Json, flags: Mapping[str, Any]) -> Json:
     endpoint that is no URL.
     """
     from widerow.client.connection import refusal  # noqa: PLC0415  # only to ask a server
-    from widerow.client.failures import Refused  # noqa: PLC0415  # same
+    from widerow.client.failures import Refused, no_answer_words  # noqa: PLC0415  # same
     from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url  # noqa: PLC0415  # same
 
     body = json.dumps(asked).encode()
@@ -73,8 +73,7 @@ def ask_server(action: str, asked: Json, flags: Mapping[str, Any]) -> Json:
             return found
     except (*NO_ANSWER, ValueError) as error:
         raise NoAnswer(
-            f"no widerow answers at {url} ({error}); name it with --endpoint, or a store that no "
-            "server has open with --path"
+            f"{no_answer_words(url, error)}; or name a store that no server has open with --path"
         ) from error
     told = refusal(answer)
     if not isinstance(told, Refused):

@@ -9,6 +9,7 @@ from typing import Final
 
 from widerow.cli.command import CommandFailed, Flag, Given, Positional, command, group, switch
 from widerow.cli.flags import server_flags
+from widerow.client.failures import no_answer_words
 from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url
 from widerow.written_numbers import real_number, whole_number
 
@@ -105,7 +106,7 @@ def _ask(given: Given, method: str, page: str, **fields: object) -> None:
     try:
         answer = ask_url(endpoint, request, _TIMEOUT_SECONDS)
     except NO_ANSWER as error:
-        raise CommandFailed(f"no widerow answers at {endpoint} ({error})") from error
+        raise CommandFailed(no_answer_words(endpoint, error)) from error
     if answer.status // 100 != OK // 100:  # what is made is answered 201
         raise CommandFailed(_refusal(endpoint, answer.body))
     sys.stdout.write(answer.body.decode())

@@ -14,7 +14,14 @@ from typing import Any, Final, Self, TypeVar
 
 from google.protobuf.message import DecodeError
 
-from widerow.client.failures import OutcomeUnclear, Refused, RequestFailed, Stopped, Unreachable
+from widerow.client.failures import (
+    OutcomeUnclear,
+    Refused,
+    RequestFailed,
+    Stopped,
+    Unreachable,
+    no_answer_words,
+)
 from widerow.client.http import (
     NO_ANSWER,
     OK,
@@ -87,13 +94,16 @@ class Client:
     ) -> None:
         """A client that is not connected yet.
 
-        `stop` ends waits early. `patience`: seconds for which a request is repeated; `timeout`:
+        `stop` ends waits early; it is for threads of a command that the endpoint has answered
+        already. Without it a refused connection is no restart before the first answer, and is not
+        tried again. `patience`: seconds for which a request is repeated; `timeout`:
         for which one answer is waited for. Raises: `RequestFailed` for a URL that is none.
         """
         self._endpoint = endpoint
         self._place = server_address(endpoint.url)
         self._signer = endpoint.signer
         self._stop = stop or Event()
+        self._was_answered = stop is not None
         self._patience = patience
         self._timeout = timeout
         self._clock = SystemClock()
@@ -142,9 +152,7 @@ class Client:
             self._connect().connect()
         except OSError as error:
             self.close()
-            raise Unreachable(
-                f"nobody answers at {self._endpoint.url} ({error}); is it the --endpoint?"
-            ) from error
+            raise Unreachable(no_answer_words(self._endpoint.url, error)) from error
         try:
             data = self._ask(action, body)
         except NO_ANSWER as error:
@@ -184,6 +192,8 @@ class Client:
                 self.pause(attempt, began, error)
             except NO_ANSWER as error:
                 self.close()
+                if isinstance(error, ConnectionRefusedError) and not self._was_answered:
+                    raise Unreachable(no_answer_words(self._endpoint.url, error)) from error
                 self.pause(attempt, began, error)
             attempt += 1
 
@@ -191,6 +201,7 @@ class Client:
         path = f"/{action}"
         headers = self._signer.sign(path, body, self._clock.now_us())
         answer = ask_over(self._connect(), HttpRequest(path, "POST", headers, body))
+        self._was_answered = True
         if answer.status != OK:
             raise refusal(answer)
         if not self._signer.has_signed(path, answer.headers, answer.body):

@@ -2,7 +2,14 @@
 
 from widerow.errors import WiderowError
 
-__all__ = ["OutcomeUnclear", "Refused", "RequestFailed", "Stopped", "Unreachable"]
+__all__ = [
+    "OutcomeUnclear",
+    "Refused",
+    "RequestFailed",
+    "Stopped",
+    "Unreachable",
+    "no_answer_words",
+]
 
 
 class RequestFailed(WiderowError):
@@ -35,3 +42,13 @@ class Refused(RequestFailed):
         self.message = message
         self.hint = hint
         self.request_id = request_id
+
+
+def no_answer_words(url: str, error: Exception) -> str:
+    """What to say of an endpoint that gave no answer but `error`: what is wrong and what to do."""
+    if isinstance(error, ConnectionRefusedError):
+        return (
+            f"nothing listens at {url}; start a server there (`widerow serve`), or name another "
+            "one with --endpoint"
+        )
+    return f"nobody answers at {url} ({error or type(error).__name__}); is it the --endpoint?"

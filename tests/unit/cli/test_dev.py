@@ -89,7 +89,7 @@ def test_a_server_without_dev_mode_is_told_apart() -> None:
     ):
         told(server, "clock", "show")
     server.endpoint = "http://127.0.0.1:1"
-    with pytest.raises(CommandFailed, match="no widerow answers"):
+    with pytest.raises(CommandFailed, match=r"nothing listens at .*`widerow serve`"):
         told(server, "clock", "show")
     server.endpoint = "ftp://127.0.0.1"
     with pytest.raises(RequestFailed, match="is no endpoint"):

@@ -168,8 +168,42 @@ def test_an_answer_that_never_comes_leaves_the_outcome_unclear(server: Scripted)
 
 def test_nobody_at_the_endpoint_is_no_unclear_outcome() -> None:
     client = Client(Endpoint("http://127.0.0.1:1", "i", "a", "b"))
-    with pytest.raises(Unreachable, match="nobody answers at http://127"):
+    with pytest.raises(Unreachable, match="nothing listens at http://127"):
         client.call_once("ListTable", m.ListTableRequest(), m.ListTableResponse)
+
+
+def test_where_nothing_listens_is_said_at_once_and_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Client, "pause", lambda *_: pytest.fail("waited"))
+    client = Client(Endpoint("http://127.0.0.1:1", "i", "a", "b"))
+    told = "nothing listens at http://127.0.0.1:1; .*`widerow serve`.*--endpoint"
+    with pytest.raises(Unreachable, match=told):
+        ask(client)
+
+
+def test_a_server_that_has_answered_is_waited_for_while_it_starts_again(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[object] = []
+
+    def pause(*given: object) -> None:
+        waits.append(given[-1])
+        if len(waits) == 3:
+            raise Unreachable("enough")
+
+    monkeypatch.setattr(Client, "pause", pause)
+    server.answers = [(200, LISTED)]
+    client = server.client()
+    ask(client)
+    client.close()
+    server.shutdown()
+    server.server_close()
+    for patient in (client, Client(client._endpoint, stop=threading.Event())):
+        waits.clear()
+        with pytest.raises(Unreachable, match="enough"):
+            ask(patient)
+        assert [type(each) for each in waits] == [ConnectionRefusedError] * 3
 
 
 def test_a_batch_that_is_sent_once_has_an_error_for_each_row(server: Scripted) -> None:
