@@ -51,4 +51,4 @@ def no_answer_words(url: str, error: Exception) -> str:
             f"nothing listens at {url}; start a server there (`widerow serve`), or name another "
             "one with --endpoint"
         )
-    return f"nobody answers at {url} ({error or type(error).__name__}); is it the --endpoint?"
+    return f"nobody answers at {url} ({str(error) or type(error).__name__}); is it the --endpoint?"
