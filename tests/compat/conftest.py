@@ -22,7 +22,9 @@ from tests.postgres import fresh_url
 
 from widerow.testing.process import ServeFailed, WiderowProcess
 
-pytest.register_assert_rewrite("tests.compat.changes", "tests.compat.consumers")
+pytest.register_assert_rewrite(
+    "tests.compat.changes", "tests.compat.consumers", "tests.compat.statements"
+)
 
 Facts = dict[str, Any]
 Build = Callable[[Path], list[str]]

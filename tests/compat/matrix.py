@@ -1,8 +1,9 @@
 """Which call of which vendor's SDK each action is reached by, and what makes the call here.
 
 Tables and rows, indexes, local transactions, streams, tunnels, bulk requests (change §A9, §B4, §C1,
-§C2, §D) and searches (search §9). An SDK that does not stand beside an action has no call for it,
-or one that no test makes (`UNTESTED`). The page of actions is made of this table (page.py).
+§C2, §D), searches (search §9) and SQL (sql §13). An SDK that does not stand beside an action has no
+call for it, or one that no test makes (`UNTESTED`). The page of actions is made of this table
+(page.py).
 """
 
 from collections.abc import Mapping
@@ -286,6 +287,7 @@ _LATER: Final = Call(
     "test_a_small_table_is_indexed_when_create_index_answers",
 )
 _BATCH_WRITTEN: Final = "test_a_batch_is_written_inside_around_the_rows_that_fail"
+_STATED: Final = "test_statements_are_answered"
 _HOW_FAR: Final = "test_the_sdk_reads_how_far_a_tunnel_is"
 
 MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
@@ -305,7 +307,8 @@ MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
                 "python/test_sql.py",
                 "python/test_sql.py",
                 "test_statements_through_the_sdk",
-            )
+            ),
+            "node": Call(".sqlQuery(", "node/sql.js", "node/test_sql.py", _STATED),
         },
         "CreateIndex": {
             "python": _LATER,
@@ -377,7 +380,7 @@ UNTESTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "ComputeSplitPointsBySize": frozenset(("java",)),
         "ListTimeseriesTable": frozenset(("go", "java")),
-        "SQLQuery": frozenset(("node", "go", "java")),
+        "SQLQuery": frozenset(("go", "java")),
         "tunnel/shutdown": frozenset(("go",)),  # a worker that ends may ask for it
     }
 )

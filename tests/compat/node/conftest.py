@@ -65,6 +65,12 @@ def searches(node: str, run_program: Run) -> Callable[[str], Any]:
     return by_name(run_program("node-search", lambda _: [node, str(HERE / "search.js")]))
 
 
+@pytest.fixture(scope="session")
+def statements(node: str, run_program: Run) -> Callable[[str], Any]:
+    """What the scenario of `sql.js` saw, by its name; the test fails if it did not end."""
+    return by_name(run_program("node-sql", lambda _: [node, str(HERE / "sql.js")]))
+
+
 def by_name(seen: dict[str, Any]) -> Callable[[str], Any]:
     def scenario(name: str) -> Any:  # noqa: ANN401  # what JSON holds
         if "panic" in seen[name]:
