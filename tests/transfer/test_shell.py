@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 
 from widerow.client.failures import Refused, Unreachable
+from widerow.client.tables import NoSuchTable
 from widerow.errors import WiderowError
 from widerow.testing import WiderowServer
 
@@ -260,6 +261,19 @@ def test_a_write_that_nobody_takes_says_so(widerow: Widerow, server: WiderowServ
     server.stop()
     with pytest.raises(Unreachable, match="nothing listens at"):
         widerow("table", "drop", "t", "--yes")
+
+
+@pytest.mark.usefixtures("cards")
+@pytest.mark.parametrize("words", ["table drop {} --yes", "table update {} --ttl 9d"])
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("CARDS", r"\. Did you mean 'cards'\?$"), ("nope", "; `widerow table list` shows those")],
+)
+def test_a_table_that_is_not_there_is_answered_with_one_of_a_name_like_it(
+    widerow: Widerow, words: str, name: str, advice: str
+) -> None:
+    with pytest.raises(NoSuchTable, match=f"there is no table {name} in the instance.*{advice}"):
+        widerow(*words.format(name).split())
 
 
 @pytest.mark.usefixtures("cards")

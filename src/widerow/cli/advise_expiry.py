@@ -21,12 +21,11 @@ from widerow.cli.connection import CONNECTION_FIELDS, endpoint_of
 from widerow.cli.flags import JSON_OUTPUT, server_flags
 from widerow.cli.progress import progress_bar
 from widerow.client.connection import Client
-from widerow.client.failures import Refused, RequestFailed
+from widerow.client.tables import about_table
 from widerow.keydesign.figures import decimal_size
 from widerow.proxy.recording import read_exchanges
 from widerow.system import SystemClock
 from widerow.wire.tablestore import messages as m
-from widerow.wire.tablestore.errors.codes import OBJECT_NOT_EXIST
 
 __all__ = ["ADVISE_TTL"]
 
@@ -65,12 +64,8 @@ def _tables(client: Client) -> list[str]:
 
 def _judge(client: Client, table: str, reads: Mapping[str, int] | None, given: Given) -> _Judged:
     request = m.DescribeTableRequest(table_name=table)
-    try:
+    with about_table(client, table):
         described = client.call("DescribeTable", request, m.DescribeTableResponse)
-    except Refused as error:
-        if error.code == OBJECT_NOT_EXIST:
-            raise RequestFailed(client.no_table(table)) from error
-        raise
     options = TableOptionsSeen(
         described.table_options.time_to_live, described.table_options.max_versions
     )

@@ -5,7 +5,6 @@ exit code, or None for 0. A group has a table of its commands; the table may hav
 a command, which is imported when it is looked up.
 """
 
-import difflib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ import click
 
 from widerow.cli.connection import CONNECTION_FIELDS
 from widerow.errors import WiderowError
+from widerow.near_names import did_you_mean
 from widerow.written_numbers import real_number, whole_number
 
 __all__ = [
@@ -234,9 +234,9 @@ class CliGroup(click.Group):
         name = args[0]
         if name in self.table or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        near = difflib.get_close_matches(name, self.table)
-        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise click.UsageError(f"No such command {name!r}.{meant}", ctx)
+        raise click.UsageError(
+            f"No such command {name!r}. {did_you_mean(name, self.table)}".rstrip(), ctx
+        )
 
     def main(self, *given: Any, **more: Any) -> NoReturn:  # noqa: ANN401  # what click takes
         """Run a command line to its end; mistakes in it are told on stderr, with exit code 2."""

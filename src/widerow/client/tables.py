@@ -1,6 +1,7 @@
 """A table of an endpoint: its facts, its rows page by page, and making a new one."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
@@ -10,13 +11,16 @@ from widerow.client.rows import decode_rows, encode_plain_key
 from widerow.limits import BATCH_GET_ROWS_MAX
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyMarker, KeyType, KeyValue
+from widerow.near_names import did_you_mean
 from widerow.rows.plain_values import Row
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.errors.codes import OBJECT_ALREADY_EXIST, OBJECT_NOT_EXIST
 from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
+    "NoSuchTable",
     "TableFacts",
+    "about_table",
     "find_table",
     "known_table",
     "list_tables",
@@ -30,6 +34,34 @@ _KEY_TYPES: Final = {1: KeyType.INTEGER, 2: KeyType.STRING, 3: KeyType.BINARY}
 _KEY_NUMBERS: Final = {kind: number for number, kind in _KEY_TYPES.items()}
 _AUTO_INCREMENT: Final = 1
 _DEFINED_TYPES: Final = {1: "integer", 2: "double", 3: "boolean", 4: "string", 7: "binary"}
+
+
+class NoSuchTable(RequestFailed):
+    """There is no table of this name; the message has names that are like it."""
+
+    def __init__(self, client: Client, name: str, remedy: str = "") -> None:
+        """The error; asks the endpoint for the names of its tables.
+
+        `remedy`: what else may be done.
+        """
+        try:
+            meant = did_you_mean(name, list_tables(client))
+        except RequestFailed:  # of a key that may not list tables
+            meant = ""
+        advice = "; `widerow table list` shows those that are there"
+        besides = f" {remedy}" if remedy else ""
+        super().__init__(f"{client.no_table(name)}{f'. {meant}' if meant else advice}{besides}")
+
+
+@contextmanager
+def about_table(client: Client, name: str) -> Iterator[None]:
+    """Requests about one table, for which the server's OTSObjectNotExist is `NoSuchTable`."""
+    try:
+        yield
+    except Refused as error:
+        if error.code == OBJECT_NOT_EXIST:
+            raise NoSuchTable(client, name) from error
+        raise
 
 
 class TableFacts(NamedTuple):
@@ -93,12 +125,10 @@ def find_table(endpoint: Endpoint, name: str) -> TableFacts:
 
 
 def known_table(client: Client, name: str) -> TableFacts:
-    """The facts of a table that must be there. Raises: `RequestFailed`."""
+    """The facts of a table that must be there. Raises: `NoSuchTable`, `RequestFailed`."""
     table = table_facts(client, name)
     if table is None:
-        raise RequestFailed(
-            f"{client.no_table(name)}; check the name and --instance (case matters)"
-        )
+        raise NoSuchTable(client, name)
     return table
 
 

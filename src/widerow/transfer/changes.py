@@ -12,14 +12,15 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from widerow.client.connection import Client
-from widerow.client.failures import Refused, RequestFailed
+from widerow.client.failures import Refused
 from widerow.client.rows import decode_change, decode_rows
+from widerow.client.tables import about_table
 from widerow.limits import DATE_SKEW_SECONDS_MAX
 from widerow.model.values import KeyValue
 from widerow.rows.plain_values import CellDeletion, VersionedValue
 from widerow.transfer.failures import TransferFailed
 from widerow.wire.tablestore import messages as m
-from widerow.wire.tablestore.errors.codes import OBJECT_NOT_EXIST, TRIMMED_DATA_ACCESS
+from widerow.wire.tablestore.errors.codes import TRIMMED_DATA_ACCESS
 from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
@@ -72,16 +73,12 @@ class StreamFacts(NamedTuple):
 def find_stream(client: Client, table: str) -> StreamFacts | None:
     """The stream of a table; None where it is off.
 
-    Raises: `RequestFailed` where there is no such table, and as `Client.call`.
+    Raises: `NoSuchTable` where there is no such table, and as `Client.call`.
     """
-    try:
+    with about_table(client, table):
         found = client.call(
             "DescribeTable", m.DescribeTableRequest(table_name=table), m.DescribeTableResponse
         )
-    except Refused as error:
-        if error.code == OBJECT_NOT_EXIST:
-            raise RequestFailed(client.no_table(table)) from error
-        raise
     details = found.stream_details
     if not details.enable_stream:
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
-from widerow.client.tables import TableFacts, make_target_table, table_facts
+from widerow.client.tables import NoSuchTable, TableFacts, make_target_table, table_facts
 from widerow.row_files.source import UTF_8, FileSource, Progress, Record
 from widerow.system import SystemClock
 from widerow.transfer.columns import kinds_of, survey
@@ -60,7 +60,7 @@ def import_file(
     """Import a file, or go on where a run before was broken off.
 
     `looked` is told how much was read before the first row is sent. Raises: `TransferFailed`,
-    `FileInvalid`.
+    `FileInvalid`, `NoSuchTable`.
     """
     source = wish.source
     _check(wish.load)
@@ -110,10 +110,7 @@ def _table(client: Client, source: FileSource, wish: Import, looked: Progress) -
     """The table to import into; it is created where that was asked for."""
     table = table_facts(client, wish.table)
     if table is None and not wish.create:
-        raise TransferFailed(
-            f"{client.no_table(wish.table)}; check the name and --instance (case matters), or make "
-            "it of the file with --create"
-        )
+        raise NoSuchTable(client, wish.table, "(--create makes the table of the file.)")
     if table is None:
         found = survey(source, wish.key, wish.kinds, looked)
         age_ms = 0 if found.oldest is None else SystemClock().now_us() // 1000 - found.oldest

@@ -16,11 +16,11 @@ from widerow.cli.tablestore.search_indexes import drop_search_index, search_inde
 from widerow.cli.tablestore.words import WordInvalid
 from widerow.client.connection import Client
 from widerow.client.failures import Refused
-from widerow.client.tables import list_tables
+from widerow.client.tables import NoSuchTable, about_table, list_tables
 from widerow.limits import INT32_MAX
 from widerow.transfer.columns import kind_named
 from widerow.wire.tablestore import messages as m
-from widerow.wire.tablestore.errors.codes import OBJECT_ALREADY_EXIST, OBJECT_NOT_EXIST
+from widerow.wire.tablestore.errors.codes import OBJECT_ALREADY_EXIST
 
 __all__ = [
     "TABLE_COMMANDS",
@@ -156,17 +156,10 @@ def _list(given: Given) -> int:
 
 
 def describe_table(client: Client, name: str) -> dict[str, Any]:
-    """What is known of a table, as JSON has it. Raises: `CommandFailed`."""
+    """What is known of a table, as JSON has it. Raises: `NoSuchTable`, `RequestFailed`."""
     request = m.DescribeTableRequest(table_name=name)
-    try:
-        found = client.call("DescribeTable", request, m.DescribeTableResponse)
-    except Refused as error:
-        if error.code != OBJECT_NOT_EXIST:
-            raise
-        raise CommandFailed(
-            f"{client.no_table(name)}; `widerow table list` shows those that are there"
-        ) from error
-    return described_table(found)
+    with about_table(client, name):
+        return described_table(client.call("DescribeTable", request, m.DescribeTableResponse))
 
 
 def _show(name: str, given: Given) -> int:
@@ -190,7 +183,10 @@ def _update(name: str, given: Given) -> int:
 
 
 def change_table(client: Client, name: str, given: Given) -> bool:
-    """Change what is given of a table; whether anything was. Raises: `WordInvalid`, `Refused`."""
+    """Change what is given of a table; whether anything was.
+
+    Raises: `WordInvalid`, `NoSuchTable`, `Refused`.
+    """
     request = m.UpdateTableRequest(table_name=name)
     changed = _put_options(request.table_options, given)
     for kind in ("read", "write"):
@@ -202,14 +198,15 @@ def change_table(client: Client, name: str, given: Given) -> bool:
         changed = True
     added = [_defined_column(word) for word in listed(given.get("define"))]
     removed = listed(given.get("undefine"))
-    if changed:
-        client.call_once("UpdateTable", request, m.UpdateTableResponse)
-    if added:
-        more = m.AddDefinedColumnRequest(table_name=name, columns=added)
-        client.call_once("AddDefinedColumn", more, m.AddDefinedColumnResponse)
-    if removed:
-        fewer = m.DeleteDefinedColumnRequest(table_name=name, columns=removed)
-        client.call_once("DeleteDefinedColumn", fewer, m.DeleteDefinedColumnResponse)
+    with about_table(client, name):
+        if changed:
+            client.call_once("UpdateTable", request, m.UpdateTableResponse)
+        if added:
+            more = m.AddDefinedColumnRequest(table_name=name, columns=added)
+            client.call_once("AddDefinedColumn", more, m.AddDefinedColumnResponse)
+        if removed:
+            fewer = m.DeleteDefinedColumnRequest(table_name=name, columns=removed)
+            client.call_once("DeleteDefinedColumn", fewer, m.DeleteDefinedColumnResponse)
     return bool(changed or added or removed)
 
 
@@ -236,8 +233,8 @@ def _drop(name: str, given: Given) -> int:
             note(f"dropped the search index {each}")
         try:
             send_drop(client, name)
-        except Refused as error:
-            if error.code != OBJECT_NOT_EXIST or not given["if_exists"]:
+        except NoSuchTable:
+            if not given["if_exists"]:
                 raise
             note(f"there is no table {name}")
             return 0
@@ -246,8 +243,11 @@ def _drop(name: str, given: Given) -> int:
 
 
 def send_drop(client: Client, name: str) -> None:
-    """Drop a table with all its rows. Raises: `Refused`."""
-    client.call_once("DeleteTable", m.DeleteTableRequest(table_name=name), m.DeleteTableResponse)
+    """Drop a table with all its rows. Raises: `NoSuchTable`, `Refused`."""
+    with about_table(client, name):
+        client.call_once(
+            "DeleteTable", m.DeleteTableRequest(table_name=name), m.DeleteTableResponse
+        )
 
 
 # --- the commands --------------------------------------------------------------------------------
