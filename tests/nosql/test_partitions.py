@@ -148,6 +148,7 @@ def test_a_shard_is_never_divided_and_what_does_not_split_is_told(
     found = told(store)
     assert [each["reason"] for each in found["reports"]] == [Reason.KEY_TOO_HOT.value]
     busiest = max(found["partitions"], key=lambda each: float(each["share"]))
+    assert busiest["top_keys"][0]["key"] == found["reports"][0]["key"] == {"g": "g", "n": 1}
     assert busiest["top_keys"][0]["hash"] == found["reports"][0]["key_hash"]
     assert busiest["top_keys"][0]["share"] > 0.9
 

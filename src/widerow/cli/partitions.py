@@ -134,7 +134,8 @@ def print_partitions(found: Json) -> None:
         )
     for report in found["reports"]:
         words = (
-            f"{report['reason']}: {report['words']}; {report['remedy']}. Key {report['key_hash']}"
+            f"{report['reason']}: {report['words']}; {report['remedy']}. "
+            f"Key {_bound(report['key'])} (in the log: {report['key_hash']})"
         )
         console.print(Text(words, style="yellow"))
 
@@ -170,7 +171,7 @@ def _table(found: Json, keys: Sequence[str], *, wide: bool) -> Table:
 
 def _hottest(row: Json) -> str:
     hottest = row["top_keys"][:1]
-    return f"{hottest[0]['share']:.0%} {hottest[0]['hash']}" if hottest else ""
+    return f"{hottest[0]['share']:.0%} {_bound(hottest[0]['key'])[:_KEY_SHOWN]}" if hottest else ""
 
 
 def _servers(row: Json) -> str:

@@ -239,7 +239,7 @@ def _advice(
                     **describe_partition(each, kind, whole),
                     "append_share": each.append_share,
                     "top_keys": [
-                        {"hash": _label(key, kind), "share": share} for key, share in each.top
+                        {"key": _label(key, kind), "share": share} for key, share in each.top
                     ],
                 }
                 for each in facts
@@ -251,9 +251,7 @@ def _advice(
                 }
                 for each in intervals
             ],
-            "reports": [
-                {**_report(each, kind), "key_hash": key_hash(each.key)} for each in reports
-            ],
+            "reports": [_report(each, kind) for each in reports],
         },
         _ADVISED_BYTES,
     )

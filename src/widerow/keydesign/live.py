@@ -73,7 +73,7 @@ def judge_live(found: Mapping[str, Any], largest_bytes: int) -> LiveFinding:
     units = sum(round(load) for interval in history for _, load in interval["bins"])
     stretches = list(_stretches(history, units))
     top = [
-        (each["share"] * hottest["share"], hottest["hash"])
+        (each["share"] * hottest["share"], _key_words(hottest["key"]))
         for each in partitions
         for hottest in each["top_keys"][:1]
     ]
@@ -94,12 +94,16 @@ def judge_live(found: Mapping[str, Any], largest_bytes: int) -> LiveFinding:
         appended_share=sum(each["share"] * each["append_share"] for each in partitions),
         largest_bytes=max(each["bytes"] for each in partitions),
         reports=tuple(
-            f"{each['reason']} ({each['key_hash']}): {each['words']}; {each['remedy']}"
+            f"{each['reason']} ({_key_words(each['key'])}): {each['words']}; {each['remedy']}"
             for each in found["reports"]
         ),
     )
     verdict, _, reason = next(rule for rule in _RULES if rule[1](finding, largest_bytes))
     return replace(finding, verdict=verdict, reason=reason(finding))
+
+
+def _key_words(key: Any) -> str:  # noqa: ANN401  # a value, or one for each column, by name
+    return ", ".join(map(str, key.values())) if isinstance(key, Mapping) else str(key)
 
 
 Stretch = Mapping[str, float]

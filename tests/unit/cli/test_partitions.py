@@ -72,7 +72,7 @@ BUSY = {
     "read_units_per_second": 123_456.7,
     "write_units_per_second": 98_765.4,
     "share": 1.0,
-    "top_keys": [{"hash": "0123456789abcdef", "share": 0.54}],
+    "top_keys": [{"key": "0123456789abcdef", "hash": "89abcdef01234567", "share": 0.54}],
     "servers": [],
 }
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from widerow.engine.partitions.document import key_hash
 from widerow.engine.partitions.rules import REMEDIES, Report, Thresholds, decide
 from widerow.engine.partitions.table_load import TableLoad
 from widerow.keydesign.advisor import GIGABYTE, Verdict
@@ -43,14 +42,14 @@ def described(load: TableLoad, reports: Sequence[Report] = ()) -> dict[str, Any]
                 "bytes": each.size,
                 "share": each.rate / whole if whole else 0.0,
                 "append_share": each.append_share,
-                "top_keys": [{"hash": key_hash(top), "share": share} for top, share in each.top],
+                "top_keys": [{"key": top.hex(), "share": share} for top, share in each.top],
             }
             for each in facts
         ],
         "reports": [
             {
                 "reason": each.reason.value,
-                "key_hash": key_hash(each.key),
+                "key": each.key.hex(),
                 "words": each.words,
                 "remedy": REMEDIES[each.reason],
             }
@@ -88,10 +87,10 @@ def test_a_growing_key_is_bad_and_the_cure_is_a_hash() -> None:
     assert any(words.startswith("keys-grow") for words in found.reports)
 
 
-def test_one_hot_value_is_bad_and_named_by_its_hash() -> None:
+def test_one_hot_value_is_bad_and_named() -> None:
     found = judged(lambda number: 7 if number % 3 else mixed(number) % 5000)
     assert found.verdict is Verdict.BAD
-    assert found.busiest == key_hash(encode_key_value(7))
+    assert found.busiest == encode_key_value(7).hex()
     assert found.busiest in found.reason
     assert found.top_share == pytest.approx(2 / 3, abs=0.1)
 

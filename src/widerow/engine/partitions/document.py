@@ -59,7 +59,7 @@ def partitions_document(
         "rows": load.sizes.rows,
         "bytes": load.sizes.size,
         "partitions": [_partition(each, kind, whole, places) for each in facts],
-        "reports": [_report(each) for each in partitions.reports(table)],
+        "reports": [_report(each, kind) for each in partitions.reports(table)],
     }
     if history:
         document["history"] = [
@@ -88,14 +88,18 @@ def _partition(facts: PartitionFacts, kind: PartitionKey, whole: float, places: 
         "share": round(facts.rate / whole, 4) if whole else 0.0,
         "age_seconds": round(facts.age_seconds),
         "append_share": round(facts.append_share, 4),
-        "top_keys": [{"hash": key_hash(key), "share": round(share, 4)} for key, share in facts.top],
+        "top_keys": [
+            {"key": key_text(key, kind), "hash": key_hash(key), "share": round(share, 4)}
+            for key, share in facts.top
+        ],
         "load": [[key.hex(), round(units, 2)] for key, units in facts.load],
     }
 
 
-def _report(report: Report) -> Json:
+def _report(report: Report, kind: PartitionKey) -> Json:
     return {
         "reason": report.reason.value,
+        "key": key_text(report.key, kind),
         "key_hash": key_hash(report.key),
         "words": report.words,
         "remedy": REMEDIES[report.reason],

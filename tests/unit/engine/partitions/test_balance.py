@@ -405,3 +405,4 @@ def test_the_document_tells_it_all(engine: TablestoreEngine, clock: FakeClock) -
     assert sum(each["share"] for each in told["partitions"]) == pytest.approx(1, abs=0.01)
     assert told["history"]
     assert all(len(each["hash"]) == 16 for row in told["partitions"] for each in row["top_keys"])
+    assert all(isinstance(key["key"], int) for row in told["partitions"] for key in row["top_keys"])
