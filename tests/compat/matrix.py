@@ -309,6 +309,7 @@ MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
                 "test_statements_through_the_sdk",
             ),
             "node": Call(".sqlQuery(", "node/sql.js", "node/test_sql.py", _STATED),
+            "go": Call(".SQLQuery(", "go/sql.go", "go/test_go_sql.py", _STATED),
         },
         "CreateIndex": {
             "python": _LATER,
@@ -380,7 +381,7 @@ UNTESTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "ComputeSplitPointsBySize": frozenset(("java",)),
         "ListTimeseriesTable": frozenset(("go", "java")),
-        "SQLQuery": frozenset(("go", "java")),
+        "SQLQuery": frozenset(("java",)),
         "tunnel/shutdown": frozenset(("go",)),  # a worker that ends may ask for it
     }
 )

@@ -45,6 +45,7 @@ var ofActions = map[string]scenario{
 	"indexes":         indexes,
 	"delivery":        delivery,
 	"searches":        searches,
+	"sql":             sql,
 }
 
 // hasty is a client that does not repeat what was refused: others repeat conflicts for seconds.
