@@ -310,6 +310,7 @@ MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
             ),
             "node": Call(".sqlQuery(", "node/sql.js", "node/test_sql.py", _STATED),
             "go": Call(".SQLQuery(", "go/sql.go", "go/test_go_sql.py", _STATED),
+            "java": Call(".sqlQuery(", "java/Statements.java", "java/test_java_sql.py", _STATED),
         },
         "CreateIndex": {
             "python": _LATER,
@@ -381,7 +382,6 @@ UNTESTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "ComputeSplitPointsBySize": frozenset(("java",)),
         "ListTimeseriesTable": frozenset(("go", "java")),
-        "SQLQuery": frozenset(("java",)),
         "tunnel/shutdown": frozenset(("go",)),  # a worker that ends may ask for it
     }
 )

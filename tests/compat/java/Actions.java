@@ -49,6 +49,7 @@ final class Actions {
         SCENARIOS.put("indexes", Indexes::indexes);
         SCENARIOS.put("delivery", Delivery::delivery);
         SCENARIOS.put("searches", Searches::searches);
+        SCENARIOS.put("sql", Statements::sql);
         SCENARIOS.put("ranges", Ranges::ranges);
         SCENARIOS.put("range iterator", Ranges::iterator);
         SCENARIOS.put("filters", Ranges::filters);
