@@ -42,7 +42,7 @@ def shells(widerow: Widerow, folder: Path) -> list[str]:
     widerow("ts", "--table", "shell", "import", "--input", file)
     scan = ("row", "scan", "t", "--max-versions", 3, "--output")
     for form in ("jsonl", "csv"):
-        (folder / f"printed.{form}").write_bytes(widerow(*scan, form).stdout.encode())
+        (folder / f"printed.{form}").write_bytes(widerow(*scan, form).stdout_bytes)
     widerow("row", "put", "printed", "--input", folder / "printed.jsonl")
     types = ["--types", "k:string"]
     widerow("import", "listed", "--input", folder / "printed.csv", "--create", *types)
