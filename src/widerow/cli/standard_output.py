@@ -34,7 +34,11 @@ def watch_output() -> None:
     before = sys.stdout
     if not isinstance(before, io.TextIOWrapper):  # closed, or replaced by whoever runs this
         return
-    raw = _Output(before.fileno(), "wb", closefd=False)
+    try:
+        number = before.fileno()
+    except OSError:  # there is no file beneath it
+        return
+    raw = _Output(number, "wb", closefd=False)
     through = before.write_through
     sys.stdout = io.TextIOWrapper(
         raw if through else io.BufferedWriter(raw),  # as Python does with -u

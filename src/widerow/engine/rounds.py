@@ -56,10 +56,14 @@ class _Queue(Generic[N]):
         self.oldest_us: int | None = None
         self.is_unread = False
 
-    @property
-    def is_done(self) -> bool:
-        """Whether everything in it was done when its last round began."""
-        return not (self.position or self.is_unread or self.stayed or self.staying)
+    def is_done_since(self, moment_us: int | None) -> bool:
+        """Whether everything that was left in it before the moment is done.
+
+        A round that began before the moment has not met what was left behind its position since.
+        """
+        if self.position or self.is_unread or self.stayed or self.staying:
+            return False
+        return moment_us is None or (self.floor_us is not None and self.floor_us >= moment_us)
 
     def stays(self, names: Iterable[N], time_us: int) -> None:
         for name in names:
@@ -103,7 +107,7 @@ class Rounds(Generic[Q, N]):
             self._queues = {
                 queue: state
                 for queue, state in self._queues.items()
-                if queue in self._visited and not state.is_done
+                if queue in self._visited and not state.is_done_since(self._passed_us)
             }
         if self._pass_us is None:
             self._pass_us = now_us

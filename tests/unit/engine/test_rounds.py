@@ -132,6 +132,21 @@ def test_of_a_queue_that_is_too_long_for_the_first_pass_the_oldest_record_counts
     assert rounds.done_until("b", "x") == 100
 
 
+def test_a_round_that_goes_through_two_passes_has_not_met_what_came_behind_it() -> None:
+    rounds: Rounds[str, str] = Rounds()
+    rounds.begin(10)
+    rounds.visit("a")
+    rounds.goes_on("a", b"a5")
+    rounds.pass_ends()
+    rounds.begin(20)  # behind the position, a record is left at 15
+    assert rounds.visit("a") == b"a5"
+    rounds.ends("a")
+    rounds.pass_ends()
+    rounds.begin(30)
+    assert rounds.done_until("a", "x") == 10
+    assert rounds.done_until("b", "x") == 20
+
+
 def test_a_queue_that_cannot_be_read_is_not_called_done() -> None:
     rounds: Rounds[str, str] = Rounds()
     rounds.begin(10)
