@@ -238,7 +238,8 @@ class Store(ABC):
     def statistics(self) -> dict[str, int]:
         """Numbers by name, all since opening or now; more than these where a driver has them.
 
-        `groups` run, `writes` whose bodies did not raise, `syncs` made, `bytes` of data (about).
+        `groups` run, `writes` whose bodies did not raise, `syncs` made, `bytes` of data (about), or
+        `written_bytes` of this process where a database has the data.
         """
 
     @property
