@@ -47,7 +47,8 @@ class RowAccess:
 class ColumnPage(NamedTuple):
     """Some rows of a scan, column by column: for each column as many values as there are `rows`.
 
-    None where a row has no such column. `size`: bytes that were read for them.
+    None where a row has no such column. `size`: bytes that were read for them, and for what has
+    expired. A page may have no rows, and others may follow it.
     """
 
     rows: int

@@ -49,19 +49,13 @@ class QueryLimits:
 class QueryBudget:
     """What a query has used so far; of one thread."""
 
-    def __init__(
-        self, limits: QueryLimits, now_us: Callable[[], int], wanted: Callable[[], None]
-    ) -> None:
-        """The time begins now, as `now_us` tells it. `wanted` raises where nobody waits any more.
-
-        `wanted` is asked as often as the time is looked at.
-        """
+    def __init__(self, limits: QueryLimits, now_us: Callable[[], int]) -> None:
+        """The time begins now, as `now_us` tells it."""
         self.limits = limits
         self.rows = 0
         self.bytes = 0
         self._held = 0
         self._now_us = now_us
-        self._wanted = wanted
         self._begun_us = now_us()
 
     def read(self, rows: int, size: int) -> None:
@@ -80,8 +74,7 @@ class QueryBudget:
             raise QueryStopped(QueryResource.VALUES_HELD, self.limits.values)
 
     def check(self) -> None:
-        """Let other threads run, and look at the time. Raises `QueryStopped`, and as `wanted`."""
+        """Let other threads run, and look at the time. Raises `QueryStopped`."""
         safepoint()
-        self._wanted()
         if self._now_us() - self._begun_us > self.limits.time_us:
             raise QueryStopped(QueryResource.TIME, self.limits.time_us // 1_000_000)

@@ -166,6 +166,19 @@ def test_columns_have_the_newest_version_and_none_that_has_expired(
     assert found == wanted
 
 
+def test_what_has_expired_is_counted_among_the_bytes_read() -> None:
+    clock = FakeClock()
+    engine = open_tablestore(MemoryStore(), clock, FakeEntropy())
+    asked = create("t", {"k": KeyType.INTEGER}, time_to_live=86_400)
+    engine.core.run(engine.create_table("i", asked))
+    for number in range(3):
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": number}, {"a": "x" * 100})))
+    clock.advance(2 * 86_400)
+    table = engine.describe_table("i", "t")
+    pages = list(engine.scan_columns(table, WHOLE_TABLE, ["a"], 2))
+    assert (sum(page.rows for page in pages), sum(page.size for page in pages) > 300) == (0, True)
+
+
 def test_a_row_has_all_its_columns(scanned: Scanned) -> None:
     model, table = scanned
     for row, key in zip(model.scan(table, WHOLE_TABLE), KEYS, strict=True):

@@ -50,7 +50,7 @@ PLENTY = QueryLimits(10**6, 10**9, 10**6, 10**9)
 
 
 def budget(limits: QueryLimits = PLENTY) -> QueryBudget:
-    return QueryBudget(limits, lambda: 0, lambda: None)
+    return QueryBudget(limits, lambda: 0)
 
 
 def scan(name: str = "t") -> Scan:
@@ -250,18 +250,11 @@ def test_a_query_stops_where_it_has_used_what_it_may(
     assert stopped.value.resource is resource
 
 
-def test_a_query_stops_when_its_time_is_over_or_nobody_waits() -> None:
+def test_a_query_stops_when_its_time_is_over() -> None:
     times = iter([0, 1_000_000, 3_000_000, 3_000_000])
-    late = QueryBudget(QueryLimits(99, 999, 99, 2_000_000), lambda: next(times), lambda: None)
+    late = QueryBudget(QueryLimits(99, 999, 99, 2_000_000), lambda: next(times))
     with pytest.raises(QueryStopped, match="2 seconds"):
         run(scan(), [(n, n) for n in range(9)], used=late)
-
-    def gone() -> None:
-        raise ConnectionError
-
-    unwanted = QueryBudget(PLENTY, lambda: 0, gone)
-    with pytest.raises(ConnectionError):
-        run(scan(), [(1, 1)], used=unwanted)
 
 
 def test_the_first_rows_of_a_sort_hold_no_more_than_their_part() -> None:

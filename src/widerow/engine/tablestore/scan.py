@@ -56,8 +56,7 @@ def scan_by_columns(
     limit = first
     while start < stop:
         page, last = columns.page(view(), start, stop, limit, reverse=access.reverse)
-        if page.rows:
-            yield page
+        yield page  # without rows, too: whoever reads counts its bytes, and looks at the time
         if last is None:
             return
         start, stop = (start, last) if access.reverse else (after_prefix(last), stop)

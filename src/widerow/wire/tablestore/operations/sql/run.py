@@ -208,7 +208,7 @@ class _Run:
 
     def __init__(self, engine: TablestoreEngine, instance: str) -> None:
         clock = engine.core.clock
-        self._budget = QueryBudget(_LIMITS, clock.now_us, lambda: None)
+        self._budget = QueryBudget(_LIMITS, clock.now_us)
         self._reader = RowReader(engine, self._budget)
         self._planner = Planner(engine, instance, clock.now_us(), self._values)
 
