@@ -2,12 +2,15 @@
 
 import json
 from hashlib import sha256
+from math import isfinite
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.console.forms import kind_name, typed_text, typed_value, value_from_kept, value_to_keep
 from widerow.console.live import actions_since, latency_ms
+from widerow.console.parts import ConsoleRefused
 from widerow.console.statics import STATIC, find_static
 from widerow.model.values import Value
 from widerow.server.metrics import BUCKET_BOUNDS
@@ -26,9 +29,15 @@ VALUES = (
 def test_a_value_survives_a_form(value: Value) -> None:
     kept = value_from_kept(value_to_keep(value))
     assert (type(kept), kept) == (type(value), value)
-    if not isinstance(value, str):
+    if not isinstance(value, str | float) or (isinstance(value, float) and isfinite(value)):
         typed = typed_value("c", kind_name(value), typed_text(value))
         assert (type(typed), typed) == (type(value), value)
+
+
+@pytest.mark.parametrize("text", ["inf", "Infinity", "-Infinity", "NaN", "1e999"])
+def test_no_double_of_a_form_is_infinite_or_nan(text: str) -> None:
+    with pytest.raises(ConsoleRefused, match="no double"):
+        typed_value("c", "double", text)
 
 
 @given(st.lists(st.integers(0, 50), min_size=16, max_size=16), st.floats(0.01, 1))

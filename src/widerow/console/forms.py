@@ -125,7 +125,7 @@ def typed_value(name: str, kind: str, text: str) -> Value:
 
 _ADVICE: Final = {
     "integer": f"Write a whole number from {INT64_MIN} to {INT64_MAX}.",
-    "double": "Write a number such as 1.5 or -2e10.",
+    "double": "Write a number such as 1.5 or -2e10. Infinity and NaN are no values of a cell.",
     "boolean": "Write true or false.",
     "binary": "Write the bytes in hexadecimal digits, two for each: 48656c6c6f.",
 }
@@ -139,7 +139,10 @@ def _integer(text: str) -> int:
 
 
 def _double(text: str) -> float:
-    return real_number(text)
+    number = real_number(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def shown(value: Value) -> dict[str, Any]:
@@ -156,8 +159,6 @@ def shown(value: Value) -> dict[str, Any]:
 
 def value_to_keep(value: Value) -> str:
     """A value as a hidden field of a form, on one line."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return json.dumps(["double", repr(value)])
     return json.dumps([kind_name(value), value.hex() if isinstance(value, bytes) else value])
 
 
@@ -165,6 +166,8 @@ def value_from_kept(text: str) -> Value:
     """The value of `value_to_keep`. Raises: `ConsoleRefused` for any other text."""
     try:
         kind, value = json.loads(text)
+        if kind == "double" and isinstance(value, float):
+            return value
         found = typed_value("value", kind, value if isinstance(value, str) else json.dumps(value))
         return value if isinstance(found, str) else found
     except (ValueError, TypeError, RecursionError) as error:
