@@ -1,0 +1,100 @@
+"""A timeseries table: its options, its key, its analytical store and its last-point indexes."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from widerow.model.timeseries.series import MEASUREMENT_COLUMN, SOURCE_COLUMN, TAGS_COLUMN
+from widerow.model.values import KeyType
+
+__all__ = [
+    "DEFAULT_KEY",
+    "AnalyticalStore",
+    "FieldKey",
+    "LastpointIndex",
+    "SyncOption",
+    "TimeseriesOptions",
+    "TimeseriesTable",
+]
+
+DEFAULT_KEY = (MEASUREMENT_COLUMN, SOURCE_COLUMN, TAGS_COLUMN)
+"""The columns of a key of series where a table names none."""
+
+
+class SyncOption(IntEnum):
+    """What an analytical store begins with; the numbers are those of the protocol."""
+
+    FULL = 1
+    INCREMENTAL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TimeseriesOptions:
+    """How long points and metas are kept, in seconds, -1 for ever (timeseries §3.1)."""
+
+    ttl_s: int = -1
+    meta_ttl_s: int = -1
+    update_attributes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FieldKey:
+    """A field that is a key column behind the time (timeseries §8)."""
+
+    name: str
+    type: KeyType
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyticalStore:
+    """An analytical store (timeseries §11). `created_us`: microseconds since 1970.
+
+    `with_table`: made together with the table.
+    """
+
+    name: str
+    ttl_s: int = -1
+    sync: SyncOption = SyncOption.FULL
+    created_us: int = 0
+    with_table: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LastpointIndex:
+    """A last-point index (timeseries §10). `number`: names its records among those of the table.
+
+    `ready`: whether points from before its creation are in it, or none were asked for.
+    """
+
+    name: str
+    number: int
+    ready: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TimeseriesTable:
+    """A timeseries table of an instance.
+
+    `id`: the number of its points, `meta_id`: that of its metas by names. `key`: the columns of a
+    key of series, in order. `splits`, `asked`: bounds of partitions, as partitions see them.
+    `hashed`, `meta_index`: what was asked for with the table (`disable_hash_partition_key` and
+    `disable_timeseries_meta_index`, negated).
+    """
+
+    id: int
+    meta_id: int
+    instance: str
+    name: str
+    options: TimeseriesOptions = TimeseriesOptions()
+    key: tuple[str, ...] = DEFAULT_KEY
+    field_keys: tuple[FieldKey, ...] = ()
+    stores: tuple[AnalyticalStore, ...] = ()
+    lastpoints: tuple[LastpointIndex, ...] = ()
+    hashed: bool = True
+    meta_index: bool = True
+    splits: tuple[bytes, ...] = ()
+    asked: tuple[bytes, ...] = ()
+
+    @property
+    def custom_key(self) -> bool:
+        """Whether the table names the columns of its key."""
+        return self.key != DEFAULT_KEY
