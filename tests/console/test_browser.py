@@ -73,7 +73,7 @@ def test_a_refused_change_is_told_on_the_page_and_nothing_typed_is_lost(looking:
     field.send_keys("many")
     look.find('button[value="edit"]').click()
     look.wait("document.querySelector('#problem .note') !== null")
-    assert "is no integer" in look.find("#problem").text
+    assert "is not an integer" in look.find("#problem").text
     assert look.find('textarea[aria-label="Value of amount"]').get_attribute("value") == "many"
 
 

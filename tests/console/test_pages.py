@@ -277,22 +277,25 @@ def test_a_row_is_added_once_with_every_type(
 
 
 @pytest.mark.parametrize(
-    ("kind", "text"),
+    ("kind", "text", "told"),
     [
-        ("integer", "1.5"),
-        ("integer", str(2**63)),
-        ("double", "many"),
-        ("boolean", "yes"),
-        ("binary", "0"),
-        ("number", "1"),
+        ("integer", "1.5", "is not an integer."),
+        ("integer", str(2**63), "is not an integer."),
+        ("double", "many", "is not a double."),
+        ("boolean", "yes", "is not a boolean."),
+        ("binary", "0", "is not a binary value."),
+        ("number", "1", "there is no type"),
     ],
 )
-def test_a_value_of_another_type_is_refused_by_name(asker: Asker, kind: str, text: str) -> None:
+def test_a_value_of_another_type_is_refused_by_name(
+    asker: Asker, kind: str, text: str, told: str
+) -> None:
     form = {"do": "add", "key.0": "bad", "key.1": "1", "csrf": token(asker)}
     form |= {"col.0.name": "price", "col.0.type": kind, "col.0.value": text}
     refused = asker.post("row?instance=campus&table=cards", form)
     assert refused.status == 400
     assert "price" in refused.text
+    assert told in refused.text
     assert asker.read("rows", **AT, k0="bad")["rows"] == []
 
 
@@ -352,6 +355,14 @@ def test_a_search_finds_rows_and_links_to_them(asker: Asker) -> None:
     wrong = asker.get("search", **at, query="nothing:x")
     assert wrong.status == 400
     assert "it has price, tag, title" in wrong.text
+
+
+def test_latency_is_called_by_the_names_that_people_know(asker: Asker) -> None:
+    for path in ("", "requests"):
+        page = asker.get(path).text
+        assert "p99 latency" in page
+        assert "99 of 100 are" not in page
+    assert "median latency" in asker.get("requests").text
 
 
 def test_refused_requests_are_shown_with_their_hints(server: WiderowServer, asker: Asker) -> None:

@@ -153,7 +153,7 @@ def test_a_person_signs_in_changes_a_row_and_signs_out(
     title(look, "Sign in")
     fill_in(look, "a wrong secret")
     look.wait("document.querySelector('[role=alert]') !== null")
-    assert "This is no access key of this server." in look.find("[role=alert]").text
+    assert "This is not an access key of this server." in look.find("[role=alert]").text
     assert look.find('[name="id"]').get_attribute("value") == "ada"
     fill_in(look, "a long secret")
     title(look, "Tables")
@@ -161,7 +161,7 @@ def test_a_person_signs_in_changes_a_row_and_signs_out(
     look.find('textarea[aria-label="Value of amount"]').send_keys(" many")
     look.find('button[value="edit"]').click()
     look.wait("document.querySelector('#problem .note') !== null")
-    assert "is no integer" in look.find("#problem").text
+    assert "is not an integer" in look.find("#problem").text
     assert city(look) == before
     look.change("city", "Bern" if before == "Basel" else "Basel")
     look.find('form[action$="sign-out"] button').click()

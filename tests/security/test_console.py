@@ -317,7 +317,7 @@ def test_a_wrong_key_is_told_nothing_about_what_is_wrong(
 ) -> None:
     answer = sign_in(locked, key_id, secret)
     assert answer.status == 403
-    assert b"This is no access key of this server." in answer.body
+    assert b"This is not an access key of this server." in answer.body
     assert re.match(r"widerow_entry_\d+=entry\.", cookie_in(answer))
     assert b"another secret" not in answer.body
 

@@ -117,15 +117,24 @@ def typed_value(name: str, kind: str, text: str) -> Value:
             case _:
                 pass  # not of the type: refused below
     except (ValueError, KeyError) as error:
-        raise ConsoleRefused(400, f"{name}: {text[:60]!r} is no {kind}.", _ADVICE[kind]) from error
+        raise ConsoleRefused(
+            400, f"{name}: {text[:60]!r} is not {_NOUNS[kind]}.", _ADVICE[kind]
+        ) from error
     raise ConsoleRefused(
         400, f"{name}: there is no type {kind[:20]!r}.", f"Types are {', '.join(KIND_NAMES)}."
     )
 
 
+_NOUNS: Final = {
+    "integer": "an integer",
+    "double": "a double",
+    "boolean": "a boolean",
+    "binary": "a binary value",
+}
+
 _ADVICE: Final = {
     "integer": f"Write a whole number from {INT64_MIN} to {INT64_MAX}.",
-    "double": "Write a number such as 1.5 or -2e10. Infinity and NaN are no values of a cell.",
+    "double": "Write a number such as 1.5 or -2e10. A cell cannot hold Infinity or NaN.",
     "boolean": "Write true or false.",
     "binary": "Write the bytes in hexadecimal digits, two for each: 48656c6c6f.",
 }

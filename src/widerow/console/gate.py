@@ -130,7 +130,7 @@ class Gate:
         except NotPermitted as error:
             raise ConsoleRefused(
                 403,
-                "This is no access key of this server.",
+                "This is not an access key of this server.",
                 "Check the id and the secret; a temporary key needs its security token as well.",
             ) from error
         ends_s = now_us // 1_000_000 + CONSOLE_SESSION_SECONDS

@@ -120,7 +120,7 @@ class Visit:
             return default
         if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
             raise ConsoleRefused(
-                400, f"{name} is {text[:40]!r}.", f"Give a number from 1 to {most}."
+                400, f"{name} cannot be {text[:40]!r}.", f"Give a number from 1 to {most}."
             )
         return int(text[:9])
 

@@ -67,7 +67,9 @@ def key_from_text(table: Table, text: str) -> PrimaryKey:
 
 def _unreadable(text: str) -> ConsoleRefused:
     return ConsoleRefused(
-        400, f"{text[:60]!r} is no primary key of this table.", "Choose a row on the page of rows."
+        400,
+        f"{text[:60]!r} is not a primary key of this table.",
+        "Choose a row on the page of rows.",
     )
 
 
@@ -94,7 +96,7 @@ def key_bounds(table: Table, asked: Mapping[str, str]) -> tuple[PrimaryKey, Prim
     elif asked.get("from") or asked.get("to") or asked.get("begins"):
         raise ConsoleRefused(
             400,
-            "All key columns have a value, so there is nothing left to bound.",
+            "All key columns have a value, so no bounds apply.",
             "Empty the last key column, or the bounds.",
         )
     return _ended(table, fixed, low), _ended(table, fixed, high, upper=True)
@@ -116,7 +118,7 @@ def _open_bounds(column: KeyColumn, asked: Mapping[str, str]) -> tuple[KeyInput,
     begins = asked.get("begins", "")
     if begins and column.type is not KeyType.STRING:
         raise ConsoleRefused(
-            400, f"{column.name} is no text, so it begins with nothing.", "Use from and to."
+            400, f"{column.name} is not a text, so it has no beginning.", "Use from and below."
         )
     if begins:
         after = _behind(begins)
