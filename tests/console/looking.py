@@ -47,6 +47,18 @@ class Looking:
 
         WebDriverWait(self.browser, 20, 0.05).until(lambda _: self.run(script))
 
+    def allow_the_clipboard(self) -> None:
+        """As a browser allows it where a person clicks."""
+        kinds = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+        self.browser.execute_cdp_cmd("Browser.grantPermissions", {"permissions": kinds})
+
+    def clipboard(self) -> str:
+        """The text that was copied."""
+        read = (
+            "navigator.clipboard.readText().then(arguments[0], error => arguments[0](`${error}`))"
+        )
+        return str(self.browser.execute_async_script(read))
+
     def change(self, column: str, value: str) -> None:
         """Change a column on the page of a row, and see that it was done."""
         selector = f'textarea[aria-label="Value of {column}"]'

@@ -32,6 +32,8 @@ INSTANCE: Final = "campus"
 CARDS: Final = "cards"
 ARTICLES: Final = "articles"
 HOT: Final = "c-0042"
+LONG_CARD: Final = "long"
+LONG_NOTE: Final = " ".join(f"{number} is a number." for number in range(200))
 _CITIES: Final = ("Hangzhou", "Delft", "Lagos", "Lima", "Osaka")
 _TITLES: Final = (
     "Green tea in the morning",
@@ -142,6 +144,12 @@ def _typed(engine: TablestoreEngine) -> None:
         values = {"id": number, "name": name, "credits": 30 + number}
         choice = WriteChoice(OperationKind.PUT, values)
         engine.core.run(engine.core.operations(TYPED).write(form_of("students"), choice))
+
+
+def put_long(server: WiderowServer) -> None:
+    """A row with a text that no grid shows as a whole."""
+    key = {"CardID": LONG_CARD, "OrderNumber": 1}
+    _row(engine_of(server), CARDS, key, {"amount": 1, "note": LONG_NOTE})
 
 
 def pass_seconds(server: WiderowServer, seconds: int) -> None:

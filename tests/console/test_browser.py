@@ -4,6 +4,7 @@ One browser for all of it. The pictures of docs/operating/console.md are made he
 where `WIDEROW_PICTURES` is set, and taken in any case.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,7 +12,7 @@ import pytest
 from tests.console import stocked
 from tests.console.chromium import browsing
 from tests.console.looking import PICTURE_BYTES_MAX, ROOT, Looking
-from tests.console.stocked import ARTICLES, CARDS, HOT, INSTANCE
+from tests.console.stocked import ARTICLES, CARDS, HOT, INSTANCE, LONG_CARD, LONG_NOTE, put_long
 from tests.support.http import Sender, Wire
 from tools.debian import INSTALL_SECONDS
 
@@ -33,6 +34,7 @@ def server() -> Iterator[WiderowServer]:
     with WiderowServer(instance=INSTANCE, settings=stocked.Settings) as started:
         stocked.stock(started)
         stocked.heat(started)
+        put_long(started)
         yield started
 
 
@@ -63,6 +65,30 @@ def test_a_person_finds_the_hot_key_and_changes_a_row(looking: Looking) -> None:
     look.size(1280, 900)
     look.picture("row")
     look.change("city", "Zürich")
+
+
+def test_rows_are_a_grid_of_chosen_columns_and_copied_as_json(looking: Looking) -> None:
+    look = looking
+    look.size(1280, 800)
+    look.allow_the_clipboard()
+    look.open(f"rows?{AT}&k0={LONG_CARD}")
+    shown = "[...document.querySelectorAll('thead th')].map(each => each.firstChild?.data)"
+    assert look.run(shown)[2:-1] == ["amount", "note"]
+    right = "getComputedStyle(document.querySelector('td:nth-child(3)')).textAlign"
+    assert look.run(right) == "right"
+    look.find(".more summary").click()
+    look.wait("document.querySelector('.more .whole').textContent.length > 3000")
+    assert look.find(".more .whole").text == LONG_NOTE
+    look.find(".menu summary").click()
+    look.find('[name="show.amount"]').click()
+    look.find(".menu button").click()
+    look.wait("location.search.includes('show.note')")
+    assert look.run(shown)[2:-1] == ["note"]
+    look.find("[data-copy]").click()
+    look.wait("document.querySelector('[data-copy]').textContent === 'Copied'")
+    assert json.loads(look.clipboard()) == [
+        {"CardID": LONG_CARD, "OrderNumber": 1, "note": LONG_NOTE},
+    ]
 
 
 def test_a_refused_change_is_told_on_the_page_and_nothing_typed_is_lost(looking: Looking) -> None:

@@ -38,6 +38,7 @@ SEEN: dict[str, Json] = {
     "table": AT,
     "rows": AT,
     "row": {**AT, "id": '["c-0000",0]'},
+    "value": {**AT, "id": '["c-0000",0]', "column": "city"},
 }
 
 
@@ -76,7 +77,7 @@ def token(asker: Asker) -> str:
 
 
 def test_every_page_of_the_menu_is_seen_here() -> None:
-    assert {page.path for page in PAGES_OF_CONSOLE} == SEEN.keys()
+    assert {page.path for page in PAGES_OF_CONSOLE if page.template} == SEEN.keys()
 
 
 @pytest.mark.parametrize("path", SEEN)

@@ -19,6 +19,7 @@ from widerow.console.parts import (
     ROOT,
     ConsolePage,
     ConsoleRefused,
+    Download,
     Languages,
     Moved,
     PageDocument,
@@ -139,6 +140,8 @@ class Console:
         shown = page.show(visit)
         if isinstance(shown, Moved):
             return self._moved(request, shown, as_json=as_json)
+        if isinstance(shown, Download):
+            return _file(shown)
         refusal = shown.get("refusal")  # shown with the form that was filled in
         status = 200 if refusal is None else refusal["status"]
         if as_json:
@@ -254,6 +257,13 @@ class Console:
 def _json(status: int, document: PageDocument) -> Response:
     body = json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
     return Response(status, _DOCUMENT + _FRESH + _SAFE, body + b"\n")
+
+
+def _file(sent: Download) -> Response:
+    lines = (
+        f'content-type: {sent.kind}\r\ncontent-disposition: attachment; filename="{sent.name}"\r\n'
+    )
+    return Response(200, lines.encode("ascii") + _FRESH + _SAFE, sent.body)
 
 
 def _static(name: str) -> Response:

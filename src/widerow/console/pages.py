@@ -6,6 +6,7 @@ and one entry: `ConsolePage("sql", "SQL", "sql.html", show_sql, nav="SQL")`.
 
 from typing import Final
 
+from widerow.console.download import send_rows
 from widerow.console.health import show_health
 from widerow.console.heat_page import show_heat
 from widerow.console.nodes_page import show_nodes
@@ -16,6 +17,7 @@ from widerow.console.row_page import show_row
 from widerow.console.rows_page import show_rows
 from widerow.console.search_page import show_search
 from widerow.console.table_page import show_table
+from widerow.console.value_page import show_value
 
 __all__ = ["PAGES_OF_CONSOLE"]
 
@@ -28,6 +30,8 @@ PAGES_OF_CONSOLE: Final = (
     ConsolePage("nodes", "Nodes", "nodes.html", show_nodes, nav="Nodes"),
     ConsolePage("table", "Table", "table.html", show_table),
     ConsolePage("rows", "Rows", "rows.html", show_rows),
+    ConsolePage("download", "Download", "", send_rows),
+    ConsolePage("value", "Value", "value.html", show_value),
     ConsolePage("row", "Row", "row.html", show_row, changes=True),
 )
 """All pages, in the order of the menu."""

@@ -19,6 +19,7 @@ __all__ = [
     "ROOT",
     "ConsolePage",
     "ConsoleRefused",
+    "Download",
     "Languages",
     "Moved",
     "PageDocument",
@@ -125,6 +126,14 @@ class Visit:
         return int(text[:9])
 
 
+class Download(NamedTuple):
+    """The end of a visit that asked for a file: its name, content type and bytes."""
+
+    name: str
+    kind: str
+    body: bytes
+
+
 class Moved(NamedTuple):
     """The end of a visit that changed something: the page to look at next."""
 
@@ -136,16 +145,17 @@ class ConsolePage:
     """A page. A feature brings one by adding it to the list in `pages.py`.
 
     `path`: behind `/console/`, "" for the first page. `template`: the name of a file in
-    `templates`. `show` makes the document, or moves the visitor on after a change; it raises errors
-    of `widerow.errors`. `nav`: what the menu calls the page, "" for a page that is reached from
-    another one. `changes`: it takes requests that change something. `permission`: what a visitor
-    needs to look at it; a page that changes something asks for more by itself.
+    `templates`, "" where `show` makes no document. `show` makes the document or a file, or moves
+    the visitor on after a change; it raises errors of `widerow.errors`. `nav`: what the menu calls
+    the page, "" for a page that is reached from another one. `changes`: it takes requests that
+    change something. `permission`: what a visitor needs to look at it; a page that changes
+    something asks for more by itself.
     """
 
     path: str
     title: str
     template: str
-    show: Callable[[Visit], PageDocument | Moved]
+    show: Callable[[Visit], PageDocument | Moved | Download]
     nav: str = ""
     changes: bool = False
     permission: Permission = Permission.READ

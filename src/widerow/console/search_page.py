@@ -2,6 +2,7 @@
 
 import math
 
+from widerow.console.grid import grid_columns, usual_columns
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit
 from widerow.console.places import TablePlace, all_tables, asked_table, the_table
 from widerow.console.refusals import with_refusal
@@ -83,7 +84,11 @@ def _found(
     with visit.parts.long_work():
         answer = visit.parts.tablestore.search.search(name.instance, search)
     rows = [_hit(each) for each in answer.hits]
-    columns = sorted({cell["column"] for row in rows for cell in row["cells"]})[:8]
+    kinds: dict[str, set[str]] = {}
+    for cell in [cell for row in rows for cell in row["cells"]]:
+        kinds.setdefault(cell["column"], set()).add(cell["versions"][0]["type"])
+    usual = usual_columns([[cell["column"] for cell in row["cells"]] for row in rows])
+    columns = grid_columns([(each, kinds[each]) for each in usual])
     scored = any(row["score"] is not None for row in rows)
     found = {"total": answer.total, "rows": rows, "columns": columns, "scored": scored}
     return {"found": found}

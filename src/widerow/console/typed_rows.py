@@ -1,25 +1,34 @@
 """The pages of typed rows: listed by a partial key, shown and written as JSON."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
 from widerow.auth.keyring import Permission
+from widerow.console.grid import files_of, grid_columns, grid_place, names_chosen
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
-from widerow.console.places import TablePlace, the_typed_table
+from widerow.console.places import TablePlace, sizes_of, the_typed_table
 from widerow.console.refusals import with_refusal
 from widerow.engine.typed.ddl.text import type_text
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
 from widerow.engine.typed.stored import StoredRow
-from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX, RANGE_ROWS_MAX
+from widerow.limits import (
+    CONSOLE_DOWNLOAD_SCANNED_MAX,
+    CONSOLE_ROWS_DEFAULT,
+    CONSOLE_ROWS_MAX,
+    RANGE_ROWS_MAX,
+)
 from widerow.model.typed.json_rows import row_from_json
 from widerow.model.typed.requests import OperationKind, Version, WriteChoice
 from widerow.storage.interface import Reader
 
-__all__ = ["show_typed_row", "show_typed_rows"]
+__all__ = ["show_typed_row", "show_typed_rows", "typed_records"]
 
+_COLUMNS_MAX: Final = 12  # of a grid, unless others are chosen
+
+_SCANNED: Final = f"The range has more than {CONSOLE_DOWNLOAD_SCANNED_MAX:,} records."
 _STALE: Final = "Somebody wrote the row after you opened it; open it again to see what it is now."
 
 
@@ -56,6 +65,10 @@ def show_typed_rows(visit: Visit, name: TablePlace) -> PageDocument:
     """
     form = the_typed_table(visit, name)
     limit = visit.number("limit", CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX)
+    chosen = names_chosen(visit.asked)
+    columns = grid_columns((each.name, [type_text(each.type)]) for each in form.table.fields)
+    shown = chosen or [each["name"] for each in columns][:_COLUMNS_MAX]
+    known = [{**each, "shown": each["name"] in shown} for each in columns]
     document: PageDocument = {
         "instance": name.instance,
         "table": name.name,
@@ -65,16 +78,19 @@ def show_typed_rows(visit: Visit, name: TablePlace) -> PageDocument:
         "asked": {
             each: visit.asked.get(each, "") for each in ("k0", "k1", "k2", "k3", "order", "limit")
         },
-        "columns": [each.name for each in form.table.fields][:12],
+        "chosen": chosen,
+        "columns": [each for each in known if each["shown"]],
+        "known": known,
         "rows": [],
+        "place": None,
         "limit": limit,
         "more": "",
         "may_write": visit.may(Permission.WRITE),
     }
-    return with_refusal(document, lambda: _page(visit, form, limit))
+    return with_refusal(document, lambda: _page(visit, name, form, limit))
 
 
-def _page(visit: Visit, form: TableForm, limit: int) -> PageDocument:
+def _page(visit: Visit, name: TablePlace, form: TableForm, limit: int) -> PageDocument:
     """The rows of the page, and the key of the next page."""
     reverse = visit.asked.get("order") == "down"
     selection = _selection(visit, form, reverse=reverse)
@@ -86,9 +102,39 @@ def _page(visit: Visit, form: TableForm, limit: int) -> PageDocument:
     more = ""
     if len(found) > limit or bounded.is_cut:
         last = found[limit - 1].encoded_key if len(found) > limit else bounded.last
-        asked = {each: text for each, text in visit.asked.items() if each != "after"}
-        more = address("rows", **asked, after=last.hex())
-    return {"rows": [_row(each) for each in found[:limit]], "more": more}
+        asked = {each: text for each, text in visit.asked.items() if each not in ("after", "seen")}
+        seen = visit.number("seen", 0, 10**9) + len(found[:limit])
+        more = address("rows", **asked, after=last.hex(), seen=seen)
+    size = sizes_of(visit, [name]).get(name) if more else None
+    return {
+        "rows": [_row(each) for each in found[:limit]],
+        "place": grid_place(visit, len(found[:limit]), more, size),
+        "more": more,
+        "files": files_of(visit),
+    }
+
+
+def typed_records(visit: Visit, name: TablePlace) -> Iterator[dict[str, Any]]:
+    """The rows that the address asks for, from its `after` on, as JSON has them."""
+    form = the_typed_table(visit, name)
+    identity = visit.asked.get("id", "")
+    chosen = {*names_chosen(visit.asked), *form.table.primary_key}
+    is_all = len(chosen) == len(form.table.primary_key)
+    bounded: _Bounded | None = None
+    if identity:
+        row = visit.parts.typed.get(form, row_from_json(identity, form.table, key_only=True))
+        found: Iterable[Any] = () if row is None else (row,)
+    else:
+        reverse = visit.asked.get("order") == "down"
+        selection = _selection(visit, form, reverse=reverse)
+        engine = visit.parts.typed
+        bounded = _Bounded(engine.store.snapshot(), CONSOLE_DOWNLOAD_SCANNED_MAX)
+        found = scan_rows(bounded, selection, engine.now_hour(), reverse=reverse)
+    for each in found:
+        values: dict[str, Any] = json.loads(each.to_json())
+        yield {n: value for n, value in values.items() if is_all or n in chosen}
+    if bounded is not None and bounded.is_cut:
+        raise ConsoleRefused(413, _SCANNED, "Give values for the first columns of the key.")
 
 
 def _key_columns(form: TableForm) -> list[PageDocument]:

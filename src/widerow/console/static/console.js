@@ -39,6 +39,31 @@
     if (what === "back") { history.back(); }
   });
 
+  // Copies what a link leads to. Where the clipboard is closed (plain HTTP to another host), the link
+  // is followed.
+  document.addEventListener("click", function (event) {
+    var link = event.target.closest("a[data-copy]");
+    if (!link || !navigator.clipboard) { return; }
+    event.preventDefault();
+    fetch(link.href, { credentials: "same-origin" }).then(function (answer) {
+      if (!answer.ok) { throw new Error(String(answer.status)); }
+      return answer.text();
+    }).then(function (text) { return navigator.clipboard.writeText(text); }).then(function () {
+      link.textContent = "Copied";
+    }).catch(function () { location.href = link.href; });
+  });
+
+  // A menu is closed by Escape and by a click beside it.
+  function closeMenus(beside) {
+    document.querySelectorAll(".menu[open]").forEach(function (menu) {
+      if (!menu.contains(beside)) { menu.open = false; }
+    });
+  }
+  document.addEventListener("click", function (event) { closeMenus(event.target); });
+  document.addEventListener("keydown", function (event) {
+    if (event.key === "Escape") { closeMenus(null); }
+  });
+
   document.addEventListener("submit", function (event) {
     var words = event.submitter && event.submitter.getAttribute("data-confirm");
     if (words && !window.confirm(words)) {
