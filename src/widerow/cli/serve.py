@@ -10,10 +10,12 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
+from widerow import __version__
 from widerow.cli.command import Given, command
 from widerow.cli.console_pages import open_console
 from widerow.cli.setting_flags import asked_settings, setting_flags
 from widerow.cli.systemd import READY, STOPPING, tell_systemd
+from widerow.engine.catalog.catalog import STORE_FORMAT_NUMBER
 from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
 from widerow.logging import configure_logging
 from widerow.server.admission import Admission
@@ -78,17 +80,23 @@ async def _serve(settings: Settings, descriptors: int | None) -> None:
     loop = asyncio.get_running_loop()
     asked = asyncio.Event()
 
-    def stop() -> None:
+    def stop(number: signal.Signals) -> None:
         if asked.is_set():
             server.hurry()  # asked twice: whoever asks does not want to wait
+        else:
+            _log.info("the server stops", extra={"facts": {"signal": number.name}})
         asked.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
+        loop.add_signal_handler(number, stop, number)
     # From a terminal it says that the terminal is gone; to a service, to read its files again.
-    loop.add_signal_handler(signal.SIGHUP, stop if sys.stdin.isatty() else server.reload)
+    if sys.stdin.isatty():
+        loop.add_signal_handler(signal.SIGHUP, stop, signal.SIGHUP)
+    else:
+        loop.add_signal_handler(signal.SIGHUP, server.reload)
     await server.start()
     try:
+        _log.info("the server has started", extra={"facts": _started(server)})
         if server.default_credentials:
             sys.stderr.write(
                 "widerow: anyone who reaches this port may use the default access key "
@@ -112,6 +120,18 @@ async def _serve(settings: Settings, descriptors: int | None) -> None:
         tell_systemd(STOPPING)
     finally:
         await server.stop()
+        _log.info("the server has stopped")
+
+
+def _started(server: Server) -> dict[str, object]:
+    """What the log says of a start: address, version, format of the data, settings in force."""
+    return {
+        "endpoint": server.endpoint,
+        "pid": os.getpid(),
+        "version": __version__,
+        "data_format": STORE_FORMAT_NUMBER,
+        **server.settings.in_force,
+    }
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

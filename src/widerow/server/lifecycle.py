@@ -77,6 +77,7 @@ _log = logging.getLogger("widerow.server")
 _POLL_SECONDS: Final = 0.005  # while draining; nothing tells us that the last answer is out
 _REPEAT_NS: Final = 10 * 1_000_000_000  # between two log lines about a store that refuses writes
 _CONSOLE_PATH: Final = "/console"
+_READ_AGAIN: Final = ("credentials", "tls_cert", "tls_key")  # settings that name a file
 _REFUSALS: Final = {  # why a port cannot be had, and what to do; the system's words for the rest
     errno.EADDRINUSE: "it is in use; stop what uses it, or name another (--port 0 takes any)",
     errno.EACCES: "ports below 1024 are for the superuser; name another with --port",
@@ -227,6 +228,11 @@ class Server:
         Nothing happens without them, or if they did not change. The credentials file is looked at
         twice a second anyway.
         """
+        named = {name: getattr(self.settings, name) for name in _READ_AGAIN}
+        files = {name: file for name, file in named.items() if file is not None}
+        _log.info(
+            "files are read again" if files else "no file to read again", extra={"facts": files}
+        )
         if self._tls is not None:
             try:
                 self._tls.reload()

@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +20,7 @@ from widerow.engine.partitions.rules import Thresholds
 from widerow.errors import WiderowError
 from widerow.limits import DELIVERY_SECONDS, TABLES_PER_INSTANCE_MAX
 from widerow.logging import FORMATS, LEVELS
-from widerow.storage.opener import CACHE_BYTES_DEFAULT
+from widerow.storage.opener import CACHE_BYTES_DEFAULT, shown_url
 from widerow.written_numbers import real_number
 
 __all__ = [
@@ -111,6 +111,17 @@ class Settings:
     def cache_bytes(self) -> int:
         """The block cache in bytes."""
         return self.cache_mb * _MEBIBYTE
+
+    @property
+    def in_force(self) -> dict[str, object]:
+        """The store, and each setting that differs from its default; for the log.
+
+        No password is among them: files of keys are named, and the URL of a store is shown
+        without what is secret in it.
+        """
+        default = asdict(Settings())
+        differing = {name: each for name, each in asdict(self).items() if each != default[name]}
+        return differing | {"store": shown_url(self.store)}
 
 
 DESCRIPTIONS: Final[Mapping[str, str]] = {

@@ -92,8 +92,48 @@ def test_serve_says_when_it_is_ready_and_ends_cleanly(
         assert wire.ask(Sender().request("ListTable")).status == 200
     code, out, err = process.end()
     assert (code, out) == (0, "")
-    assert "widerow/widerow" in err
-    assert err.count("\n") == 1
+    said = [line for line in err.splitlines() if line.startswith("widerow: ")]
+    assert len(said) == 1
+    assert "widerow/widerow" in said[0]
+
+
+def test_the_log_says_start_with_settings_in_force_reload_and_stop(
+    processes: list[Process], tmp_path: Path
+) -> None:
+    """docs/operating/configure.md, Log: the settings that differ, and what every start has."""
+    keys = tmp_path / "keys.toml"
+    keys.write_text("[[key]]\nid = 'a'\nsecret = 'canary'\n")
+    keys.chmod(0o600)
+    given = ("--path", "data", "--credentials", "keys.toml", "--index-lag", "0.5")
+    process = Process(tmp_path, *given, "--log-format", "json", WIDEROW_CACHE_MB="8")
+    processes.append(process)
+    process.process.send_signal(signal.SIGHUP)
+    code, _, said = process.end()
+    assert (code, "canary" in said) == (0, False)
+    logged = [json.loads(line) for line in said.splitlines()]
+    told = {line.pop("event"): line for line in logged}
+    assert list(told) == [
+        "the server has started",
+        "files are read again",
+        "the server stops",
+        "the server has stopped",
+    ]
+    for line in logged:
+        assert (line.pop("level"), bool(line.pop("time"))) == ("info", True)
+    assert told["the server has started"] == {
+        "endpoint": process.endpoint,
+        "pid": process.process.pid,
+        "version": __version__,
+        "data_format": 1,
+        "store": "rocksdb:data",
+        "port": 0,
+        "credentials": "keys.toml",
+        "index_lag": 0.5,
+        "cache_mb": 8,
+        "log_format": "json",
+    }
+    assert told["files are read again"] == {"credentials": "keys.toml"}
+    assert told["the server stops"] == {"signal": "SIGTERM"}
 
 
 def test_the_data_of_serve_is_on_disk(processes: list[Process], tmp_path: Path) -> None:
@@ -115,7 +155,9 @@ def test_with_credentials_nothing_is_said_of_a_default_pair(
     with Wire(process.endpoint) as wire:
         assert wire.ask(Sender("a", "canary").request("ListTable")).status == 200
         assert wire.ask(Sender().request("ListTable")).status == 403
-    assert process.end() == (0, "", "")
+    code, out, err = process.end()
+    assert (code, out) == (0, "")
+    assert "default" not in err
 
 
 def test_a_hang_up_makes_serve_read_its_keys_again(

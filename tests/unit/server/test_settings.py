@@ -44,6 +44,18 @@ def test_the_nearest_source_wins(tmp_path: Path) -> None:
     assert (found.port, found.host, found.log_level) == (3, "variable", "error")
 
 
+def test_settings_in_force_are_those_that_differ_and_the_store_without_its_password() -> None:
+    """docs/operating/configure.md, Log."""
+    assert Settings().in_force == {"store": "rocksdb:widerow-data"}
+    store = "postgresql://w:canary@db/w?password=canary&sslmode=require"
+    found = Settings(store=store, instances=("shop",), console=False).in_force
+    assert found == {
+        "store": "postgresql://w@db/w?sslmode=require",
+        "instances": ("shop",),
+        "console": False,
+    }
+
+
 @pytest.mark.parametrize(
     ("flags", "store"),
     [
