@@ -188,6 +188,8 @@ REFUSALS_MAX: Final = (
     256  # connections above their bound: get pages, or are told that there is no room
 )
 LENGTHY_THREADS_MAX: Final = 2  # more would only take turns with each other and the loop
+STATEMENTS_MAX: Final = 4  # of SQL that run at a time: each may hold some 300 MB of values
+STATEMENTS_OF_ONE_MAX: Final = 2  # of one key in one instance, so that others find a place
 BATCH_THREADS: Final = 1  # a second one only takes the interpreter's lock from the first
 BUSY_TURNS: Final = 8  # of the loop while one page is read; pages alone make one or two
 LENGTHY_BODY_BYTES: Final = 32 * 1024  # above, a digest takes 50 us and decoding a batch 1 ms

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import final
 
+from widerow.engine.between import Between, never_ends
 from widerow.errors import WiderowError
 from widerow.safepoint import safepoint
 
@@ -49,13 +50,16 @@ class QueryLimits:
 class QueryBudget:
     """What a query has used so far; of one thread."""
 
-    def __init__(self, limits: QueryLimits, now_us: Callable[[], int]) -> None:
-        """The time begins now, as `now_us` tells it."""
+    def __init__(
+        self, limits: QueryLimits, now_us: Callable[[], int], between: Between = never_ends
+    ) -> None:
+        """The time begins now, as `now_us` tells it. `between` is called with every chunk."""
         self.limits = limits
         self.rows = 0
         self.bytes = 0
         self._held = 0
         self._now_us = now_us
+        self._between = between
         self._begun_us = now_us()
 
     def read(self, rows: int, size: int) -> None:
@@ -74,7 +78,8 @@ class QueryBudget:
             raise QueryStopped(QueryResource.VALUES_HELD, self.limits.values)
 
     def check(self) -> None:
-        """Let other threads run, and look at the time. Raises `QueryStopped`."""
+        """Let other threads run, look at the time. Raises `QueryStopped`, and as `Between`."""
         safepoint()
+        self._between()
         if self._now_us() - self._begun_us > self.limits.time_us:
             raise QueryStopped(QueryResource.TIME, self.limits.time_us // 1_000_000)

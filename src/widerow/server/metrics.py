@@ -24,6 +24,7 @@ __all__ = [
     "STORE_STATES",
     "ActionCounts",
     "DurationHistogram",
+    "LineCounts",
     "Metrics",
     "family",
     "render_metrics",
@@ -92,6 +93,18 @@ class ActionCounts:
         self.write_units += write_units
 
 
+@final
+class LineCounts:
+    """Statements of SQL: how many run now, how many wait, how many ended without their client."""
+
+    __slots__ = ("cancelled", "running", "waiting")
+
+    def __init__(self) -> None:
+        self.cancelled = 0
+        self.running = 0
+        self.waiting = 0
+
+
 class Metrics:
     """All counters of the server."""
 
@@ -101,6 +114,7 @@ class Metrics:
         "commit_seconds",
         "commits",
         "credentials_failures",
+        "statements",
         "writes",
     )
 
@@ -111,6 +125,7 @@ class Metrics:
         self.commit_failures = 0
         self.credentials_failures = 0
         self.commit_seconds = DurationHistogram()
+        self.statements = LineCounts()
 
     def of(self, action: str) -> ActionCounts:
         """The counts of `action`, which must come from a bounded set: clients choose no labels."""
@@ -200,6 +215,14 @@ def _singles(
             metrics.credentials_failures,
         ),
         ("writes_waiting", "gauge", "Plans waiting for the writer.", waiting),
+        ("statements_running", "gauge", "Statements of SQL.", metrics.statements.running),
+        ("statements_waiting", "gauge", "Statements in their line.", metrics.statements.waiting),
+        (
+            "statements_cancelled_total",
+            "counter",
+            "Statements that ended because their client was gone.",
+            metrics.statements.cancelled,
+        ),
         ("connections", "gauge", "Open connections.", admission.connections),
         ("requests_in_flight", "gauge", "Not yet answered.", admission.requests_in_flight),
         ("bytes_in_flight", "gauge", "Bytes of their bodies.", admission.bytes_in_flight),

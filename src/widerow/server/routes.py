@@ -41,6 +41,7 @@ class Route:
         self.decode = operation.decode
         self.call = operation.call
         self.call_within = operation.call_within
+        self.call_between = operation.call_between
         self.encode = operation.encode
         self.consumed = operation.consumed
         self.lengthy = operation.lengthy

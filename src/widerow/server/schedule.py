@@ -29,6 +29,7 @@ from widerow.limits import (
     LENGTHY_BODY_BYTES,
     LENGTHY_THREADS_MAX,
     SHARED_TURN_REQUESTS,
+    STATEMENTS_MAX,
 )
 from widerow.server.turn import LOOP_TURN
 from widerow.storage.bulk import LONG_WORK
@@ -85,10 +86,19 @@ _NOTHING: Final = nullcontext()
 class Schedule:
     """The threads of a port and the rules for using them. Lives on the loop's thread.
 
-    `long_turn` and `hashes_in_turn` are called on the threads.
+    `long_turn`, `pass_turn` and `hashes_in_turn` are called on the threads.
     """
 
-    __slots__ = ("_batches", "_calm", "_loop", "_requests", "_running", "has_threads", "rules")
+    __slots__ = (
+        "_batches",
+        "_calm",
+        "_loop",
+        "_requests",
+        "_running",
+        "_statements",
+        "has_threads",
+        "rules",
+    )
 
     def __init__(self, rules: Rules, loop: AbstractEventLoop) -> None:
         self.rules = rules
@@ -100,14 +110,16 @@ class Schedule:
         self._calm = CALM_TURNS  # turns without a request on a thread, counted up to a bound
         self._requests: ThreadPoolExecutor | None = None
         self._batches: ThreadPoolExecutor | None = None
+        self._statements: ThreadPoolExecutor | None = None
         if rules.request_threads:
             self._requests = ThreadPoolExecutor(rules.request_threads, "widerow-request")
+            self._statements = ThreadPoolExecutor(STATEMENTS_MAX, "widerow-statement")
         if rules.batch_threads:
             self._batches = ThreadPoolExecutor(rules.batch_threads, "widerow-batch")
 
     def close(self) -> None:
         """End the threads after their present work."""
-        for threads in (self._requests, self._batches):
+        for threads in (self._requests, self._batches, self._statements):
             if threads is not None:
                 threads.shutdown()
 
@@ -176,6 +188,20 @@ class Schedule:
     ) -> None:
         """Run `work` on a thread and then `back` on the loop; `computes`: a write that is long."""
         threads = self._batches if computes and self._batches is not None else self._requests
+        self._start(threads, work, back)
+
+    def start_statement(
+        self, work: Callable[[], Any], back: Callable[["Future[Any]"], None]
+    ) -> None:
+        """As `start`, on one of the `STATEMENTS_MAX` threads for statements of SQL."""
+        self._start(self._statements, work, back)
+
+    def _start(
+        self,
+        threads: ThreadPoolExecutor | None,
+        work: Callable[[], Any],
+        back: Callable[["Future[Any]"], None],
+    ) -> None:
         assert threads is not None, "rules without threads run nothing on them"
         loop = self._loop
         future = threads.submit(work)
@@ -189,6 +215,11 @@ class Schedule:
     def long_turn(self) -> AbstractContextManager[object]:
         """The lock that a thread holds while it computes."""
         return LONG_WORK if self.rules.takes_turns else _NOTHING
+
+    def pass_turn(self) -> None:
+        """Let those compute that wait for the thread that holds `long_turn`, then go on."""
+        if self.rules.takes_turns:
+            LONG_WORK.pass_on()
 
     def hashes_in_turn(self, turns: int) -> bool:
         """Whether a page is hashed before the next one is read.

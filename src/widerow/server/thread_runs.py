@@ -4,7 +4,11 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
+from widerow.auth.keyring import AccessKey
 from widerow.engine.plan import Plan
+from widerow.errors import Exhausted, Rule
+from widerow.limits import STATEMENTS_MAX, STATEMENTS_OF_ONE_MAX
+from widerow.server.fair_line import FairLine, Owner
 from widerow.server.outcomes import Answer, Outcomes, Task
 from widerow.server.schedule import Schedule
 from widerow.server.service import Service
@@ -35,13 +39,37 @@ class ThreadRuns:
         self._schedule = schedule
         self._verifier = verifier
         self._outcomes = outcomes
+        self._statements = service.metrics.statements
+        self._line = FairLine(schedule, self._statements, STATEMENTS_MAX, STATEMENTS_OF_ONE_MAX)
 
     def start(self, task: Task, reads: ForeseenReads | None = None) -> None:
         """Carry out a request on a thread; `reads`: values that were read for it already."""
         task.on_thread = True
         task.reads = reads
+        if task.route.call_between is not None:
+            self._stand_in_line(task)
+            return
         work, back = partial(self._work, task), partial(self._performed, task)
         self._schedule.start(work, back, computes=task.route.computes)
+
+    def _stand_in_line(self, task: Task) -> None:
+        """Carry out a request when its sender's turn has come; first see who that is."""
+        opened = task.call.opened
+        if opened is None:
+            admit = partial(self._verifier.admit, task, self._clock.now_us())
+            self._schedule.start(admit, partial(self._admitted, task), computes=False)
+            return
+        key = opened.key
+        owner: Owner = (opened.instance, key.id if isinstance(key, AccessKey) else key.name)
+        self._line.add(owner, partial(self._work, task), partial(self._performed, task))
+
+    def _admitted(self, task: Task, future: "Future[None]") -> None:
+        """Go on with a request whose sender is known now. On the loop."""
+        if future.exception() is not None:
+            self._performed(task, future)
+            return
+        self._schedule.answered()
+        self._stand_in_line(task)
 
     def _work(self, task: Task) -> Answer | None:
         """Run a request on a thread: the answer, or None if another thread commits its write."""
@@ -75,18 +103,27 @@ class ThreadRuns:
     def _called(self, task: Task, instance: str, asked: Any) -> Any:  # noqa: ANN401  # the route's own
         """Run the operation on a thread, again if its view was lost."""
         route, reads = task.route, task.reads
+        stepwise = route.call_between
+        if stepwise is not None:
+            between = partial(self._between, task)
+            return read_anew(lambda: stepwise(route.operations, instance, asked, between))
         if reads is not None:
             task.reads = None
             with suppress(NotForeseen):
                 return reads.attempt(lambda: route.call(route.operations, instance, asked))
         return read_anew(lambda: route.call(route.operations, instance, asked))
 
+    def _between(self, task: Task) -> None:
+        """Between the steps of long work. Raises `Exhausted` where its client is gone."""
+        self._verifier.check_wanted(task.request)
+        self._schedule.pass_turn()
+
     def _enveloped(self, task: Task, result: Any, body: bytes) -> Answer:  # noqa: ANN401  # what `encode` takes
         """Make an answer on a thread, with a date of its own."""
         date = task.route.answer_date(self._clock.now_us())
         return self._outcomes.enveloped(task, result, body, date)
 
-    def _performed(self, task: Task, future: "Future[Answer | None]") -> None:
+    def _performed(self, task: Task, future: "Future[Any]") -> None:
         """Write an answer that a thread has made. On the loop."""
         pace = task.pace
         if pace is not None and future.exception() is None and future.result() and pace():
@@ -99,6 +136,13 @@ class ThreadRuns:
                 return
             response = self._outcomes.answered(task, answer)
         except Exception as error:  # noqa: BLE001  # every request is answered
+            if task.route.call_between is not None and _left(error):
+                self._statements.cancelled += 1
             response = self._outcomes.failed(task, error)
         self._outcomes.end(task, response)
         self._outcomes.answers.hand_over()
+
+
+def _left(error: Exception) -> bool:
+    """Whether work ended because its client was gone."""
+    return isinstance(error, Exhausted) and error.rule is Rule.CLIENT_GONE

@@ -61,6 +61,12 @@ class OrderedLock:
         """Hand the lock to the thread that waited longest; an error in the block is raised on."""
         self._hand_over()
 
+    def pass_on(self) -> None:
+        """Let all who wait now have the lock first. For the thread that holds it."""
+        if self._waiting:
+            self._hand_over()
+            self.__enter__()
+
     def _hand_over(self) -> None:
         with self._guard:
             if self._waiting:

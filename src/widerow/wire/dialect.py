@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, final
 
 from widerow.auth.keyring import AccessKey, ApiKey, Keyring, Permission
 from widerow.auth.policy import InstancePolicy
+from widerow.engine.between import Between
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 
@@ -39,6 +40,8 @@ class WireOperation(NamedTuple):
     `foreseen`: what `call` reads is known from the request, or nothing, in nearly every case.
     `is_large` tells of what `call` returned whether its answer is so large that no turn of the loop
     should hold many such; None where it never is, or `lengthy` knows.
+    `call_between` is `call` for what runs long and may end early: it calls what it is given between
+    its steps. Such requests stand in a line of their own. None for all others.
     `permission_of` tells of a request's body which permission it needs; None where `permission`
     says it for all.
     `path` is handed to the dialect's `open_request` and `envelope`, for which a target may have
@@ -58,6 +61,7 @@ class WireOperation(NamedTuple):
     foreseen: bool = False
     is_large: Callable[[Any], bool] | None = None
     permission_of: Callable[[bytes], Permission] | None = None
+    call_between: Callable[[Any, str, Any, Between], Any] | None = None
 
     def permission_for(self, body: bytes) -> Permission:
         """What a request with this body needs. Raises as `permission_of`."""

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from widerow.auth.keyring import Permission
+from widerow.engine.between import Between
 from widerow.errors import Unsupported
 from widerow.limits import LENGTHY_BODY_BYTES
 from widerow.model.tablestore.rules import TablestoreRule
@@ -77,6 +78,12 @@ def _statement_units(answer: Any) -> tuple[int, int]:  # noqa: ANN401  # its mod
     from widerow.wire.tablestore.operations.sql.actions import statement_units  # noqa: PLC0415  # as above
 
     return statement_units(answer)
+
+
+def _run_between(engine: Any, instance: str, asked: Any, between: Between) -> Any:  # noqa: ANN401  # its module is loaded later
+    from widerow.wire.tablestore.operations.sql.actions import run_asked  # noqa: PLC0415  # as above
+
+    return run_asked(engine, instance, asked, between)
 
 
 def _statement_permission(body: bytes) -> Permission:
@@ -222,7 +229,7 @@ _ALL: Final = (
         consumed=_statement_units,
         lengthy=_always,
         permission_of=_statement_permission,
-    ),
+    )._replace(call_between=_run_between),
 )
 
 OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(

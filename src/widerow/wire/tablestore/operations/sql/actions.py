@@ -3,6 +3,7 @@
 from typing import Final, NamedTuple
 
 from widerow.auth.keyring import Permission
+from widerow.engine.between import Between, never_ends
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, WiderowError
@@ -14,7 +15,7 @@ from widerow.wire.tablestore.operations.sql.answers import encode_flat_rows
 from widerow.wire.tablestore.operations.sql.run import Result, permission_of, run_statement
 from widerow.wire.tablestore.operations.sql.syntax import named_tables, read_statement
 
-__all__ = ["SQL_ACTIONS", "statement_permission", "statement_units"]
+__all__ = ["SQL_ACTIONS", "run_asked", "statement_permission", "statement_units"]
 
 _FLAT_BUFFERS: Final = 2  # SQLPayloadVersion
 
@@ -53,8 +54,11 @@ def statement_permission(body: bytes) -> Permission:
     return permission_of(_statement(body).text)
 
 
-def _run(engine: TablestoreEngine, instance: str, asked: _Statement) -> _Answer | Plan[_Answer]:
-    found = run_statement(engine, instance, asked.text)
+def run_asked(
+    engine: TablestoreEngine, instance: str, asked: _Statement, between: Between = never_ends
+) -> _Answer | Plan[_Answer]:
+    """The answer to a statement, or the plan of its change. Raises as `run_statement`."""
+    found = run_statement(engine, instance, asked.text, between)
     if isinstance(found, Plan):
         return found.answering(lambda result: _Answer(result, asked.typed_times))
     return _Answer(found, asked.typed_times)
@@ -81,4 +85,4 @@ def statement_units(answer: _Answer) -> tuple[int, int]:
     return sum(each.read for each in consumed), sum(each.write for each in consumed)
 
 
-SQL_ACTIONS: Final = {"SQLQuery": Action(_statement, _run, _encode)}
+SQL_ACTIONS: Final = {"SQLQuery": Action(_statement, run_asked, _encode)}

@@ -1,10 +1,12 @@
 """Runs a statement and makes its answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from widerow.auth.keyring import Permission
+from widerow.engine.between import Between, never_ends
 from widerow.engine.capacity import units
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -119,12 +121,20 @@ def permission_of(text: str) -> Permission:
     return _PERMISSIONS.get(first_word(text), Permission.READ)
 
 
-def run_statement(engine: TablestoreEngine, instance: str, text: str) -> Result | Plan[Result]:
-    """The result of a statement, or the plan of its change. Raises errors of `widerow.errors`."""
+def run_statement(
+    engine: TablestoreEngine, instance: str, text: str, between: Between = never_ends
+) -> Result | Plan[Result]:
+    """The result of a statement, or the plan of its change. Raises errors of `widerow.errors`.
+
+    `between` is called with every chunk of rows, and may end the statement.
+    """
     statement = read_statement(text)
     if permission_of(text) is not _NEEDED.get(type(statement), Permission.READ):
         # What stands before the statement was read in two ways, and the sender checked by one.
         raise InvalidRequest(TablestoreRule.SQL_SYNTAX, near=text[:40])
+    if isinstance(statement, Select | Explain):
+        run = _Run(engine, instance, between)
+        return run.result(statement) if isinstance(statement, Select) else run.explained(statement)
     runner: Callable[..., Result | Plan[Result]] = _RUNNERS[type(statement)]
     return runner(engine, instance, statement)
 
@@ -142,15 +152,6 @@ def _show_index(engine: TablestoreEngine, instance: str, statement: ShowIndex) -
 def _describe(engine: TablestoreEngine, instance: str, statement: Describe) -> Result:
     found = find_seen_table(engine, instance, statement.table)
     return Result(StatementType.DESCRIBE, list_columns(found))
-
-
-def _explain(engine: TablestoreEngine, instance: str, statement: Explain) -> Result:
-    query = _Run(engine, instance).planned(statement.select)
-    return Result(StatementType.SELECT, list_operators(query.plan))
-
-
-def _select(engine: TablestoreEngine, instance: str, statement: Select) -> Result:
-    return _Run(engine, instance).result(statement)
 
 
 def _create(
@@ -192,8 +193,6 @@ _RUNNERS: Final[dict[type, Callable[..., Result | Plan[Result]]]] = {
     ShowTables: _show_tables,
     ShowIndex: _show_index,
     Describe: _describe,
-    Explain: _explain,
-    Select: _select,
     CreateMapping: _create,
     AlterMapping: _alter,
     DropMapping: _drop,
@@ -203,12 +202,23 @@ _RUNNERS: Final[dict[type, Callable[..., Result | Plan[Result]]]] = {
 }
 
 
+@contextmanager
+def _telling_stops() -> Iterator[None]:
+    """Raise the end of a budget as the error that clients know."""
+    try:
+        yield
+    except QueryStopped as stopped:
+        raise Exhausted(_STOPPED[stopped.resource], limit=stopped.limit) from stopped
+
+
 class _Run:
     """One SELECT, with the queries inside it."""
 
-    def __init__(self, engine: TablestoreEngine, instance: str) -> None:
+    def __init__(
+        self, engine: TablestoreEngine, instance: str, between: Between = never_ends
+    ) -> None:
         clock = engine.core.clock
-        self._budget = QueryBudget(_LIMITS, clock.now_us)
+        self._budget = QueryBudget(_LIMITS, clock.now_us, between)
         self._reader = RowReader(engine, self._budget)
         self._planner = Planner(engine, instance, clock.now_us(), self._values)
 
@@ -216,13 +226,17 @@ class _Run:
         """The plan."""
         return self._planner.plan(select.tree, select.headers)
 
+    def explained(self, statement: Explain) -> Result:
+        """The plan in words. Queries inside it are run, since the plan may depend on them."""
+        with _telling_stops():
+            query = self.planned(statement.select)
+        return Result(StatementType.SELECT, list_operators(query.plan))
+
     def result(self, select: Select) -> Result:
         """The rows of the query."""
-        try:
+        with _telling_stops():
             query = self.planned(select)
             values, rows = self._all(query)
-        except QueryStopped as stopped:
-            raise Exhausted(_STOPPED[stopped.resource], limit=stopped.limit) from stopped
         read = self._reader.bytes.items()
         consumed = tuple([StatementUnits(name, max(1, units(size)), 0) for name, size in read])
         return Result(StatementType.SELECT, Listing(query.columns, values, rows), consumed)
