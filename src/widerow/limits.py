@@ -467,3 +467,31 @@ SQL_ROWS_READ_MAX: Final = 100_000  # rows that a statement may read of tables
 SQL_BYTES_READ_MAX: Final = 128 * 1024 * 1024  # and their bytes
 SQL_VALUES_HELD_MAX: Final = 4_000_000  # values in sorts, groups and joins: some 300 MB at most
 SQL_SECONDS_MAX: Final = 30  # for which a statement runs
+
+# --- timeseries tables (timeseries §2-§7) ---------------------------------------------------------
+
+SERIES_POINTS_MAX: Final = 200  # of one put (timeseries §2)
+SERIES_POINT_BYTES_MAX: Final = 4 * 1024 * 1024  # of all points of one put (timeseries §2)
+SERIES_FIELDS_MAX: Final = 1024  # of one point (timeseries §2)
+SERIES_FIELD_BYTES_MAX: Final = 2 * 1024 * 1024  # of a text or bytes (timeseries §2)
+SERIES_PAGE_POINTS_MAX: Final = 5000  # of one answer (timeseries §5, §7)
+SERIES_PAGE_BYTES_MAX: Final = 4 * 1024 * 1024  # of one answer, as stored (timeseries §5)
+SERIES_TEXT_BYTES_MAX: Final = (
+    1024  # of tags, or attributes, as a text: of a key column (timeseries §2)
+)
+SERIES_METAS_MAX: Final = 1000  # of one answer (timeseries §2)
+SERIES_META_CHANGES_MAX: Final = 200  # of one request (timeseries §6)
+SERIES_SPLITS_MAX: Final = 256  # of one scan (timeseries §7)
+SERIES_KEY_COLUMNS_MAX: Final = 6  # of a table (timeseries §2)
+SERIES_FIELD_KEYS_MAX: Final = 4  # of a table (timeseries §2)
+SERIES_INDEXES_MAX: Final = (
+    10  # analytical stores and last-point indexes of a table (timeseries §1)
+)
+SERIES_META_REFRESH_SECONDS: Final = 3600  # of points before a meta's update time is written again
+SERIES_KNOWN_MAX: Final = 16384  # encoded keys kept in memory, about a kilobyte each
+SERIES_NEWEST_MAX: Final = 65536  # newest times kept in memory, about 150 bytes each
+POINT_LAYOUTS_MAX: Final = 4096  # kept in memory: names and types of fields; one a kind of point
+SERIES_LAYOUTS_MAX: Final = (
+    64  # with a number in the record of a series; others stand in each point
+)
+SERIES_LAYOUT_BYTES_MAX: Final = 16 * 1024  # of a series record, which each put of it reads

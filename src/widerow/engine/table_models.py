@@ -3,11 +3,17 @@
 from typing import TYPE_CHECKING, Final
 
 from widerow.engine.engine import TableModelEntry
-from widerow.keys.layout import SPACE_CATALOG, SPACE_TYPED_CATALOG
+from widerow.keys.layout import (
+    SPACE_CATALOG,
+    SPACE_TIMESERIES_CATALOG,
+    SPACE_TYPED_CATALOG,
+)
 
 if TYPE_CHECKING:
     from widerow.engine.tablestore.model import TablestoreModel
     from widerow.engine.tablestore.plug import Tablestore
+    from widerow.engine.timeseries.model import TimeseriesModel
+    from widerow.engine.timeseries.plug import Timeseries
     from widerow.engine.typed.model import TypedModel
     from widerow.engine.typed.plug import Typed
 
@@ -42,7 +48,20 @@ def _typed() -> "Typed":
     return TYPED
 
 
+def _timeseries_records() -> "TimeseriesModel":
+    from widerow.engine.timeseries.model import TIMESERIES_MODEL  # noqa: PLC0415  # see above
+
+    return TIMESERIES_MODEL
+
+
+def _timeseries() -> "Timeseries":
+    from widerow.engine.timeseries.plug import TIMESERIES  # noqa: PLC0415  # see above
+
+    return TIMESERIES
+
+
 TABLE_MODELS: Final = (
     TableModelEntry(SPACE_CATALOG, _tablestore_records, _tablestore),
     TableModelEntry(SPACE_TYPED_CATALOG, _typed_records, _typed),
+    TableModelEntry(SPACE_TIMESERIES_CATALOG, _timeseries_records, _timeseries),
 )

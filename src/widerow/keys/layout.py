@@ -11,12 +11,18 @@
     06 rest space                    the revision of a shard, in databases across a network only
     07 00000000 01 node              a server of a store that several share
     07 00000000 02 node number       what it tells the others of the load that it has seen
+    08 instance 00 01 table 00 01    catalogue of timeseries tables: one record a table
+    08 00 02 id                      timeseries tables and last-point indexes dropped
     10 id partition-key rest         rows; a row above the segment bound continues under 01 name
+    10 id hash n time rest           points of a series, by the hash of its key
+    10 id series 00 01               what is kept of a series beside its points: its meta
     10 id key 02 id key              rows of a typed table's child, under the key of their parent
     11 id partition-key              the last auto-increment value given out there
     11 id                            the next identity value of a typed table
     12 id …                          changes of a table's rows: its stream and its journal
     13 id partition-key index rest   entries of a table's local indexes
+    13 id hash n                     a series: its key, and what its points' records are read with
+    13 id hash n index               its newest values, for a last-point index
     14 id …                          entries of a typed table's index
     15 id partition-key …            what is still to be done outside the shard because of a change
     20 id 01                         what is counted of a table: sizes, capacity units
@@ -57,6 +63,7 @@ __all__ = [
     "SPACE_SEQUENCES",
     "SPACE_STATISTICS",
     "SPACE_STORE",
+    "SPACE_TIMESERIES_CATALOG",
     "SPACE_TUNNELS",
     "SPACE_TYPED_CATALOG",
     "STORE_FORMAT_KEY",
@@ -89,6 +96,8 @@ __all__ = [
     "statistics_prefix",
     "sweep_key",
     "table_prefixes",
+    "timeseries_catalog_key",
+    "timeseries_dropped_key",
     "tunnel_prefix",
     "tunnels_prefix",
     "typed_catalog_key",
@@ -101,8 +110,12 @@ SPACE_TYPED_CATALOG: Final = b"\x04"
 SPACE_TUNNELS: Final = b"\x05"
 SPACE_REVISIONS: Final = b"\x06"
 SPACE_NODES: Final = b"\x07"
-CATALOG_SPACES: Final = (SPACE_CATALOG, SPACE_TYPED_CATALOG, b"\x08", b"\x09", b"\x0a")
-"""The spaces of table models' catalogue records; the last three are free."""
+SPACE_TIMESERIES_CATALOG: Final = b"\x08"
+CATALOG_SPACES: Final = (
+    *(SPACE_CATALOG, SPACE_TYPED_CATALOG, SPACE_TIMESERIES_CATALOG),
+    *(b"\x09", b"\x0a"),
+)
+"""The spaces of table models' catalogue records; the last two are free."""
 NODE_ID_BYTES: Final = 11
 SPACE_ROWS: Final = b"\x10"
 ROW_PREFIX_BYTES: Final = 5  # the space and the table's number; the partition key follows
@@ -185,6 +198,16 @@ def typed_catalog_key(namespace: str, table: str) -> bytes:
 def typed_dropped_key(table_id: int) -> bytes:
     """The drop note of a typed table."""
     return SPACE_TYPED_CATALOG + DROPPED_MARK + table_id.to_bytes(4, "big")
+
+
+def timeseries_catalog_key(instance: str, table: str) -> bytes:
+    """The catalogue record of one timeseries table."""
+    return encode_key(SPACE_TIMESERIES_CATALOG, (instance, table))
+
+
+def timeseries_dropped_key(number: int) -> bytes:
+    """The drop note of a timeseries table or a last-point index."""
+    return SPACE_TIMESERIES_CATALOG + DROPPED_MARK + number.to_bytes(4, "big")
 
 
 def namespace_key(namespace: str) -> bytes:

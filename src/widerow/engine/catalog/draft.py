@@ -46,14 +46,27 @@ class Draft:
         return found
 
     def put(self, model: CatalogModel[T], table: T) -> T:
-        """Write the record of a table, new or changed, and drop notes for parts it has no more."""
+        """Write the record of a table, new or changed, and drop notes for parts it has no more.
+
+        Raises the model's `Conflict` where another table has a name that this one takes.
+        """
         before = self.state.by_id.get(table.id)
+        if model.named_with:
+            self._check_names(model, table)
+            if before is not None:
+                _free_names(self.state, model, before)
         self.txn.put(*model.record_of(table))
         _show(self.state, model, table)
         if before is not None:
             for leftover in model.left_by_change(before, table, self.due_us):
                 self.leave(leftover)
         return table
+
+    def _check_names(self, model: CatalogModel[T], table: T) -> None:
+        owner, taken = model.name_of(table)[0], self.state.taken
+        for name in model.names_taken(table):
+            if taken.get((model.named_with, owner, name), table.id) != table.id:
+                raise model.name_refused(table, name)
 
     def drop(self, model: CatalogModel[T], table: T) -> None:
         """Remove a table from the catalogue, and add its drop note."""
@@ -73,6 +86,7 @@ class Draft:
         self.txn.delete(model.record_of(table)[0])
         self.state.by_name.pop((model.space, *model.name_of(table)), None)
         self.state.by_id.pop(table.id, None)
+        _free_names(self.state, model, table)
 
     def leave(self, leftover: Leftover) -> None:
         """Add a drop note."""
@@ -123,3 +137,13 @@ def load_state(
 def _show(state: CatalogState, model: CatalogModel[T], table: T) -> None:
     state.by_name[(model.space, *model.name_of(table))] = table
     state.by_id[table.id] = table
+    if model.named_with:
+        owner = model.name_of(table)[0]
+        for name in model.names_taken(table):
+            state.taken[model.named_with, owner, name] = table.id
+
+
+def _free_names(state: CatalogState, model: CatalogModel[T], table: T) -> None:
+    owner = model.name_of(table)[0]
+    for name in model.names_taken(table) if model.named_with else ():
+        state.taken.pop((model.named_with, owner, name), None)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from widerow.engine.catalog.state import CatalogState, Leftover
 from widerow.engine.partitions.partitioned_tables import Bounds, Partitioned, PartitionKey
-from widerow.errors import NotFound
+from widerow.errors import Conflict, NotFound
 
 __all__ = ["CatalogModel", "CatalogModels", "Namespace", "Numbered"]
 
@@ -37,15 +37,27 @@ class Namespace(NamedTuple):
 class CatalogModel(ABC, Generic[T]):
     """How tables of a model stand in the catalogue, and what belongs to one of them.
 
-    `space`: what the keys of its records begin with. `kind`: the class of its tables.
+    `space`: what the keys of its records begin with. `kind`: the class of its tables. `named_with`:
+    models with the same word share the names of an owner, so that a name is that of one table; "":
+    the model's names are its own.
     """
 
     space: ClassVar[bytes]
     kind: ClassVar[type[Any]]
+    named_with: ClassVar[str] = ""
 
     @abstractmethod
     def name_of(self, table: T) -> tuple[str, str]:
         """The owner and the name under which a table is found."""
+
+    def names_taken(self, table: T) -> Iterable[str]:
+        """The names that a table takes from those its owner's other tables may have."""
+        return (self.name_of(table)[1],)
+
+    def name_refused(self, table: T, name: str) -> Conflict:
+        """The error for a name of `names_taken` that another table has."""
+        owner, _ = self.name_of(table)
+        raise NotImplementedError(f"{owner}/{name}: the names of this model are its own")
 
     @abstractmethod
     def record_of(self, table: T) -> tuple[bytes, bytes]:

@@ -32,10 +32,11 @@ class CatalogState:
     `epoch`: how many changes the catalogue has had. `by_name`: tables by the space of their model,
     owner and name; `by_id`: tables by their numbers, which are unique over all models;
     `namespaces`: names as they were declared, by space and folded name; `leftovers`: drop notes by
-    the number of what was dropped.
+    the number of what was dropped; `taken`: where models share names (`CatalogModel.named_with`),
+    the numbers of tables by that word, the owner, and each name that the table takes.
     """
 
-    __slots__ = ("by_id", "by_name", "epoch", "leftovers", "namespaces")
+    __slots__ = ("by_id", "by_name", "epoch", "leftovers", "namespaces", "taken")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class CatalogState:
         by_id: dict[int, Any],
         namespaces: dict[tuple[bytes, str], str],
         leftovers: dict[int, Leftover],
+        taken: dict[tuple[str, str, str], int],
     ) -> None:
         """A state of these parts, which nobody changes afterwards."""
         self.epoch = epoch
@@ -51,6 +53,7 @@ class CatalogState:
         self.by_id = by_id
         self.namespaces = namespaces
         self.leftovers = leftovers
+        self.taken = taken
 
     def names(self, space: bytes, owner: str) -> list[str]:
         """The names of an owner's tables of one model, sorted."""
@@ -66,7 +69,8 @@ class CatalogState:
             self.by_id.copy(),
             self.namespaces.copy(),
             self.leftovers.copy(),
+            self.taken.copy(),
         )
 
 
-EMPTY_STATE: Final = CatalogState(0, {}, {}, {}, {})
+EMPTY_STATE: Final = CatalogState(0, {}, {}, {}, {}, {})

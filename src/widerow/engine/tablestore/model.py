@@ -10,7 +10,7 @@ from widerow.engine.catalog.state import Leftover
 from widerow.engine.partitions.partitioned_tables import Bounds, KeyText, Partitioned, PartitionKey
 from widerow.engine.tablestore.log_shards import divided
 from widerow.engine.tablestore.table_record import decode_table, encode_table
-from widerow.errors import NotFound, Rule
+from widerow.errors import Conflict, NotFound, Rule
 from widerow.keys.decode import decode_key_value, key_value_end
 from widerow.keys.layout import (
     DROPPED_MARK,
@@ -22,6 +22,7 @@ from widerow.keys.layout import (
     table_prefixes,
     tunnel_prefix,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyType
 
@@ -33,10 +34,15 @@ class TablestoreModel(CatalogModel[Table]):
 
     space = SPACE_CATALOG
     kind = Table
+    named_with = "tablestore"
 
     def name_of(self, table: Table) -> tuple[str, str]:
         """The instance and the name of a table."""
         return table.instance, table.name
+
+    def name_refused(self, table: Table, name: str) -> Conflict:
+        """The error for a name that is taken."""
+        return Conflict(TablestoreRule.TABLE_EXISTS, instance=table.instance, table=name)
 
     def record_of(self, table: Table) -> tuple[bytes, bytes]:
         """Key and value of the record."""

@@ -18,8 +18,8 @@ from widerow.model.values import ColumnType
 __all__ = [
     "AllOf",
     "AnyOf",
-    "Comparator",
     "MetaChange",
+    "MetaComparator",
     "MetaCondition",
     "MetaField",
     "MetaMatch",
@@ -27,11 +27,11 @@ __all__ = [
     "MetaQuery",
     "MetaUpdateMode",
     "NotThis",
-    "OptionsChange",
     "PointPage",
     "PointQuery",
     "PointScan",
     "PutResult",
+    "SeriesOptionsChange",
     "TableRequest",
 ]
 
@@ -50,7 +50,7 @@ class TableRequest:
     meta_index: bool = True
 
 
-class OptionsChange(NamedTuple):
+class SeriesOptionsChange(NamedTuple):
     """What of a table's options is to be changed; None: it stays (timeseries §3.1)."""
 
     ttl_s: int | None = None
@@ -111,7 +111,7 @@ class PointPage(NamedTuple):
     next: bytes
 
 
-class Comparator(Enum):
+class MetaComparator(Enum):
     """How a condition compares texts or times."""
 
     EQUAL = 1
@@ -136,7 +136,7 @@ class MetaMatch(NamedTuple):
     """A comparison. `name`: of the tag or the attribute; `value`: a text, or microseconds."""
 
     field: MetaField
-    comparator: Comparator
+    comparator: MetaComparator
     value: str | int
     name: str = ""
 

@@ -16,6 +16,7 @@ class TimeseriesRule(AnyRule):
         "Timeseries tables are named with 1 to 128 of A-Z a-z 0-9 _ and do not start with a digit."
     )
     TABLE_EXISTS = "Choose another name: a timeseries table or a data table has this one."
+    TABLE_QUOTA = "Delete timeseries tables: each counts as two of the tables of its instance."
     TABLE_TTL = "Keep points for ever (-1) or for at least 86400 seconds."
     META_TTL = "Keep metas for ever (-1) or for at least 604800 seconds."
     META_TTL_OPTIONS = (
@@ -43,12 +44,14 @@ class TimeseriesRule(AnyRule):
 
     # Points (timeseries §2, §4)
     POINT_COUNT = "Put between 1 and 200 points in a request."
+    POINT_BYTES = "Split the request: its points have at most 4 MB."
     POINT_TIME = "The time of a point is in microseconds since 1970 and not negative."
     FIELD_NAME = (
         "Fields are named with 1 to 128 of a-z 0-9 _, do not start with a digit, and have no name "
         "of a column of the model."
     )
     FIELD_COUNT = "Give a point between 1 and 1024 fields."
+    FIELD_NUMBER = "Write whole numbers that fit into 64 bits."
     FIELD_LENGTH = "A text or bytes of a field have at most 2 MB."
     FIELD_KEY_MISSING = "Give every point the fields that are key columns of the table."
     FIELD_KEY_TYPE = "Give the fields that are key columns the types that the table declares."

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import ClassVar
 
 from widerow.model.timeseries.series import MEASUREMENT_COLUMN, SOURCE_COLUMN, TAGS_COLUMN
 from widerow.model.values import KeyType
@@ -93,6 +94,13 @@ class TimeseriesTable:
     meta_index: bool = True
     splits: tuple[bytes, ...] = ()
     asked: tuple[bytes, ...] = ()
+    global_indexes: ClassVar[tuple[int, ...]] = ()
+    reserved_units: ClassVar[tuple[int, int]] = (0, 0)
+
+    @property
+    def qualified(self) -> str:
+        """The table's name in logs and metrics."""
+        return f"{self.instance}/{self.name}"
 
     @property
     def custom_key(self) -> bool:

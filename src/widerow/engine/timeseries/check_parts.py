@@ -1,0 +1,72 @@
+"""What a walk of a store visits of timeseries tables (docs/formats/timeseries.md)."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from widerow.engine.catalog.catalog import Catalog, Tables
+from widerow.engine.check_part import CheckPart
+from widerow.engine.timeseries.model import TIMESERIES_MODEL
+from widerow.engine.timeseries.reads import key_fields
+from widerow.engine.timeseries.scan import SeriesOfPoints
+from widerow.engine.timeseries.static import check_field_names
+from widerow.engine.timeseries.stored import point_fields
+from widerow.errors import StoreDamaged
+from widerow.keys.encode import after_prefix, encode_key_value
+from widerow.keys.layout import local_index_prefix, row_prefix
+from widerow.keys.series import (
+    SERIES_COUNTER_AT,
+    TIME_AT,
+    meta_key,
+    meta_of_key,
+    series_hash,
+    series_of,
+    series_shards,
+)
+from widerow.limits import POINT_LAYOUTS_MAX
+from widerow.model.timeseries.table import TimeseriesTable
+from widerow.rows.points import Layouts
+from widerow.rows.series import decode_meta, decode_series
+from widerow.storage.interface import Snapshot
+
+__all__ = ["timeseries_parts"]
+
+
+def timeseries_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
+    """The parts of every timeseries table: series, points, metas."""
+    for table in Tables(catalog, TIMESERIES_MODEL).all():
+        layouts = Layouts(POINT_LAYOUTS_MAX, check_field_names)
+        series = SeriesOfPoints(snapshot)
+        yield _part(table, local_index_prefix(table.id), partial(_check_series, table))
+        yield _part(table, row_prefix(table.id), partial(_check_point, table, series, layouts))
+        yield _part(table, row_prefix(table.meta_id), partial(_check_meta, table))
+
+
+def _part(
+    table: TimeseriesTable, prefix: bytes, visit: Callable[[bytes, bytes], None]
+) -> CheckPart:
+    return CheckPart(table.qualified, prefix, after_prefix(prefix), visit)
+
+
+def _check_series(table: TimeseriesTable, key: bytes, record: bytes) -> None:
+    series = decode_series(record)
+    series_of(series.canonical)
+    shard = series_shards(table.id, series_hash(series.canonical))[1]
+    if len(key) != TIME_AT or key[:SERIES_COUNTER_AT] != shard:
+        raise StoreDamaged("a series stands under the hash of another one")
+
+
+def _check_point(
+    table: TimeseriesTable, series: SeriesOfPoints, layouts: Layouts, key: bytes, record: bytes
+) -> None:
+    point_fields(layouts, series.of(key).record, record)
+    keys = key_fields(table, key)
+    if len(key) != TIME_AT + 8 + sum([len(encode_key_value(value)) for value in keys]):
+        raise StoreDamaged("the key of a point has another length than its values")
+
+
+def _check_meta(table: TimeseriesTable, key: bytes, record: bytes) -> None:
+    decode_meta(record)
+    canonical = meta_of_key(key)
+    series_of(canonical)
+    if meta_key(table.meta_id, canonical) != key:
+        raise StoreDamaged("the key of a meta is not as it is written")

@@ -1,0 +1,131 @@
+"""The operations on timeseries tables. Reads, plans and errors: see `engine/engine.py`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.engine import Engine, OpenModel
+from widerow.engine.plan import Plan, failing, single
+from widerow.engine.scan import RowAccess, ScannedRow
+from widerow.engine.timeseries.context import TimeseriesContext
+from widerow.engine.timeseries.definitions import new_series_table
+from widerow.engine.timeseries.model import TIMESERIES_MODEL
+from widerow.engine.timeseries.puts import PointsPut
+from widerow.engine.timeseries.reads import read_points
+from widerow.engine.timeseries.scan import scan_points_by_key
+from widerow.engine.timeseries.static import check_request, with_options
+from widerow.engine.timeseries.sweep import TimeseriesSweep
+from widerow.errors import Exhausted
+from widerow.keys.series import canonical_key, series_hash
+from widerow.limits import TABLES_PER_INSTANCE_MAX
+from widerow.model.timeseries.points import Point
+from widerow.model.timeseries.requests import (
+    MetaUpdateMode,
+    PointPage,
+    PointQuery,
+    PutResult,
+    SeriesOptionsChange,
+    TableRequest,
+)
+from widerow.model.timeseries.rules import TimeseriesRule
+from widerow.model.timeseries.series import SeriesKey
+from widerow.model.timeseries.table import TimeseriesTable
+
+__all__ = ["TIMESERIES_DEFAULTS", "TimeseriesEngine", "TimeseriesSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeseriesSettings:
+    """The settings of an engine's timeseries tables; each counts as two of an instance's tables."""
+
+    tables_per_instance: int = TABLES_PER_INSTANCE_MAX
+
+
+TIMESERIES_DEFAULTS = TimeseriesSettings()
+
+
+class TimeseriesEngine(OpenModel[TimeseriesTable]):
+    """The timeseries tables of one open store. Any thread may call; nothing waits for a sync."""
+
+    name: ClassVar[str] = "timeseries"
+
+    def __init__(self, core: Engine) -> None:
+        """The tables of `core`."""
+        self.core = core
+        self._settings = core.settings.of(TIMESERIES_DEFAULTS)
+        self.tables = Tables(core.catalog, TIMESERIES_MODEL)
+        self._context = TimeseriesContext(
+            core.store, self.tables, core.clock, core.partitions.notes
+        )
+        self.sweep = TimeseriesSweep(self._context)
+
+    # --- tables ------------------------------------------------------------------------------
+
+    def create(self, instance: str, request: TableRequest) -> Plan[TimeseriesTable]:
+        """CreateTimeseriesTable (timeseries §3, §3.1, §8)."""
+        check_request(request)
+
+        def make(draft: Draft) -> TimeseriesTable:
+            held = len(draft.state.names(TIMESERIES_MODEL.space, instance))
+            if 2 * (held + 1) > self._settings.tables_per_instance:
+                raise Exhausted(
+                    TimeseriesRule.TABLE_QUOTA, limit=self._settings.tables_per_instance
+                )
+            return new_series_table(instance, request, draft.number, self.core.clock.now_us())
+
+        return Plan((self.tables.create(make),), single)
+
+    def drop(self, instance: str, name: str) -> Plan[None]:
+        """DeleteTimeseriesTable: gone when it answers; space is freed later (timeseries §3)."""
+        due_us = self.core.catalog.due_us(self.core.clock.now_us())
+        return Plan((self.tables.drop(self.find(instance, name), due_us=due_us),), failing)
+
+    def change_options(self, instance: str, name: str, change: SeriesOptionsChange) -> Plan[None]:
+        """UpdateTimeseriesTable (timeseries §3.1)."""
+        table = self.find(instance, name)
+        with_options(table.options, change)  # refused before it is planned
+
+        def make(table: TimeseriesTable) -> TimeseriesTable:
+            return replace(table, options=with_options(table.options, change))
+
+        return Plan((self.tables.change(table, make),), failing)
+
+    def find(self, instance: str, name: str) -> TimeseriesTable:
+        """The table of that name (timeseries §3). Raises `NotFound`."""
+        return self.tables.find(instance, name)
+
+    def owned(self, instance: str) -> Sequence[TimeseriesTable]:
+        """The tables of an instance by name (timeseries §3)."""
+        return self.tables.owned(instance)
+
+    # --- points ------------------------------------------------------------------------------
+
+    def put(
+        self, table: TimeseriesTable, points: Sequence[Point], mode: MetaUpdateMode
+    ) -> Plan[PutResult]:
+        """PutTimeseriesData: each series in one transaction, metas before them (timeseries §4).
+
+        Raises `InvalidRequest` for the request as a whole.
+        """
+        return PointsPut(self._context, table, points, mode).plan()
+
+    def read(self, table: TimeseriesTable, query: PointQuery) -> PointPage:
+        """GetTimeseriesData (timeseries §5)."""
+        context = self._context
+        series = context.series(table, query.series)
+        return read_points(context, self.core.store.snapshot(), table, series, query)
+
+    def hash_of(self, series: SeriesKey) -> str:
+        """The hash of a series as `_#h` shows it (timeseries §10)."""
+        return series_hash(canonical_key(series)).hex()
+
+    # --- what the core asks ------------------------------------------------------------------
+
+    def scan(
+        self, table: TimeseriesTable, access: RowAccess, after: bytes = b""
+    ) -> Iterator[ScannedRow]:
+        """Every live point as a row, by `_#h`, `_time` and key fields (`scan.py`)."""
+        reader = self.core.store.snapshot()
+        return scan_points_by_key(self._context, reader, table, access, after)

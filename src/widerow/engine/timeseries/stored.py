@@ -1,0 +1,59 @@
+"""Records of series and points as transactions and snapshots have them. Compiled."""
+
+from typing import Final
+
+from widerow.errors import StoreDamaged
+from widerow.keys.series import series_shards
+from widerow.model.values import Value
+from widerow.rows.points import INLINE, Layout, Layouts
+from widerow.rows.series import SeriesRecord, decode_series
+from widerow.storage.interface import Reader
+
+__all__ = ["FoundSeries", "find_series", "inline_record", "point_fields", "point_layout"]
+
+_COUNTERS: Final = 256
+_LENGTH_AT: Final = 1
+_LAYOUT_AT: Final = 5
+
+FoundSeries = tuple[bytes, SeriesRecord | None]
+"""The counter byte of a series, and its record, None where it has none yet."""
+
+
+def find_series(reader: Reader, table_id: int, digest: bytes, canonical: bytes) -> FoundSeries:
+    """The series of a canonical key among those of its hash. Raises `StoreDamaged`.
+
+    Cost: one read, but for series whose hashes are equal.
+    """
+    prefix = series_shards(table_id, digest)[1]
+    for counter in range(_COUNTERS):
+        number = bytes((counter,))
+        record = reader.get(prefix + number)
+        if record is None:
+            return number, None
+        found = decode_series(record)
+        if found.canonical == canonical:
+            return number, found
+    raise StoreDamaged(f"256 series have the hash {digest.hex()}")
+
+
+def point_layout(layouts: Layouts, series: SeriesRecord, record: bytes) -> tuple[Layout, int]:
+    """The layout of a point's record, and where its values begin. Raises `StoreDamaged`."""
+    number = record[0] if record else 255
+    if number != INLINE:
+        if number > len(series.layouts):
+            raise StoreDamaged(f"a point has a layout that its series lacks: {record[:99]!r}")
+        return layouts.of_bytes(series.layouts[number - 1]), 1
+    stop = _LAYOUT_AT + int.from_bytes(record[_LENGTH_AT:_LAYOUT_AT], "big")
+    return layouts.of_bytes(record[_LAYOUT_AT:stop]), stop
+
+
+def point_fields(layouts: Layouts, series: SeriesRecord, record: bytes) -> dict[str, Value]:
+    """The fields of a point's record. Raises `StoreDamaged`."""
+    layout, start = point_layout(layouts, series, record)
+    return layout.unpack(record, start)
+
+
+def inline_record(layout: Layout, values: bytes) -> bytes:
+    """The record of a point whose layout has no number in its series."""
+    size = len(layout.encoded).to_bytes(_LAYOUT_AT - _LENGTH_AT, "big")
+    return b"%c%b%b%b" % (INLINE, size, layout.encoded, values)

@@ -1,0 +1,83 @@
+"""A timeseries table as a catalogue record, in JSON (docs/formats/catalog.md)."""
+
+import json
+from typing import Any, Final
+
+from widerow.engine.stored_json import decode_json
+from widerow.model.timeseries.table import (
+    AnalyticalStore,
+    FieldKey,
+    LastpointIndex,
+    SyncOption,
+    TimeseriesOptions,
+    TimeseriesTable,
+)
+from widerow.model.values import KeyType
+
+__all__ = ["decode_timeseries_table", "encode_timeseries_table"]
+
+_FORMAT: Final = 1
+_WHAT: Final = "the definition of a timeseries table"
+
+
+def encode_timeseries_table(table: TimeseriesTable) -> bytes:
+    """The record of a table."""
+    options = table.options
+    record = {
+        "format": _FORMAT,
+        "id": table.id,
+        "meta_id": table.meta_id,
+        "instance": table.instance,
+        "name": table.name,
+        "options": [options.ttl_s, options.meta_ttl_s, options.update_attributes],
+        "key": list(table.key),
+        "field_keys": [[each.name, each.type.value] for each in table.field_keys],
+        "stores": [
+            [each.name, each.ttl_s, each.sync.name, each.created_us, each.with_table]
+            for each in table.stores
+        ],
+        "lastpoints": [[each.name, each.number, each.ready] for each in table.lastpoints],
+        "hashed": table.hashed,
+        "meta_index": table.meta_index,
+        "splits": [bound.hex() for bound in table.splits],
+        "asked": [bound.hex() for bound in table.asked],
+    }
+    return json.dumps(record, separators=(",", ":")).encode()
+
+
+def decode_timeseries_table(record: bytes) -> TimeseriesTable:
+    """The table of a record. Raises `StoreDamaged`."""
+    return decode_json(record, _WHAT, _table, form=_FORMAT, whole=True)
+
+
+def _table(fields: dict[str, Any]) -> TimeseriesTable:
+    pop = fields.pop
+    return TimeseriesTable(
+        int(pop("id")),
+        int(pop("meta_id")),
+        str(pop("instance")),
+        str(pop("name")),
+        TimeseriesOptions(*_typed(pop("options"), int, int, bool)),
+        tuple(map(str, pop("key"))),
+        tuple(FieldKey(str(name), KeyType(kind)) for name, kind in pop("field_keys")),
+        tuple(_store(each) for each in pop("stores")),
+        tuple(LastpointIndex(*_typed(each, str, int, bool)) for each in pop("lastpoints")),
+        bool(pop("hashed")),
+        bool(pop("meta_index")),
+        tuple(map(bytes.fromhex, pop("splits"))),
+        tuple(map(bytes.fromhex, pop("asked"))),
+    )
+
+
+def _store(values: list[Any]) -> AnalyticalStore:
+    name, ttl_s, sync, created_us, with_table = values
+    values = [name, ttl_s, SyncOption[sync], created_us, with_table]
+    return AnalyticalStore(*_typed(values, str, int, SyncOption, int, bool))
+
+
+def _typed(values: list[Any], *kinds: type[Any]) -> list[Any]:
+    """The values, each of its type. Raises `TypeError`, `ValueError`."""
+    for value, kind in zip(values, kinds, strict=True):
+        if type(value) is not kind:
+            raise TypeError(f"{value!r} is no {kind.__name__}")
+    return values

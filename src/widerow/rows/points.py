@@ -1,0 +1,166 @@
+"""Points as they are stored: what is like in many of them stands once (docs/formats/timeseries.md).
+
+The fields of a point, their names in order and their types, are its *layout*. A record has the
+values only, behind the number by which the series knows the layout; one whose layout the series has
+no number for has the layout itself. Compiled: every point that is put or read comes by here.
+
+    number values           a layout that the series record has
+    00 length layout values another one; the length in four bytes
+
+A layout is a type and a name for each field, and values are numbers of eight bytes, one byte for a
+boolean, the lengths of texts in four bytes; then the bytes of the texts.
+"""
+
+from collections.abc import Callable, Mapping
+from struct import Struct
+from struct import error as StructError  # noqa: N812  # the name of a class
+from typing import Any, Final, final
+
+from widerow.errors import StoreDamaged
+from widerow.model.values import ColumnType, Value
+
+__all__ = ["INLINE", "Layout", "Layouts", "PointRecord"]
+
+INLINE: Final = 0  # the number of a layout that stands in the record
+_LENGTH_BYTES: Final = 4
+_FORMATS: Final = {
+    ColumnType.INTEGER: "q",
+    ColumnType.DOUBLE: "d",
+    ColumnType.BOOLEAN: "?",
+    ColumnType.STRING: "I",
+    ColumnType.BINARY: "I",
+}
+_TYPES: Final = {each.value: each for each in ColumnType}
+_OF_VALUES: Final[dict[type[Any], ColumnType]] = {
+    int: ColumnType.INTEGER,
+    float: ColumnType.DOUBLE,
+    bool: ColumnType.BOOLEAN,
+    str: ColumnType.STRING,
+    bytes: ColumnType.BINARY,
+}
+
+PointRecord = tuple["Layout", bytes]
+"""A layout and the values behind it."""
+
+
+@final
+class Layout:
+    """The names and types of a point's fields, in the order of names, and how values are packed."""
+
+    __slots__ = ("_struct", "_texts", "encoded", "names", "types")
+
+    def __init__(self, names: tuple[str, ...], types: tuple[ColumnType, ...]) -> None:
+        """`names`: sorted."""
+        self.names = names
+        self.types = types
+        encoded = [
+            b"%c%c%b" % (kind, len(name.encode()), name.encode())
+            for name, kind in zip(names, types, strict=True)
+        ]
+        self.encoded = b"".join(encoded)
+        self._struct = Struct(">" + "".join([_FORMATS[kind] for kind in types]))
+        self._texts: list[tuple[int, bool]] = [
+            (at, kind == ColumnType.STRING)
+            for at, kind in enumerate(types)
+            if kind in (ColumnType.STRING, ColumnType.BINARY)
+        ]
+
+    def pack(self, values: list[Any]) -> bytes:
+        """The bytes of values in the order of names; texts in the list become their lengths.
+
+        Raises `struct.error` for a number above 64 bits.
+        """
+        if not self._texts:
+            return self._struct.pack(*values)
+        parts: list[bytes] = [b""]
+        for at, is_text in self._texts:
+            data: bytes = values[at].encode() if is_text else values[at]
+            parts.append(data)
+            values[at] = len(data)
+        parts[0] = self._struct.pack(*values)
+        return b"".join(parts)
+
+    def unpack(self, record: bytes, start: int) -> dict[str, Value]:
+        """The fields of values that stand at `start`. Raises `StoreDamaged`."""
+        shape = self._struct
+        end = start + shape.size
+        try:
+            values: Any = shape.unpack_from(record, start)
+            if self._texts:
+                values = list(values)
+                for at, is_text in self._texts:
+                    begin, end = end, end + values[at]
+                    data = record[begin:end]
+                    values[at] = data.decode() if is_text else data
+        except (StructError, UnicodeDecodeError) as problem:
+            raise StoreDamaged(f"the values of a point are malformed: {record[:99]!r}") from problem
+        if end != len(record):
+            raise StoreDamaged(f"a point has another length than its values: {record[:99]!r}")
+        return dict(zip(self.names, values))  # noqa: B905  # a keyword costs as much as the call
+
+
+def decode_layout(encoded: bytes) -> Layout:
+    """The layout of its bytes. Raises `StoreDamaged`."""
+    names: list[str] = []
+    types: list[ColumnType] = []
+    at = 0
+    try:
+        while at < len(encoded):
+            end = at + 2 + encoded[at + 1]
+            types.append(_TYPES[encoded[at]])
+            names.append(encoded[at + 2 : end].decode())
+            at = end
+        found = Layout(tuple(names), tuple(types))
+    except (LookupError, UnicodeDecodeError) as problem:
+        raise StoreDamaged(f"a layout of points is malformed: {encoded[:99]!r}") from problem
+    if at != len(encoded) or not names:
+        raise StoreDamaged(f"a layout of points is malformed: {encoded[:99]!r}")
+    return found
+
+
+@final
+class Layouts:
+    """Layouts that were met, at most `bound` of each kind; any thread may ask."""
+
+    __slots__ = ("_bound", "_by_bytes", "_by_fields", "_check")
+
+    def __init__(self, bound: int, check: Callable[[tuple[str, ...]], None]) -> None:
+        """`check`: raises for names that no fields have."""
+        self._bound = bound
+        self._check = check
+        self._by_bytes: dict[bytes, Layout] = {}
+        self._by_fields: dict[tuple[Any, ...], Layout] = {}
+
+    def of_bytes(self, encoded: bytes) -> Layout:
+        """The layout of its bytes. Raises `StoreDamaged`."""
+        found = self._by_bytes.get(encoded)
+        if found is None:
+            if len(self._by_bytes) >= self._bound:
+                self._by_bytes.clear()
+            found = self._by_bytes[encoded] = decode_layout(encoded)
+        return found
+
+    def pack(self, fields: Mapping[str, Value]) -> PointRecord:
+        """The layout and the values of fields.
+
+        Raises `struct.error` for a number above 64 bits, and what `check` raises.
+        """
+        values: list[Any] = list(fields.values())
+        names = tuple(fields)
+        key = (names, *map(type, values))
+        found = self._by_fields.get(key)
+        if found is None:
+            found = self._remember(key, names, values)
+        if found.names != names:
+            values = [fields[name] for name in found.names]
+        return found, found.pack(values)
+
+    def _remember(self, key: tuple[Any, ...], names: tuple[str, ...], values: list[Any]) -> Layout:
+        self._check(names)
+        types = dict(zip(names, [_OF_VALUES[type(value)] for value in values], strict=True))
+        ordered = tuple(sorted(names))
+        made = Layout(ordered, tuple([types[name] for name in ordered]))
+        if len(self._by_fields) >= self._bound:
+            self._by_fields.clear()
+        self._by_fields[key] = made = self.of_bytes(made.encoded)
+        return made
