@@ -26,6 +26,7 @@ SOURCES: Final = {
     "wire/tablestore/delivery_messages": ("delivery.proto",),
     "wire/tablestore/search_messages": ("search.proto",),
     "wire/tablestore/sql_messages": ("sql.proto",),
+    "wire/tablestore/timeseries_messages": ("timeseries.proto",),
     "wire/tablestore/tunnel_messages": ("tunnel.proto",),
     "storage/hbase/messages": ("hbase.proto",),
 }

@@ -36,6 +36,7 @@ from tests.support.requests import (
     BODIES,
     DELIVERY_BODIES,
     SEARCH_BODIES,
+    SERIES_BODIES,
     SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
@@ -176,6 +177,7 @@ def _bodies_of() -> Iterator[tuple[str, bytes]]:
         **TUNNEL_BODIES,
         **DELIVERY_BODIES,
         **SEARCH_BODIES,
+        **SERIES_BODIES,
         **SQL_BODIES,
     }.items():
         yield action, make("Stolen" if action == "CreateTable" else TABLE)

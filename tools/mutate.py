@@ -48,6 +48,7 @@ from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as f
 from widerow.wire.tablestore import sql_messages as q
+from widerow.wire.tablestore import timeseries_messages as p
 from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = ["Case", "Finding", "Report", "case_of", "main", "run"]
@@ -90,7 +91,8 @@ _LOADED_LATER: Final = {
 
 def answer_of(action: str) -> Message:
     """An empty message of the type that an action answers with."""
-    made: Message = (_LOADED_LATER.get(action) or getattr(m, f"{action}Response"))()
+    module = p if "Timeseries" in action else m
+    made: Message = (_LOADED_LATER.get(action) or getattr(module, f"{action}Response"))()
     return made
 
 

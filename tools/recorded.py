@@ -11,6 +11,7 @@ from tests.support.requests import (
     DELIVERY_BODIES,
     KEY,
     SEARCH_BODIES,
+    SERIES_BODIES,
     SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
@@ -202,6 +203,7 @@ def recorded(table: str) -> list[tuple[str, str, bytes]]:
             **TUNNEL_BODIES,
             **DELIVERY_BODIES,
             **SEARCH_BODIES,
+            **SERIES_BODIES,
             **SQL_BODIES,
         }.items()
     ]

@@ -16,7 +16,9 @@ from tools.hostile import CANARY, OWNER, Attack, Report, Victim
 READ: Final = {
     *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange", "BulkExport"),
     *("ComputeSplitPointsBySize", "WiderowPartitions", "WiderowIndexes", "WiderowNodes"),
-    "ListTimeseriesTable",
+    *("ListTimeseriesTable", "DescribeTimeseriesTable", "GetTimeseriesData"),
+    *("QueryTimeseriesMeta", "SplitTimeseriesScanTask", "ScanTimeseriesData"),
+    "DescribeTimeseriesAnalyticalStore",
     *("ListSearchIndex", "DescribeSearchIndex", "Search", "ComputeSplits", "ParallelScan"),
     *("ListStream", "DescribeStream", "GetShardIterator", "GetStreamRecord"),
     *(f"tunnel/{name}" for name in ("list", "describe", "connect", "heartbeat", "shutdown")),
@@ -27,6 +29,7 @@ READ: Final = {
 WRITE: Final = {
     *("PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow", "BulkImport"),
     *("StartLocalTransaction", "CommitTransaction", "AbortTransaction"),
+    *("PutTimeseriesData", "UpdateTimeseriesMeta", "DeleteTimeseriesMeta"),
 }
 MANAGE: Final = {
     *("CreateTable", "UpdateTable", "DeleteTable"),
@@ -34,6 +37,10 @@ MANAGE: Final = {
     *("tunnel/create", "tunnel/delete", "tunnel/schedule"),
     *("CreateDeliveryTask", "DeleteDeliveryTask"),
     *("CreateSearchIndex", "UpdateSearchIndex", "DeleteSearchIndex"),
+    *("CreateTimeseriesTable", "UpdateTimeseriesTable", "DeleteTimeseriesTable"),
+    *("CreateTimeseriesAnalyticalStore", "UpdateTimeseriesAnalyticalStore"),
+    *("DeleteTimeseriesAnalyticalStore", "CreateTimeseriesLastpointIndex"),
+    "DeleteTimeseriesLastpointIndex",
 }
 
 

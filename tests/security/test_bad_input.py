@@ -14,6 +14,7 @@ from tests.support.requests import (
     BODIES,
     DELIVERY_BODIES,
     SEARCH_BODIES,
+    SERIES_BODIES,
     SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
@@ -37,7 +38,10 @@ def body_of(action: str) -> bytes:
 
 
 def test_every_action_is_attacked() -> None:
-    tables = (BODIES, DELIVERY_BODIES, SEARCH_BODIES, SQL_BODIES, STREAM_BODIES, TUNNEL_BODIES)
+    tables = (
+        *(BODIES, DELIVERY_BODIES, SEARCH_BODIES, SERIES_BODIES),
+        *(SQL_BODIES, STREAM_BODIES, TUNNEL_BODIES),
+    )
     assert {action for bodies in tables for action in bodies} == set(OPERATIONS)
 
 

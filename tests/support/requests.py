@@ -19,6 +19,7 @@ from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
 from widerow.wire.tablestore import sql_messages as q
+from widerow.wire.tablestore import timeseries_messages as p
 from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "DELIVERY_BODIES",
     "KEY",
     "SEARCH_BODIES",
+    "SERIES_BODIES",
     "SQL_BODIES",
     "STREAM_BODIES",
     "TUNNEL_BODIES",
@@ -206,7 +208,6 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         ).SerializeToString(),
         "BulkImport": lambda table: bulk_import_request(table).SerializeToString(),
         "BulkExport": lambda table: bulk_export_request(table).SerializeToString(),
-        "ListTimeseriesTable": lambda _: b"",
     }
 )
 """The body of a request of every action, by the action's name, about a table."""
@@ -360,3 +361,86 @@ SQL_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     }
 )
 """The body of SQLQuery, for a table."""
+
+_SERIES_KEY: Final = p.TimeseriesKey(measurement="m", source="s")
+_SERIES_STORE: Final = p.TimeseriesAnalyticalStore(store_name="store", time_to_live=-1)
+
+
+def _put_points(table: str) -> bytes:
+    row = p.TimeseriesRow(
+        timeseries_key=_SERIES_KEY,
+        time=1,
+        fields=[p.TimeseriesField(field_name="f", value_int=1)],
+    )
+    rows = p.TimeseriesPBRows(rows=[row]).SerializeToString()
+    return p.PutTimeseriesDataRequest(
+        table_name=table, rows_data=p.TimeseriesRows(type=2, rows_data=rows)
+    ).SerializeToString()
+
+
+def _query_metas(table: str) -> bytes:
+    of_tag = p.MetaQueryTagCondition(op=1, tag_name="n", value="v").SerializeToString()
+    either = p.MetaQueryCompositeCondition(
+        op=2, sub_conditions=[p.MetaQueryCondition(type=4, proto_data=of_tag)]
+    ).SerializeToString()
+    return p.QueryTimeseriesMetaRequest(
+        table_name=table, condition=p.MetaQueryCondition(type=1, proto_data=either)
+    ).SerializeToString()
+
+
+SERIES_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
+    {
+        "CreateTimeseriesTable": lambda table: p.CreateTimeseriesTableRequest(
+            table_meta=p.TimeseriesTableMeta(table_name=table)
+        ).SerializeToString(),
+        "ListTimeseriesTable": lambda _: b"",
+        "DescribeTimeseriesTable": lambda table: p.DescribeTimeseriesTableRequest(
+            table_name=table
+        ).SerializeToString(),
+        "UpdateTimeseriesTable": lambda table: p.UpdateTimeseriesTableRequest(
+            table_name=table, table_options=p.TimeseriesTableOptions(time_to_live=86400)
+        ).SerializeToString(),
+        "PutTimeseriesData": _put_points,
+        "GetTimeseriesData": lambda table: p.GetTimeseriesDataRequest(
+            table_name=table, time_series_key=_SERIES_KEY, begin_time=0, end_time=10
+        ).SerializeToString(),
+        "QueryTimeseriesMeta": _query_metas,
+        "UpdateTimeseriesMeta": lambda table: p.UpdateTimeseriesMetaRequest(
+            table_name=table,
+            timeseries_meta=[p.TimeseriesMeta(time_series_key=_SERIES_KEY, attributes='["a=1"]')],
+        ).SerializeToString(),
+        "DeleteTimeseriesMeta": lambda table: p.DeleteTimeseriesMetaRequest(
+            table_name=table, timeseries_key=[_SERIES_KEY]
+        ).SerializeToString(),
+        "SplitTimeseriesScanTask": lambda table: p.SplitTimeseriesScanTaskRequest(
+            table_name=table, split_count_hint=2
+        ).SerializeToString(),
+        "ScanTimeseriesData": lambda table: p.ScanTimeseriesDataRequest(
+            table_name=table
+        ).SerializeToString(),
+        "CreateTimeseriesAnalyticalStore": lambda table: p.CreateTimeseriesAnalyticalStoreRequest(
+            table_name=table, analytical_store=_SERIES_STORE
+        ).SerializeToString(),
+        "DescribeTimeseriesAnalyticalStore": lambda table: (
+            p.DescribeTimeseriesAnalyticalStoreRequest(
+                table_name=table, store_name="store"
+            ).SerializeToString()
+        ),
+        "UpdateTimeseriesAnalyticalStore": lambda table: p.UpdateTimeseriesAnalyticalStoreRequest(
+            table_name=table, analytical_store=_SERIES_STORE
+        ).SerializeToString(),
+        "DeleteTimeseriesAnalyticalStore": lambda table: p.DeleteTimeseriesAnalyticalStoreRequest(
+            table_name=table, store_name="store"
+        ).SerializeToString(),
+        "CreateTimeseriesLastpointIndex": lambda table: p.CreateTimeseriesLastpointIndexRequest(
+            main_table_name=table, index_table_name="last"
+        ).SerializeToString(),
+        "DeleteTimeseriesLastpointIndex": lambda table: p.DeleteTimeseriesLastpointIndexRequest(
+            main_table_name=table, index_table_name="last"
+        ).SerializeToString(),
+        "DeleteTimeseriesTable": lambda table: p.DeleteTimeseriesTableRequest(
+            table_name=table
+        ).SerializeToString(),
+    }
+)
+"""The body of each action of timeseries tables, for a timeseries table."""

@@ -32,6 +32,6 @@ def test_the_table_counts_what_is_served(capsys: pytest.CaptureFixture[str]) -> 
     show_compatibility({"as_json": False, "supported": True})
     shown = capsys.readouterr().out
     assert all(name in shown for name in OPERATIONS)
-    assert "CreateTimeseriesTable" not in shown
+    assert "LoadTable" not in shown
     total = len(OPERATIONS) + len(UNSUPPORTED)
     assert f"{len(OPERATIONS)} of {total} actions are served." in shown

@@ -43,6 +43,9 @@ class TimeseriesRule(AnyRule):
     KEY_COLUMNS = "Give a series what the table's key has, all of it and nothing else."
 
     # Points (timeseries §2, §4)
+    POINT_BUFFER = "Send points in the FlatBuffers or messages that the SDKs write."
+    POINT_FORM = "Send points as FlatBuffers (0) or as TimeseriesPBRows (2)."
+    POINT_CHECKSUM = "Send the CRC-32C of rows_data as flatbuffer_crc32c, or leave it out."
     POINT_COUNT = "Put between 1 and 200 points in a request."
     POINT_BYTES = "Split the request: its points have at most 4 MB."
     POINT_TIME = "The time of a point is in microseconds since 1970 and not negative."
@@ -51,6 +54,7 @@ class TimeseriesRule(AnyRule):
         "of a column of the model."
     )
     FIELD_COUNT = "Give a point between 1 and 1024 fields."
+    FIELD_VALUE = "Give the field one value."
     FIELD_NUMBER = "Write whole numbers that fit into 64 bits."
     FIELD_LENGTH = "A text or bytes of a field have at most 2 MB."
     FIELD_KEY_MISSING = "Give every point the fields that are key columns of the table."
@@ -59,7 +63,12 @@ class TimeseriesRule(AnyRule):
     # Reading (timeseries §5, §6, §7)
     TIME_RANGE = "Let the time range begin before it ends."
     POSITION = "Use the token of the last answer to this request, unchanged."
+    FIELD_TYPE = "Ask for LONG 1, BOOLEAN 2, DOUBLE 3, STRING 4 or BINARY 5, or leave the type out."
+    SCAN_FORM = "Ask for PlainBuffer (1), or leave data_serialize_type out."
     META_CONDITION = "Combine one or more conditions, NOT one; a time has no prefix."
+    META_DEPTH = "Nest fewer conditions in each other."
+    META_MODE = "Send meta_update_mode 0, metas are kept, or 1, they are left alone."
+    META_TIME = "Leave update_time out: the server sets it."
     META_INDEX = "The table was created without an index of metas: read by the keys of series."
     META_COUNT = "Name between 1 and 200 series in a request."
     ATTRIBUTES_FIXED = "The table allows no change of attributes (allow_update_attributes)."
@@ -75,6 +84,8 @@ class TimeseriesRule(AnyRule):
         "Keep the data of an analytical store for ever (-1) or for at least 2592000 seconds."
     )
     STORE_COUNT = "A table has at most one analytical store."
+    STORE_SYNC = "Send sync_option 1, all data, or 2, data from now on."
+    STORE_CHANGE = "Change the time to live of an analytical store, and nothing else."
     STORE_NOT_FOUND = "Create the analytical store, or check its name."
     STORE_MAPPED = "Drop the SQL mappings that use the analytical store first, or ask for that."
     LASTPOINT_EXISTS = "Choose another name for the last-point index: this one is taken."

@@ -18,6 +18,7 @@ from tests.support.requests import (
     BODIES,
     DELIVERY_BODIES,
     SEARCH_BODIES,
+    SERIES_BODIES,
     SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
@@ -39,6 +40,7 @@ ALL: Final = {
     **TUNNEL_BODIES,
     **STREAM_BODIES,
     **DELIVERY_BODIES,
+    **SERIES_BODIES,
     **SQL_BODIES,
 }
 OF_NO_TABLE: Final = frozenset(("ListTable", "ListTimeseriesTable"))

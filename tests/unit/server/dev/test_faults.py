@@ -32,6 +32,7 @@ from tests.support.requests import (
     BODIES,
     DELIVERY_BODIES,
     SEARCH_BODIES,
+    SERIES_BODIES,
     SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
@@ -54,6 +55,7 @@ ALL_BODIES = {
     **STREAM_BODIES,
     **TUNNEL_BODIES,
     **DELIVERY_BODIES,
+    **SERIES_BODIES,
     **SQL_BODIES,
 }
 # They name a transaction, a tunnel by its number, a stream, or nothing.

@@ -25,6 +25,7 @@ from tests.support.requests import (
     DELIVERY_BODIES,
     KEY,
     SEARCH_BODIES,
+    SERIES_BODIES,
     SQL_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
@@ -42,6 +43,7 @@ from widerow.wire.tablestore import (
     messages,
     search_messages,
     sql_messages,
+    timeseries_messages,
     tunnel_messages,
 )
 from widerow.wire.tablestore.bounds import FIELD_BOUNDS
@@ -69,6 +71,7 @@ REQUESTS: Final[Mapping[str, Callable[[str], bytes]]] = {
     **TUNNEL_BODIES,
     **DELIVERY_BODIES,
     **SEARCH_BODIES,
+    **SERIES_BODIES,
     **SQL_BODIES,
 }
 """A right request of every action."""
@@ -144,7 +147,13 @@ class Measured(NamedTuple):
 
 def message_of(action: str) -> type[Message]:
     """The message of an action's requests."""
-    for module in (messages, search_messages, delivery_messages, sql_messages):
+    for module in (
+        messages,
+        search_messages,
+        delivery_messages,
+        sql_messages,
+        timeseries_messages,
+    ):
         if hasattr(module, f"{action}Request"):
             found: type[Message] = getattr(module, f"{action}Request")
             return found

@@ -10,6 +10,7 @@ from widerow.wire.tablestore import (
     messages,
     search_messages,
     sql_messages,
+    timeseries_messages,
     tunnel_messages,
 )
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
@@ -49,7 +50,7 @@ def missing_fields(action: str) -> set[str]:
     module = messages if tunnel is None else tunnel_messages
     if action.endswith("DeliveryTask"):
         module = delivery_messages
-    for other in (search_messages, sql_messages):
+    for other in (search_messages, sql_messages, timeseries_messages):
         if hasattr(other, f"{action}Request"):
             module = other
     request = getattr(module, tunnel or f"{action}Request").DESCRIPTOR

@@ -19,6 +19,7 @@ from widerow.errors import (
     StorePoisoned,
 )
 from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.delivery import DELIVERY_ERRORS
 from widerow.wire.tablestore.errors.indexes import INDEX_ERRORS
@@ -27,6 +28,7 @@ from widerow.wire.tablestore.errors.row import Foreign
 from widerow.wire.tablestore.errors.search import SEARCH_ERRORS
 from widerow.wire.tablestore.errors.sql import SQL_ERRORS
 from widerow.wire.tablestore.errors.streams import STREAM_ERRORS
+from widerow.wire.tablestore.errors.timeseries import TIMESERIES_ERRORS
 from widerow.wire.tablestore.errors.transactions import TRANSACTION_ERRORS
 from widerow.wire.tablestore.errors.tunnels import TUNNEL_ERRORS
 
@@ -34,12 +36,12 @@ __all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer"]
 
 _ROWS: Final = (
     *(REQUEST_ERRORS, INDEX_ERRORS, STREAM_ERRORS, TRANSACTION_ERRORS, TUNNEL_ERRORS),
-    *(DELIVERY_ERRORS, SEARCH_ERRORS, SQL_ERRORS),
+    *(DELIVERY_ERRORS, SEARCH_ERRORS, SQL_ERRORS, TIMESERIES_ERRORS),
 )
 _FOUND: Final = {rule: row for rows in _ROWS for rule, row in rows.items()}
 
 FOREIGN: Final[Mapping[AnyRule, Foreign]] = MappingProxyType(
-    {rule: _FOUND[rule] for rule in (*Rule, *TablestoreRule)}
+    {rule: _FOUND[rule] for rule in (*Rule, *TablestoreRule, *TimeseriesRule)}
 )
 """Every rule: those of all models first, each in the order of its enumeration."""
 

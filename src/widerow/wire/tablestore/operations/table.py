@@ -74,6 +74,20 @@ def _sql() -> Mapping[str, Action]:
     return SQL_ACTIONS
 
 
+def _timeseries() -> Mapping[str, Action]:
+    from widerow.wire.tablestore.operations.timeseries.actions import (  # noqa: PLC0415  # as above
+        TIMESERIES_ACTIONS,
+    )
+
+    return TIMESERIES_ACTIONS
+
+
+def _point_units(answer: Any) -> tuple[int, int]:  # noqa: ANN401  # its module is loaded later
+    from widerow.wire.tablestore.operations.timeseries.actions import point_units  # noqa: PLC0415  # as above
+
+    return point_units(answer)
+
+
 def _statement_units(answer: Any) -> tuple[int, int]:  # noqa: ANN401  # its module is loaded later
     from widerow.wire.tablestore.operations.sql.actions import statement_units  # noqa: PLC0415  # as above
 
@@ -193,7 +207,6 @@ _ALL: Final = (
     _served("DescribeStream", _READ),
     _served("GetShardIterator", _READ),
     _served("GetStreamRecord", _READ, consumed=read_units),
-    _served("ListTimeseriesTable", _READ),
     # A table may be read for the bounds of its channels, and a page of records has a megabyte.
     _later("tunnel/create", _MANAGE, _tunnels, writes=True, lengthy=_always),
     _later("tunnel/delete", _MANAGE, _tunnels, writes=True),
@@ -230,6 +243,27 @@ _ALL: Final = (
         lengthy=_always,
         permission_of=_statement_permission,
     )._replace(call_between=_run_between),
+    _later("CreateTimeseriesTable", _MANAGE, _timeseries, writes=True),
+    _later("ListTimeseriesTable", _READ, _timeseries),
+    _later("DescribeTimeseriesTable", _READ, _timeseries),
+    _later("UpdateTimeseriesTable", _MANAGE, _timeseries, writes=True),
+    _later("DeleteTimeseriesTable", _MANAGE, _timeseries, writes=True),
+    _later(
+        "PutTimeseriesData", _WRITE, _timeseries, writes=True, consumed=_point_units, lengthy=_large
+    ),
+    # A page has up to 5000 points.
+    _later("GetTimeseriesData", _READ, _timeseries, consumed=_point_units, lengthy=_always),
+    _later("QueryTimeseriesMeta", _READ, _timeseries, lengthy=_always),
+    _later("UpdateTimeseriesMeta", _WRITE, _timeseries, writes=True, lengthy=_large),
+    _later("DeleteTimeseriesMeta", _WRITE, _timeseries, writes=True, lengthy=_large),
+    _later("SplitTimeseriesScanTask", _READ, _timeseries),
+    _later("ScanTimeseriesData", _READ, _timeseries, consumed=_point_units, lengthy=_always),
+    _later("CreateTimeseriesAnalyticalStore", _MANAGE, _timeseries, writes=True),
+    _later("UpdateTimeseriesAnalyticalStore", _MANAGE, _timeseries, writes=True),
+    _later("DeleteTimeseriesAnalyticalStore", _MANAGE, _timeseries, writes=True),
+    _later("DescribeTimeseriesAnalyticalStore", _READ, _timeseries),
+    _later("CreateTimeseriesLastpointIndex", _MANAGE, _timeseries, writes=True, lengthy=_always),
+    _later("DeleteTimeseriesLastpointIndex", _MANAGE, _timeseries, writes=True),
 )
 
 OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
@@ -247,15 +281,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
         action: feature
         for feature, actions in {
             "loading and unloading of tables": "LoadTable UnloadTable",
-            "timeseries": (
-                "CreateTimeseriesTable DeleteTimeseriesTable "
-                "DescribeTimeseriesTable UpdateTimeseriesTable PutTimeseriesData "
-                "GetTimeseriesData QueryTimeseriesMeta UpdateTimeseriesMeta DeleteTimeseriesMeta "
-                "CreateTimeseriesAnalyticalStore DeleteTimeseriesAnalyticalStore "
-                "DescribeTimeseriesAnalyticalStore UpdateTimeseriesAnalyticalStore "
-                "CreateTimeseriesLastpointIndex DeleteTimeseriesLastpointIndex "
-                "SplitTimeseriesScanTask ScanTimeseriesData"
-            ),
             "changes of delivery tasks": "UpdateDeliveryTask",
             "global tables": (
                 "CreateGlobalTable BindGlobalTable UnbindGlobalTable DescribeGlobalTable "

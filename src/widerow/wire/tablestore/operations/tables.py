@@ -190,11 +190,4 @@ TABLE_ACTIONS: Final[dict[str, Action]] = {
         lambda engine, instance, asked: engine.compute_split_points(instance, asked),
         _split,
     ),
-    # There are no timeseries tables, so the list of them is empty: that is the whole answer,
-    # and programs ask for it before they delete what they made (docs/protocol/tablestore.md).
-    "ListTimeseriesTable": Action(
-        decoder(m.ListTimeseriesTableRequest)(lambda _: None),
-        lambda *_: None,
-        lambda _: m.ListTimeseriesTableResponse().SerializeToString(),
-    ),
 }

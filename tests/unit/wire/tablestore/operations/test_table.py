@@ -62,7 +62,6 @@ SERVED = {
     "DescribeStream": ("read", False, ""),
     "GetShardIterator": ("read", False, ""),
     "GetStreamRecord": ("read", False, ""),
-    "ListTimeseriesTable": ("read", False, ""),
 }
 TUNNELS = {
     "tunnel/create": ("manage", True),
@@ -96,8 +95,30 @@ SEARCHES = {
     "ParallelScan": ("read", False),
     "SQLQuery": ("read", False),
 }
+SERIES = {
+    **dict.fromkeys(
+        (
+            *("CreateTimeseriesTable", "UpdateTimeseriesTable", "DeleteTimeseriesTable"),
+            *("CreateTimeseriesAnalyticalStore", "UpdateTimeseriesAnalyticalStore"),
+            *("DeleteTimeseriesAnalyticalStore", "CreateTimeseriesLastpointIndex"),
+            "DeleteTimeseriesLastpointIndex",
+        ),
+        ("manage", True),
+    ),
+    **dict.fromkeys(
+        ("PutTimeseriesData", "UpdateTimeseriesMeta", "DeleteTimeseriesMeta"), ("write", True)
+    ),
+    **dict.fromkeys(
+        (
+            *("ListTimeseriesTable", "DescribeTimeseriesTable", "GetTimeseriesData"),
+            *("QueryTimeseriesMeta", "SplitTimeseriesScanTask", "ScanTimeseriesData"),
+            "DescribeTimeseriesAnalyticalStore",
+        ),
+        ("read", False),
+    ),
+}
 BATCHES = ("BatchGetRow", "BatchWriteRow", "BulkImport")
-LISTS = ("BulkExport", "ListTimeseriesTable")
+LISTS = ("BulkExport",)
 INDEXES = ("CreateIndex", "DropIndex")
 STREAMS = ("ListStream", "DescribeStream", "GetShardIterator", "GetStreamRecord")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
@@ -107,7 +128,7 @@ TRANSACTIONS = ("StartLocalTransaction", "CommitTransaction", "AbortTransaction"
 def test_the_actions_served() -> None:
     assert {o.name: (o.permission.value, o.writes) for o in OPERATIONS.values()} == {
         name: (permission, writes) for name, (permission, writes, _) in SERVED.items()
-    } | TUNNELS | DELIVERY | SEARCHES
+    } | TUNNELS | DELIVERY | SEARCHES | SERIES
     assert all(name == entry.name for name, entry in OPERATIONS.items())
 
 

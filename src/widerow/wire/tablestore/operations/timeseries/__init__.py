@@ -1,0 +1,1 @@
+"""The actions of timeseries tables (timeseries §3-§11)."""
