@@ -11,17 +11,21 @@ from widerow.engine.plan import Plan, failing, single
 from widerow.engine.scan import RowAccess, ScannedRow
 from widerow.engine.timeseries.context import TimeseriesContext
 from widerow.engine.timeseries.definitions import new_series_table
+from widerow.engine.timeseries.metas import changing_metas, deleting_metas, query_metas
 from widerow.engine.timeseries.model import TIMESERIES_MODEL
 from widerow.engine.timeseries.puts import PointsPut
 from widerow.engine.timeseries.reads import read_points
 from widerow.engine.timeseries.scan import scan_points_by_key
 from widerow.engine.timeseries.static import check_request, with_options
 from widerow.engine.timeseries.sweep import TimeseriesSweep
-from widerow.errors import Exhausted
+from widerow.errors import Exhausted, WiderowError
 from widerow.keys.series import canonical_key, series_hash
 from widerow.limits import TABLES_PER_INSTANCE_MAX
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import (
+    MetaChange,
+    MetaPage,
+    MetaQuery,
     MetaUpdateMode,
     PointPage,
     PointQuery,
@@ -116,6 +120,24 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         context = self._context
         series = context.series(table, query.series)
         return read_points(context, self.core.store.snapshot(), table, series, query)
+
+    # --- metas -------------------------------------------------------------------------------
+
+    def query_metas(self, table: TimeseriesTable, query: MetaQuery) -> MetaPage:
+        """QueryTimeseriesMeta (timeseries §6)."""
+        return query_metas(self._context, self.core.store.snapshot(), table, query)
+
+    def change_metas(
+        self, table: TimeseriesTable, changes: Sequence[MetaChange]
+    ) -> Plan[dict[int, WiderowError]]:
+        """UpdateTimeseriesMeta; it answers the errors of those that failed (timeseries §6)."""
+        return changing_metas(self._context, table, changes)
+
+    def delete_metas(
+        self, table: TimeseriesTable, keys: Sequence[SeriesKey]
+    ) -> Plan[dict[int, WiderowError]]:
+        """DeleteTimeseriesMeta, which leaves points; answers as `change_metas` (timeseries §6)."""
+        return deleting_metas(self._context, table, keys)
 
     def hash_of(self, series: SeriesKey) -> str:
         """The hash of a series as `_#h` shows it (timeseries §10)."""
