@@ -66,7 +66,7 @@ class TimeseriesRule(AnyRule):
     FIELD_TYPE = "Ask for LONG 1, BOOLEAN 2, DOUBLE 3, STRING 4 or BINARY 5, or leave the type out."
     SCAN_FORM = "Ask for PlainBuffer (1), or leave data_serialize_type out."
     META_CONDITION = "Combine one or more conditions, NOT one; a time has no prefix."
-    META_DEPTH = "Nest fewer conditions in each other."
+    META_DEPTH = "Nest conditions at most 32 deep, and give at most 1000 of them."
     META_MODE = "Send meta_update_mode 0, metas are kept, or 1, they are left alone."
     META_TIME = "Leave update_time out: the server sets it."
     META_INDEX = "The table was created without an index of metas: read by the keys of series."

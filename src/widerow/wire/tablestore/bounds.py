@@ -32,6 +32,14 @@ from widerow.limits import (
     SEARCH_REQUEST_FIELDS_MAX,
     SEARCH_ROUTING_VALUES_MAX,
     SEARCH_TREE_NODES_MAX,
+    SERIES_CONDITIONS_MAX,
+    SERIES_FIELD_KEYS_MAX,
+    SERIES_FIELDS_MAX,
+    SERIES_INDEXES_MAX,
+    SERIES_KEY_COLUMNS_MAX,
+    SERIES_META_CHANGES_MAX,
+    SERIES_POINTS_MAX,
+    SERIES_TAGS_MAX,
     TUNNEL_CHANNELS_MAX,
 )
 
@@ -59,6 +67,17 @@ _RULED: Final[tuple[tuple[int, str], ...]] = (
     (SEARCH_FIELDS_MAX, "UpdateSearchIndexRequest.added_field_schemas"),
     (SEARCH_FIELDS_MAX, "FieldSchema.source_field_names FieldSchema.date_formats"),
     (2, "UpdateSearchIndexRequest.query_flow_weight"),
+    (SERIES_POINTS_MAX, "TimeseriesPBRows.rows"),
+    (SERIES_META_CHANGES_MAX, "UpdateTimeseriesMetaRequest.timeseries_meta"),
+    (SERIES_META_CHANGES_MAX, "DeleteTimeseriesMetaRequest.timeseries_key"),
+    (SERIES_FIELDS_MAX, "GetTimeseriesDataRequest.fields_to_get"),
+    (SERIES_FIELDS_MAX, "ScanTimeseriesDataRequest.fields_to_get"),
+    (SERIES_KEY_COLUMNS_MAX, "TimeseriesTableMeta.timeseries_key_schema"),
+    (SERIES_FIELD_KEYS_MAX, "TimeseriesTableMeta.field_primary_key_schema"),
+    (SERIES_INDEXES_MAX, "CreateTimeseriesTableRequest.analytical_stores"),
+    (SERIES_INDEXES_MAX, "CreateTimeseriesTableRequest.lastpoint_index_metas"),
+    (SERIES_KEY_COLUMNS_MAX, "CreateTimeseriesLastpointIndexRequest.index_primary_key_names"),
+    (SERIES_CONDITIONS_MAX, "MetaQueryCompositeCondition.sub_conditions"),
 )
 _OTHERS: Final[tuple[tuple[int, str], ...]] = (
     # Each of the tables of a batch may name as many columns as one read; and so do its rows.
@@ -78,6 +97,9 @@ _OTHERS: Final[tuple[tuple[int, str], ...]] = (
     (SEARCH_REQUEST_FIELDS_MAX, "PercentilesAggregation.percentiles GroupBySort.sorters"),
     (SEARCH_REQUEST_FIELDS_MAX, "GroupByRange.ranges GroupByGeoDistance.ranges"),
     (SEARCH_REQUEST_FIELDS_MAX, "Highlight.highlight_parameters"),
+    # As many as the points or metas of a request may have.
+    (SERIES_POINTS_MAX * SERIES_TAGS_MAX, "TimeseriesKey.tag_list"),
+    (SERIES_POINTS_MAX * SERIES_FIELDS_MAX, "TimeseriesRow.fields"),
 )
 FIELD_BOUNDS: Final[Mapping[str, int]] = MappingProxyType(
     {name: limit * REPEATED_ROOM for limit, names in _RULED for name in names.split()}

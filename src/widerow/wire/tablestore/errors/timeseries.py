@@ -151,8 +151,8 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "a condition without parts, or a prefix of a time",
     ),
     TimeseriesRule.META_DEPTH: c.INVALID.ours(
-        "Conditions on metas are nested more than {limit} deep.",
-        "conditions that are nested more deeply",
+        "Conditions on metas are too many, or nested too deep.",
+        "conditions that are too many or nested too deep",
     ),
     TimeseriesRule.META_MODE: c.INVALID.ours(
         "Unknown meta_update_mode: {value}.",

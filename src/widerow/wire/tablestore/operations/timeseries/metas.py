@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, final
 
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, WiderowError
 from widerow.limits import (
     SERIES_CONDITION_DEPTH_MAX,
+    SERIES_CONDITIONS_MAX,
     SERIES_META_CHANGES_MAX,
     SERIES_METAS_MAX,
 )
@@ -90,26 +91,36 @@ _MATCHES: Final[Mapping[int, Callable[[bytes], MetaMatch]]] = {
 }
 
 
-def _condition(sent: m.MetaQueryCondition, depth: int = 1) -> MetaCondition:
-    if depth > SERIES_CONDITION_DEPTH_MAX:
-        raise InvalidRequest(TimeseriesRule.META_DEPTH, limit=SERIES_CONDITION_DEPTH_MAX)
-    if sent.type == _COMPOSITE:
-        return _composite(parsed(m.MetaQueryCompositeCondition, sent.proto_data), depth)
-    match = _MATCHES.get(sent.type)
-    if match is None:
+@final
+class _Conditions:
+    """Reads the conditions of one query, which are counted together."""
+
+    def __init__(self) -> None:
+        self._left = SERIES_CONDITIONS_MAX
+
+    def read(self, sent: m.MetaQueryCondition, depth: int = 1) -> MetaCondition:
+        """The condition, which is nested so deep."""
+        self._left -= 1
+        if depth > SERIES_CONDITION_DEPTH_MAX or self._left < 0:
+            raise InvalidRequest(TimeseriesRule.META_DEPTH)
+        if sent.type == _COMPOSITE:
+            return self._composite(
+                parsed(m.MetaQueryCompositeCondition, sent.proto_data), depth + 1
+            )
+        match = _MATCHES.get(sent.type)
+        if match is None:
+            raise InvalidRequest(TimeseriesRule.META_CONDITION)
+        return match(sent.proto_data)
+
+    def _composite(self, sent: m.MetaQueryCompositeCondition, depth: int) -> MetaCondition:
+        parts = tuple([self.read(each, depth) for each in sent.sub_conditions])
+        if parts and sent.op == _AND:
+            return AllOf(parts)
+        if parts and sent.op == _OR:
+            return AnyOf(parts)
+        if len(parts) == 1 and sent.op == _NOT:
+            return NotThis(parts[0])
         raise InvalidRequest(TimeseriesRule.META_CONDITION)
-    return match(sent.proto_data)
-
-
-def _composite(sent: m.MetaQueryCompositeCondition, depth: int) -> MetaCondition:
-    parts = tuple([_condition(each, depth + 1) for each in sent.sub_conditions])
-    if parts and sent.op == _AND:
-        return AllOf(parts)
-    if parts and sent.op == _OR:
-        return AnyOf(parts)
-    if len(parts) == 1 and sent.op == _NOT:
-        return NotThis(parts[0])
-    raise InvalidRequest(TimeseriesRule.META_CONDITION)
 
 
 # --- QueryTimeseriesMeta ---------------------------------------------------------------------
@@ -118,7 +129,7 @@ def _composite(sent: m.MetaQueryCompositeCondition, depth: int) -> MetaCondition
 @decoder(m.QueryTimeseriesMetaRequest)
 def _decode_query(sent: m.QueryTimeseriesMetaRequest) -> OnTable[MetaQuery]:
     query = MetaQuery(
-        _condition(sent.condition) if sent.HasField("condition") else None,
+        _Conditions().read(sent.condition) if sent.HasField("condition") else None,
         sent.get_total_hit,
         min(sent.limit, SERIES_METAS_MAX) if sent.limit > 0 else SERIES_METAS_MAX,
         decode_page_token(PageOf.METAS, sent.token),
@@ -176,14 +187,14 @@ def _decode_delete(sent: m.DeleteTimeseriesMetaRequest) -> OnTable[list[SeriesKe
 
 def _update(
     engine: TablestoreEngine, instance: str, asked: OnTable[list[MetaChange]]
-) -> Plan[Mapping[int, WiderowError]]:
+) -> Plan[dict[int, WiderowError]]:
     name, changes = asked
     return timeseries(engine).change_metas(found_table(engine, instance, name), changes)
 
 
 def _delete(
     engine: TablestoreEngine, instance: str, asked: OnTable[list[SeriesKey]]
-) -> Plan[Mapping[int, WiderowError]]:
+) -> Plan[dict[int, WiderowError]]:
     name, keys = asked
     return timeseries(engine).delete_metas(found_table(engine, instance, name), keys)
 
