@@ -41,6 +41,7 @@ from tools.recorded import NOW_MS, recorded
 from widerow.engine.check import check_store
 from widerow.errors import Rule
 from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock
 from widerow.testing.server import WiderowServer
@@ -307,7 +308,14 @@ def _try(server: _Server, case: Case, report: Report) -> None:
 def _rule_of(answer: Answer) -> str:
     """The rule that a request broke, by the advice at the end of the hint."""
     told = answer.headers.get("x-widerow-hint", "")
-    return next((rule.name for rule in (*Rule, *TablestoreRule) if told.endswith(rule.value)), told)
+    return next(
+        (
+            rule.name
+            for rule in (*Rule, *TablestoreRule, *TimeseriesRule)
+            if told.endswith(rule.value)
+        ),
+        told,
+    )
 
 
 def _look(server: _Server, case: Case, report: Report) -> None:

@@ -33,9 +33,10 @@ def show_compatibility(given: Given) -> None:
         sys.stdout.write(json.dumps(rows) + "\n")
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.table import Column, Table  # noqa: PLC0415  # same
 
-    table = Table("action", "status", "permission", "what it does or belongs to")
+    action = Column("action", no_wrap=True, min_width=max(len(row["action"]) for row in rows))
+    table = Table(action, "status", "permission", "what it does or belongs to")
     for row in rows:
         style = None if row["status"] == "served" else "dim"
         table.add_row(*row.values(), style=style)

@@ -65,13 +65,19 @@ _INSTANCE: Final = "i"
 _KEY_CELLS: Final = tuple(cell(name, value) for name, value in KEY)
 _ENOUGH: Final = 1_000_000  # of elements that are as many as a request may have
 
+
+def _of_series(make: Callable[[str], bytes], _: str) -> bytes:
+    """A request about a timeseries table, which has another name than the table."""
+    return make("Series")
+
+
 REQUESTS: Final[Mapping[str, Callable[[str], bytes]]] = {
     **BODIES,
     **STREAM_BODIES,
     **TUNNEL_BODIES,
     **DELIVERY_BODIES,
     **SEARCH_BODIES,
-    **SERIES_BODIES,
+    **{name: partial(_of_series, make) for name, make in SERIES_BODIES.items()},
     **SQL_BODIES,
 }
 """A right request of every action."""
@@ -82,7 +88,7 @@ OPAQUE: Final = frozenset(
         *("primary_key", "row", "row_change", "token", "session_id", "key_id", "role_arn"),
         *("term", "terms", "range_from", "range_to", "missing", "missing_value", "interval"),
         *("offset", "min", "max", "column_value", "analyzer_parameter", "param", "detail"),
-        "routing_values",
+        *("routing_values", "split_info", "value_binary"),
     )
 )
 """Fields of bytes that hold no message with a repeated field: keys, rows, values, tokens."""
@@ -96,12 +102,17 @@ _INSIDE: Final[Mapping[str, type[Message]]] = {
     "filter": messages.Filter,
     "column_condition": messages.Filter,
     "search_query": search_messages.SearchQuery,
+    "rows_data": timeseries_messages.TimeseriesPBRows,
 }
 _TYPED: Final[Mapping[str, Mapping[int, type[Message]]]] = {
     "Filter.filter": _FILTERS,
     "Query.query": {number: kind for number, (kind, _) in QUERY_READERS.items()},
     "Aggregation.body": {number: kind for number, (kind, _) in AGGREGATION_READERS.items()},
     "GroupBy.body": {number: kind for number, (kind, _) in GROUP_BY_READERS.items()},
+    "MetaQueryCondition.proto_data": {
+        1: timeseries_messages.MetaQueryCompositeCondition,
+        4: timeseries_messages.MetaQueryTagCondition,
+    },
 }
 """Fields of bytes whose message depends on the number in the field `type` beside them."""
 
@@ -356,7 +367,7 @@ _NUMBERS: Final = {"Query": 11, "PartitionRange": 1}  # MATCH_ALL_QUERY needs no
 
 def _engine() -> TablestoreEngine:
     engine = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
-    for action in ("CreateTable", "CreateSearchIndex"):
+    for action in ("CreateTable", "CreateSearchIndex", "CreateTimeseriesTable"):
         _ask(engine, action, REQUESTS[action](_TABLE))
     return engine
 

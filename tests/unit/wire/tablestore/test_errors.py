@@ -30,6 +30,7 @@ from widerow.errors import (
 )
 from widerow.limits import HINT_BYTES_MAX
 from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.errors.answers import encode_error, foreign, hint
 from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED
@@ -37,7 +38,7 @@ from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED
 ROOT = Path(__file__).parents[4]
 ERRORS = ROOT / "src" / "widerow" / "wire" / "tablestore" / "errors"
 NAMED: dict[str, type[AnyRule]] = {"Rule": Rule, "TablestoreRule": TablestoreRule}
-RULES: tuple[AnyRule, ...] = (*Rule, *TablestoreRule)
+RULES: tuple[AnyRule, ...] = (*Rule, *TablestoreRule, *TimeseriesRule)
 KINDS = {"InvalidRequest", "NotPermitted", "NotFound", "Conflict", "Exhausted", "Unsupported"}
 
 
