@@ -7,9 +7,9 @@ from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.check_part import CheckPart
 from widerow.engine.timeseries.model import TIMESERIES_MODEL
 from widerow.engine.timeseries.reads import key_fields
-from widerow.engine.timeseries.scan import SeriesOfPoints
 from widerow.engine.timeseries.static import check_field_names
 from widerow.engine.timeseries.stored import point_fields
+from widerow.engine.timeseries.walk import SeriesOfPoints
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import local_index_prefix, row_prefix

@@ -8,14 +8,15 @@ from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.engine import Engine, OpenModel
 from widerow.engine.plan import Plan, failing, single
-from widerow.engine.scan import RowAccess, ScannedRow
+from widerow.engine.scan import ColumnPage, RowAccess, ScannedRow
 from widerow.engine.timeseries.context import TimeseriesContext
 from widerow.engine.timeseries.definitions import new_series_table
 from widerow.engine.timeseries.metas import changing_metas, deleting_metas, query_metas
 from widerow.engine.timeseries.model import TIMESERIES_MODEL
 from widerow.engine.timeseries.puts import PointsPut
 from widerow.engine.timeseries.reads import read_points
-from widerow.engine.timeseries.scan import scan_points_by_key
+from widerow.engine.timeseries.scan import scan_point_columns, scan_points_by_key
+from widerow.engine.timeseries.splits import make_splits, scan_split
 from widerow.engine.timeseries.static import check_request, with_options
 from widerow.engine.timeseries.sweep import TimeseriesSweep
 from widerow.errors import Exhausted, WiderowError
@@ -29,6 +30,7 @@ from widerow.model.timeseries.requests import (
     MetaUpdateMode,
     PointPage,
     PointQuery,
+    PointScan,
     PutResult,
     SeriesOptionsChange,
     TableRequest,
@@ -121,6 +123,16 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         series = context.series(table, query.series)
         return read_points(context, self.core.store.snapshot(), table, series, query)
 
+    def splits(
+        self, table: TimeseriesTable, measurement: str | None, count: int
+    ) -> tuple[bytes, ...]:
+        """SplitTimeseriesScanTask: as many splits, at most 256 (timeseries §7)."""
+        return make_splits(table, measurement, count)
+
+    def scan_points(self, table: TimeseriesTable, scan: PointScan) -> PointPage:
+        """ScanTimeseriesData: a page may have no points and lead on (timeseries §7)."""
+        return scan_split(self._context, self.core.store.snapshot(), table, scan)
+
     # --- metas -------------------------------------------------------------------------------
 
     def query_metas(self, table: TimeseriesTable, query: MetaQuery) -> MetaPage:
@@ -151,3 +163,10 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         """Every live point as a row, by `_#h`, `_time` and key fields (`scan.py`)."""
         reader = self.core.store.snapshot()
         return scan_points_by_key(self._context, reader, table, access, after)
+
+    def scan_columns(
+        self, table: TimeseriesTable, access: RowAccess, names: Sequence[str], first: int
+    ) -> Iterator[ColumnPage]:
+        """As `scan`, some columns of each point."""
+        reader = self.core.store.snapshot()
+        return scan_point_columns(self._context, reader, table, access, (names, first))

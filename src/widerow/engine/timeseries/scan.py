@@ -1,72 +1,31 @@
 """All points of a table in the order of their keys, for SQL, export and checks (timeseries §12).
 
-A row is a point: `_m_name`, `_data_source`, `_tags`, `_time`, key fields and fields by their names.
+A row is a point: the columns of its series' key (`_m_name`, `_data_source`, `_tags`), `_time`, key
+fields and fields by their names.
 The key of rows is `_#h`, `_time` and the key fields; bounds name values of these.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-from widerow.engine.scan import RowAccess, ScannedRow
+from widerow.engine.scan import COLUMN_PAGE_ROWS, ColumnPage, RowAccess, ScannedRow
 from widerow.engine.timeseries.context import TimeseriesContext
 from widerow.engine.timeseries.reads import key_fields
 from widerow.engine.timeseries.stored import point_fields
-from widerow.errors import InvalidRequest, NotFound, Rule, StoreDamaged
+from widerow.engine.timeseries.walk import PointRange, WalkedSeries, walk_points
+from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.keys.encode import after_prefix, encode_key_value
-from widerow.keys.layout import SPACE_LOCAL_INDEXES, row_prefix
-from widerow.keys.series import HASH_BYTES, TIME_AT, series_of, time_bytes
+from widerow.keys.layout import row_prefix
+from widerow.keys.series import HASH_BYTES, TIME_AT, time_bytes
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.timeseries.series import (
-    MEASUREMENT_COLUMN,
-    SOURCE_COLUMN,
-    TAGS_COLUMN,
-    SeriesKey,
-    tags_text,
-)
 from widerow.model.timeseries.table import TimeseriesTable
-from widerow.model.values import Value
-from widerow.rows.series import SeriesRecord, decode_series
 from widerow.storage.interface import Reader
 
-__all__ = ["SeriesOfPoints", "WalkedSeries", "point_bounds", "scan_points_by_key"]
+__all__ = ["point_bounds", "scan_point_columns", "scan_points_by_key"]
 
 TIME_COLUMN: Final = "_time"
 _TIME_END: Final = TIME_AT + 8
-
-
-class WalkedSeries(NamedTuple):
-    """A series that a walk over points has met."""
-
-    key: SeriesKey
-    record: SeriesRecord
-    columns: dict[str, Value]
-
-
-class SeriesOfPoints:
-    """The series of points that are read in the order of their keys: one read for each series."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._prefix = b""
-        self._found: WalkedSeries | None = None
-
-    def of(self, key: bytes) -> WalkedSeries:
-        """The series of a point. Raises `StoreDamaged` where it has no record."""
-        prefix, found = key[:TIME_AT], self._found
-        if found is None or prefix != self._prefix:
-            stored = self._reader.get(SPACE_LOCAL_INDEXES + prefix[1:])
-            if stored is None:
-                raise StoreDamaged(f"points have no record of their series: {key.hex()}")
-            record = decode_series(stored)
-            series = series_of(record.canonical)
-            columns: dict[str, Value] = {
-                MEASUREMENT_COLUMN: series.measurement,
-                SOURCE_COLUMN: series.source,
-                TAGS_COLUMN: tags_text(series.tags),
-            }
-            self._prefix, found = prefix, WalkedSeries(series, record, columns)
-            self._found = found
-        return found
+_PAGE_BYTES: Final = 1024 * 1024
 
 
 def point_bounds(table: TimeseriesTable, access: RowAccess) -> tuple[bytes, bytes]:
@@ -96,6 +55,22 @@ def _encoded(table: TimeseriesTable, values: tuple[Any, ...]) -> bytes:
     return digest + (b"\0" + time + keys if time else b"")
 
 
+def _range(
+    context: TimeseriesContext, table: TimeseriesTable, access: RowAccess, after: bytes
+) -> PointRange:
+    if access.index:
+        raise NotFound(Rule.TABLE_NOT_FOUND, instance=table.instance, table=access.index)
+    found = PointRange(table.id)
+    found.start, found.stop = point_bounds(table, access)
+    found.reverse = access.reverse
+    if after and access.reverse:
+        found.stop = min(found.stop, after)
+    elif after:
+        found.start = max(found.start, after + b"\x00")
+    found.begin_us = context.live_from_us(table)
+    return found
+
+
 def scan_points_by_key(
     context: TimeseriesContext,
     reader: Reader,
@@ -104,22 +79,59 @@ def scan_points_by_key(
     after: bytes,
 ) -> Iterator[ScannedRow]:
     """The live points that an access reaches, as rows. Raises `InvalidRequest`, `NotFound`."""
-    if access.index:
-        raise NotFound(Rule.TABLE_NOT_FOUND, instance=table.instance, table=access.index)
-    start, stop = point_bounds(table, access)
-    if after:
-        start, stop = (start, after) if access.reverse else (after + b"\x00", stop)
-    live_from_us = context.live_from_us(table)
-    series = SeriesOfPoints(reader)
+    found = _range(context, table, access, after)
     names = [each.name for each in table.field_keys]
-    for key, stored in reader.scan(start, stop, reverse=access.reverse):
-        time_us = int.from_bytes(key[TIME_AT:_TIME_END], "big")
-        if time_us < live_from_us:
+    columns: dict[str, Any] = {}
+    met: WalkedSeries | None = None
+    for series, key, stored in walk_points(reader, found):
+        if series is None:
             continue
-        found = series.of(key)
-        row = found.columns.copy()
-        row[TIME_COLUMN] = time_us
+        if series is not met:
+            met = series
+            columns = dict(zip(table.key, table.key_values(series.key), strict=True))
+        row = columns.copy()
+        row[TIME_COLUMN] = int.from_bytes(key[TIME_AT:_TIME_END], "big")
         if names:
             row.update(zip(names, key_fields(table, key), strict=True))
-        row.update(point_fields(context.layouts, found.record, stored))
+        row.update(point_fields(context.layouts, series.record, stored))
         yield ScannedRow(row, key)
+
+
+def scan_point_columns(
+    context: TimeseriesContext,
+    reader: Reader,
+    table: TimeseriesTable,
+    access: RowAccess,
+    wanted: tuple[Sequence[str], int],
+) -> Iterator[ColumnPage]:
+    """Columns of what `scan_points_by_key` gives. `wanted`: their names, rows of the first page."""
+    names, limit = wanted
+    found = _range(context, table, access, b"")
+    keys = [(each.name, at) for at, each in enumerate(table.field_keys)]
+    columns: list[list[Any]] = [[] for _ in names]
+    of_series: dict[str, str] = {}
+    met: WalkedSeries | None = None
+    size = rows = 0
+    for series, key, stored in walk_points(reader, found):
+        size += len(key) + len(stored)
+        if series is None:
+            continue
+        if series is not met:
+            met = series
+            of_series = dict(zip(table.key, table.key_values(series.key), strict=True))
+        row: dict[str, Any] = point_fields(context.layouts, series.record, stored)
+        row.update(of_series)
+        row[TIME_COLUMN] = int.from_bytes(key[TIME_AT:_TIME_END], "big")
+        if keys:
+            values = key_fields(table, key)
+            row.update([(name, values[at]) for name, at in keys])
+        for at, name in enumerate(names):
+            columns[at].append(row.get(name))
+        rows += 1
+        if rows >= limit or size >= _PAGE_BYTES:
+            yield ColumnPage(rows, size, columns)
+            columns = [[] for _ in names]
+            size = rows = 0
+            limit = min(COLUMN_PAGE_ROWS, limit * 4)
+    if size:
+        yield ColumnPage(rows, size, columns)

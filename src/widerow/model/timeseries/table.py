@@ -4,7 +4,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-from widerow.model.timeseries.series import MEASUREMENT_COLUMN, SOURCE_COLUMN, TAGS_COLUMN
+from widerow.model.timeseries.series import (
+    MEASUREMENT_COLUMN,
+    SOURCE_COLUMN,
+    TAGS_COLUMN,
+    SeriesKey,
+    tags_text,
+)
 from widerow.model.values import KeyType
 
 __all__ = [
@@ -106,3 +112,15 @@ class TimeseriesTable:
     def custom_key(self) -> bool:
         """Whether the table names the columns of its key."""
         return self.key != DEFAULT_KEY
+
+    def key_values(self, series: SeriesKey) -> list[str]:
+        """The values of the columns of `key` for a series; tags with a column are in no other."""
+        measurement, source, tags = series
+        values: dict[str, str] = {}
+        if self.custom_key:
+            values = dict(tags)
+            tags = tuple([tag for tag in tags if tag[0] not in self.key])
+        values[MEASUREMENT_COLUMN] = measurement
+        values[SOURCE_COLUMN] = source
+        values[TAGS_COLUMN] = tags_text(tags)
+        return [values[name] for name in self.key]
