@@ -37,7 +37,11 @@ from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED
 
 ROOT = Path(__file__).parents[4]
 ERRORS = ROOT / "src" / "widerow" / "wire" / "tablestore" / "errors"
-NAMED: dict[str, type[AnyRule]] = {"Rule": Rule, "TablestoreRule": TablestoreRule}
+NAMED: dict[str, type[AnyRule]] = {
+    "Rule": Rule,
+    "TablestoreRule": TablestoreRule,
+    "TimeseriesRule": TimeseriesRule,
+}
 RULES: tuple[AnyRule, ...] = (*Rule, *TablestoreRule, *TimeseriesRule)
 KINDS = {"InvalidRequest", "NotPermitted", "NotFound", "Conflict", "Exhausted", "Unsupported"}
 
@@ -121,6 +125,8 @@ def _raise_sites() -> Iterator[tuple[str, AnyRule, set[str]]]:
 
 RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts to each
     TablestoreRule.COLUMN_NAME: {"name"},
+    TimeseriesRule.TABLE_NAME: {"name"},
+    TimeseriesRule.STORE_NAME: {"name"},
     TablestoreRule.SQL_ROWS_READ: {"limit"},
     TablestoreRule.SQL_BYTES_READ: {"limit"},
     TablestoreRule.SQL_VALUES_HELD: {"limit"},

@@ -95,7 +95,7 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "a put without points, or with more than 200",
     ),
     TimeseriesRule.POINT_BYTES: c.INVALID.ours(
-        "The size of the rows exceeds the limit of {limit} bytes.",
+        "The size of the rows exceeds the limit of 4 MB.",
         "a put of more than 4 MB",
     ),
     TimeseriesRule.POINT_TIME: c.INVALID.ours(
@@ -115,7 +115,7 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "a field of a message without a value",
     ),
     TimeseriesRule.FIELD_NUMBER: c.INVALID.ours(
-        "The value of the field '{name}' does not fit into 64 bits.",
+        "A whole number does not fit into 64 bits.",
         "a whole number that is too large",
     ),
     TimeseriesRule.FIELD_LENGTH: c.INVALID.ours(
