@@ -12,6 +12,7 @@ import click
 from widerow.cli.command import CommandFailed, Flag, Given, command, switch
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import ENCODING, JSON_OUTPUT, listed, server_flags
+from widerow.cli.import_points import POINT_FLAGS, asks_for_points, run_point_import
 from widerow.cli.names import TABLE_NAME
 from widerow.cli.progress import row_bar
 from widerow.client.connection import Client
@@ -48,6 +49,8 @@ def _export(table: str, given: Given) -> int:
 
 def _import(table: str, given: Given) -> int:
     """`widerow import`; its exit code. Raises: `WiderowError`."""
+    if asks_for_points(given):
+        return _import_points(table, given)
     names = ("workers", "window", "rate", "in_order", "max_rejected")
     wish = Import(
         Path(given["input"]),
@@ -84,6 +87,20 @@ def _import(table: str, given: Given) -> int:
     _say(given, document, words)
     if done.replaced:
         _warn_of_repeats(source.place, done)
+    return 1 if done.rejected else 0
+
+
+def _import_points(table: str, given: Given) -> int:
+    """`widerow import` into a timeseries table; as `_import`."""
+    wish, done = run_point_import(table, given)
+    document = {"table": table, "file": str(wish.path), **done.document()}
+    words = f"{_count(done.points, 'point')} of {wish.path} {'is' if done.points == 1 else 'are'}"
+    words += f" in {table}; {done.seconds:.1f} s, {document['points_per_second']:,} points/s"
+    if done.rejected:
+        words += f"\n{done.rejected:,} rejected; see {wish.rejected}"
+        words += f"\nthe first: line {done.first_rejected}"
+        document["rejected_file"] = str(wish.rejected)
+    _say(given, document, words)
     return 1 if done.rejected else 0
 
 
@@ -187,8 +204,14 @@ Exit codes: 0 done, 2 it failed, and there is no file.
 IMPORT: Final = command(
     _import,
     TABLE_NAME,
-    Flag("input", "Rows to load: .csv .tsv .jsonl or .parquet.", "FILE", required=True),
+    Flag(
+        "input",
+        "Rows to load: .csv .tsv .jsonl or .parquet; .lp is InfluxDB's line protocol.",
+        "FILE",
+        required=True,
+    ),
     ENCODING,
+    *POINT_FLAGS,
     Flag(
         "types",
         "Types of columns: integer double boolean string binary. Else those of defined columns, "
@@ -221,6 +244,8 @@ IMPORT: Final = command(
 `widerow import purchases --input purchases.csv --create --key CardID,OrderNumber`
 `widerow import copy --input purchases.parquet --create` — an export brings its key along
 `widerow import purchases --input purchases.csv --rate 2000 --max-rejected 0`
+`widerow import metrics --input metrics.lp --create` — points, into a timeseries table
+`widerow import metrics --input cpu.csv --measurement cpu --time at --tags host,region`
 
 Run the same command again to go on with an import that was broken off.
 Exit codes: 0 every row is stored, 1 some rows were put aside, 2 it was broken off.

@@ -16,6 +16,7 @@ from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "DELETE",
+    "FATAL",
     "PUT",
     "UPDATE",
     "Change",
@@ -35,7 +36,7 @@ _ANY: Final = m.Condition(row_existence=RowExpectation.IGNORE)
 
 _RETURN_KEY: Final = 1
 _RETURN_CHANGED: Final = 2
-_FATAL: Final = frozenset(
+FATAL: Final = frozenset(
     (
         *(c.AUTH_FAILED, c.NO_PERMISSION_ACCESS, c.OBJECT_NOT_EXIST),
         *(c.QUOTA_EXHAUSTED, c.UNSUPPORT_OPERATION),
@@ -137,7 +138,7 @@ def send_once(client: Client, table: str, changes: Sequence[Change]) -> dict[int
             "BatchWriteRow", _request(table, changes), m.BatchWriteRowResponse
         )
     except Refused as error:
-        if error.code in _FATAL or error.code in PASSING:
+        if error.code in FATAL or error.code in PASSING:
             raise
         if len(changes) == 1:
             return {0: error}
@@ -160,7 +161,7 @@ def _send(
         try:
             errors = _ask(client, table, [changes[number] for number in pending])
         except Refused as error:
-            if error.code in _FATAL:
+            if error.code in FATAL:
                 raise
             if len(pending) == 1:
                 refused[pending[0]] = error
@@ -173,7 +174,7 @@ def _send(
         for number, told in zip(pending, errors, strict=True):
             if told is None:
                 continue
-            if told.code in _FATAL:  # a row's error has no hint that would name the table
+            if told.code in FATAL:  # a row's error has no hint that would name the table
                 raise Refused(
                     told.code, told.message, f"table {table} of the instance {client.instance}"
                 )

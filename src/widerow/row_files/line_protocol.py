@@ -17,7 +17,7 @@ from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.series import SeriesKey
 from widerow.model.values import Value
-from widerow.row_files.source import FileInvalid
+from widerow.row_files.source import FileInvalid, Rejected
 from widerow.written_numbers import real_number, whole_number
 
 __all__ = ["PRECISIONS", "LinePoint", "line_points", "point_of_line"]
@@ -47,13 +47,18 @@ class LinePoint(NamedTuple):
 
 
 def line_points(
-    lines: Iterable[bytes], precision: str, now_us: int, source: str = ""
+    lines: Iterable[bytes],
+    precision: str,
+    now_us: int,
+    source: str = "",
+    rejected: Rejected | None = None,
 ) -> Iterator[LinePoint]:
     """The points of a file's lines, of which each has its line feed.
 
     `precision`: a key of `PRECISIONS`. `now_us`: the time of points that say none, in microseconds
     since 1970. `source`: the name of the tag whose value is the data source of the point; empty: no
-    tag, and no data source. Raises: `FileInvalid` with the line; the points before it were given.
+    tag, and no data source. With `rejected`, lines that are no points are passed to it and left
+    out. Raises: `FileInvalid` with the line; the points before it were given.
     """
     number, pending, began = 0, b"", 0
     for line in lines:
@@ -67,8 +72,15 @@ def line_points(
             raise FileInvalid(f"line {began}: a point has more than 4 MB; is a quote missing?")
         if _is_open(pending):
             continue
-        text, size, pending = pending, len(pending), b""
-        yield LinePoint(began, _point(began, text, precision, now_us, source), size)
+        data, pending = pending, b""
+        try:
+            point = point_of_line(data.decode().rstrip("\r\n"), precision, now_us, source)
+        except ValueError as error:
+            if rejected is None:
+                raise FileInvalid(f"line {began}: {error}") from error
+            rejected(began, str(error), data.decode(errors="replace"))
+            continue
+        yield LinePoint(began, point, len(data))
     if pending:
         raise FileInvalid(f"line {began}: a text of a field has no closing quote")
 
@@ -93,13 +105,6 @@ def _fields_at(data: bytes) -> int:
     while at < len(data) and data[at : at + 1] != b" ":
         at += 2 if data[at : at + 1] == b"\\" else 1
     return at
-
-
-def _point(number: int, data: bytes, precision: str, now_us: int, source: str) -> Point:
-    try:
-        return point_of_line(data.decode().rstrip("\r\n"), precision, now_us, source)
-    except ValueError as error:
-        raise FileInvalid(f"line {number}: {error}") from error
 
 
 def point_of_line(text: str, precision: str, now_us: int, source: str = "") -> Point:

@@ -22,9 +22,9 @@ from widerow.model.values import Value
 from widerow.rows.cells import PLAIN_HEADER, TAG_ROW_CHECKSUM, cell_body, encode_variant
 from widerow.rows.checksum import crc8, crc8_byte, shift_table
 
-__all__ = ["TIME_COLUMN", "encode_points", "key_values"]
+__all__ = ["POINT_TIME_COLUMN", "encode_points", "series_columns"]
 
-TIME_COLUMN: Final = "_time"
+POINT_TIME_COLUMN: Final = "_time"
 
 _KEY: Final = b"\x01"
 _DATA: Final = b"\x02"
@@ -34,7 +34,7 @@ _KEY_ENDS: Final = [bytes((0x0A, crc)) for crc in range(256)]
 _ENDS: Final = [b"\x07%b\x0a%c" % (bytes(8), crc) for crc in shift_table(8)]
 
 
-def key_values(table: TimeseriesTable, series: SeriesKey) -> list[tuple[str, str]]:
+def series_columns(table: TimeseriesTable, series: SeriesKey) -> list[tuple[str, str]]:
     """The columns of the table's key and what the series has in them (timeseries §8)."""
     own = set(table.key)
     rest = tags_text([tag for tag in series.tags if tag[0] not in own])
@@ -67,7 +67,7 @@ class _Writer:
         self._key_heads = {field.name: _head(field.name) for field in table.field_keys}
         self._series: dict[SeriesKey, tuple[bytes, int]] = {}
         self._heads: dict[tuple[str, type], tuple[bytes, int]] = {}
-        self._time = _head(TIME_COLUMN)
+        self._time = _head(POINT_TIME_COLUMN)
 
     def add(self, point: StoredPoint) -> None:
         """Write a point."""
@@ -107,7 +107,7 @@ class _Writer:
     def _key(self, series: SeriesKey) -> tuple[bytes, int]:
         """The cells of a series' key, and the row's checksum behind them."""
         parts, state = [_KEY], 0
-        for name, value in key_values(self._table, series):
+        for name, value in series_columns(self._table, series):
             body, crc = cell_body(name, value)
             parts += (body, _KEY_ENDS[crc])
             state = crc8_byte(crc, state)

@@ -12,7 +12,7 @@ from widerow.model.timeseries.series import SeriesKey, Tags
 from widerow.wire.tablestore import timeseries_messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
-__all__ = ["key_message", "key_of", "tags_of_pairs", "tags_of_text"]
+__all__ = ["sent_series", "series_message", "tags_of_pairs", "tags_of_text"]
 
 _TEXT: Final = re.compile(r'\[(?:"[^"=]+=[^"=]+"(?:,"[^"=]+=[^"=]+")*)?\]')
 _PAIR: Final = re.compile(r'"([^"=]+)=([^"=]+)"')
@@ -39,7 +39,7 @@ def tags_of_text(written: str) -> Tags:
     return tags_of_pairs(_PAIR.findall(written))
 
 
-def key_of(sent: m.TimeseriesKey) -> SeriesKey:
+def sent_series(sent: m.TimeseriesKey) -> SeriesKey:
     """The key that a message says: its list of tags, or where that is empty the text of them."""
     if len(sent.tag_list) > SERIES_TAGS_MAX:
         raise InvalidRequest(TimeseriesRule.TAGS_LENGTH)
@@ -48,7 +48,7 @@ def key_of(sent: m.TimeseriesKey) -> SeriesKey:
     return SeriesKey(text(sent.measurement), text(sent.source), tags)
 
 
-def key_message(key: SeriesKey) -> m.TimeseriesKey:
+def series_message(key: SeriesKey) -> m.TimeseriesKey:
     """The message of a key, with the list of its tags, which every SDK reads."""
     tags = [m.TimeseriesTag(name=name, value=value) for name, value in key.tags]
     return m.TimeseriesKey(measurement=key.measurement, source=key.source, tag_list=tags)

@@ -37,7 +37,7 @@ from widerow.wire.tablestore.operations.timeseries.tokens import (
     decode_page_token,
     encode_page_token,
 )
-from widerow.wire.tablestore.timeseries_keys import key_message, key_of, tags_of_text
+from widerow.wire.tablestore.timeseries_keys import sent_series, series_message, tags_of_text
 
 __all__ = ["META_ACTIONS"]
 
@@ -144,7 +144,7 @@ def _query(engine: TablestoreEngine, instance: str, asked: OnTable[MetaQuery]) -
 
 def _meta(found: SeriesMeta) -> m.TimeseriesMeta:
     return m.TimeseriesMeta(
-        time_series_key=key_message(found.key),
+        time_series_key=series_message(found.key),
         attributes=tags_text(found.attributes) if found.attributes else None,
         update_time=found.updated_us,
     )
@@ -176,13 +176,13 @@ def _change(sent: m.TimeseriesMeta) -> MetaChange:
     if sent.update_time:
         raise InvalidRequest(TimeseriesRule.META_TIME)
     attributes = tags_of_text(text(sent.attributes)) if sent.HasField("attributes") else None
-    return MetaChange(key_of(sent.time_series_key), attributes)
+    return MetaChange(sent_series(sent.time_series_key), attributes)
 
 
 @decoder(m.DeleteTimeseriesMetaRequest)
 def _decode_delete(sent: m.DeleteTimeseriesMetaRequest) -> OnTable[list[SeriesKey]]:
     _check_count(len(sent.timeseries_key))
-    return OnTable(text(sent.table_name), [key_of(each) for each in sent.timeseries_key])
+    return OnTable(text(sent.table_name), [sent_series(each) for each in sent.timeseries_key])
 
 
 def _update(

@@ -33,7 +33,7 @@ from widerow.wire.tablestore.operations.timeseries.tokens import (
     encode_page_token,
 )
 from widerow.wire.tablestore.point_rows import encode_points
-from widerow.wire.tablestore.timeseries_keys import key_of
+from widerow.wire.tablestore.timeseries_keys import sent_series
 
 __all__ = ["POINT_ACTIONS", "failed_rows", "point_units"]
 
@@ -91,7 +91,7 @@ def _message_points(sent: m.TimeseriesPBRows) -> list[Point]:
         raise InvalidRequest(TimeseriesRule.POINT_COUNT, limit=SERIES_POINTS_MAX)
     return [
         Point(
-            key_of(row.timeseries_key),
+            sent_series(row.timeseries_key),
             row.time,
             {text(field.field_name): _value(field) for field in row.fields},
         )
@@ -164,7 +164,7 @@ def _decode_get(sent: m.GetTimeseriesDataRequest) -> OnTable[PointQuery]:
             raise InvalidRequest(TimeseriesRule.TIME_RANGE)
         begin_us, end_us = sent.specific_time, sent.specific_time + 1
     query = PointQuery(
-        key_of(sent.time_series_key),
+        sent_series(sent.time_series_key),
         begin_us,
         end_us,
         sent.backward,
