@@ -5,6 +5,7 @@ from functools import partial
 
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.check_part import CheckPart
+from widerow.engine.timeseries.lastpoints import decode_last, index_number
 from widerow.engine.timeseries.model import TIMESERIES_MODEL
 from widerow.engine.timeseries.reads import key_fields
 from widerow.engine.timeseries.static import check_field_names
@@ -36,7 +37,12 @@ def timeseries_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart
     for table in Tables(catalog, TIMESERIES_MODEL).all():
         layouts = Layouts(POINT_LAYOUTS_MAX, check_field_names)
         series = SeriesOfPoints(snapshot)
-        yield _part(table, local_index_prefix(table.id), partial(_check_series, table))
+        numbers = frozenset(
+            [index_number(index) for index in table.lastpoints]
+            + [each.id.to_bytes(4, "big") for each in catalog.leftovers() if each.top == table.id]
+        )
+        of_series = partial(_check_series, table, layouts, numbers)
+        yield _part(table, local_index_prefix(table.id), of_series)
         yield _part(table, row_prefix(table.id), partial(_check_point, table, series, layouts))
         yield _part(table, row_prefix(table.meta_id), partial(_check_meta, table))
 
@@ -47,7 +53,15 @@ def _part(
     return CheckPart(table.qualified, prefix, after_prefix(prefix), visit)
 
 
-def _check_series(table: TimeseriesTable, key: bytes, record: bytes) -> None:
+def _check_series(
+    table: TimeseriesTable, layouts: Layouts, left: frozenset[bytes], key: bytes, record: bytes
+) -> None:
+    """`left`: the numbers of indexes whose records may be there, those of dropped ones too."""
+    if len(key) > TIME_AT:
+        decode_last(layouts, record)
+        if key[TIME_AT:] not in left:
+            raise StoreDamaged("a last point is of no index of the table")
+        return
     series = decode_series(record)
     series_of(series.canonical)
     shard = series_shards(table.id, series_hash(series.canonical))[1]

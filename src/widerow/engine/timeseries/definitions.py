@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from widerow.errors import Exhausted
+from widerow.errors import Conflict, Exhausted
 from widerow.limits import SERIES_INDEXES_MAX
 from widerow.model.timeseries.requests import TableRequest
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.table import DEFAULT_KEY, LastpointIndex, TimeseriesTable
 
-__all__ = ["check_index_room", "new_series_table"]
+__all__ = ["check_indexes", "new_series_table", "with_lastpoint"]
 
 
 def new_series_table(
@@ -25,15 +25,29 @@ def new_series_table(
         DEFAULT_KEY if request.key is None else request.key,
         request.field_keys,
         tuple(replace(store, created_us=now_us, with_table=True) for store in request.stores),
-        tuple(LastpointIndex(name, number()) for name in request.lastpoints),
+        tuple(LastpointIndex(name, number(), created_us=now_us) for name in request.lastpoints),
         request.hashed,
         request.meta_index,
     )
-    check_index_room(table)
+    check_indexes(table)
     return table
 
 
-def check_index_room(table: TimeseriesTable) -> None:
-    """Raise `Exhausted` for more stores and indexes than a table may have (timeseries §1)."""
+def with_lastpoint(table: TimeseriesTable, index: LastpointIndex) -> TimeseriesTable:
+    """The table with another last-point index. Raises `Conflict`, `Exhausted`."""
+    after = replace(table, lastpoints=(*table.lastpoints, index))
+    check_indexes(after)
+    return after
+
+
+def check_indexes(table: TimeseriesTable) -> None:
+    """Raise `Exhausted` for more stores and indexes than a table may have (timeseries §1).
+
+    And `Conflict` where an index has the name of another one of the table, or of the table.
+    """
+    names = [table.name, *[index.name for index in table.lastpoints]]
+    if len(set(names)) < len(names):
+        taken = next(name for name in names if names.count(name) > 1)
+        raise Conflict(TimeseriesRule.LASTPOINT_EXISTS, instance=table.instance, table=taken)
     if len(table.stores) + len(table.lastpoints) > SERIES_INDEXES_MAX:
         raise Exhausted(TimeseriesRule.LASTPOINT_COUNT, limit=SERIES_INDEXES_MAX)

@@ -2,24 +2,32 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
+from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Engine, OpenModel
+from widerow.engine.index_builds import IndexBuilds
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.scan import ColumnPage, RowAccess, ScannedRow
 from widerow.engine.timeseries.context import TimeseriesContext
-from widerow.engine.timeseries.definitions import new_series_table
+from widerow.engine.timeseries.definitions import new_series_table, with_lastpoint
+from widerow.engine.timeseries.lastpoint_builds import LastpointBuilds
+from widerow.engine.timeseries.lastpoints import (
+    LastpointRow,
+    lastpoint_named,
+    scan_lastpoints,
+)
 from widerow.engine.timeseries.metas import changing_metas, deleting_metas, query_metas
 from widerow.engine.timeseries.model import TIMESERIES_MODEL
 from widerow.engine.timeseries.puts import PointsPut
 from widerow.engine.timeseries.reads import read_points
 from widerow.engine.timeseries.scan import scan_point_columns, scan_points_by_key
 from widerow.engine.timeseries.splits import make_splits, scan_split
-from widerow.engine.timeseries.static import check_request, with_options
+from widerow.engine.timeseries.static import check_name, check_request, with_options
 from widerow.engine.timeseries.sweep import TimeseriesSweep
-from widerow.errors import Exhausted, WiderowError
+from widerow.errors import Exhausted, Replan, WiderowError
 from widerow.keys.series import canonical_key, series_hash
 from widerow.limits import TABLES_PER_INSTANCE_MAX
 from widerow.model.timeseries.points import Point
@@ -37,7 +45,13 @@ from widerow.model.timeseries.requests import (
 )
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.series import SeriesKey
-from widerow.model.timeseries.table import TimeseriesTable
+from widerow.model.timeseries.table import LastpointIndex, TimeseriesTable
+from widerow.model.values import KeyInput
+from widerow.storage.interface import Outcome
+
+if TYPE_CHECKING:
+    from widerow.engine.copying import CopyMoment
+    from widerow.engine.timeseries.copy import TimeseriesCopy
 
 __all__ = ["TIMESERIES_DEFAULTS", "TimeseriesEngine", "TimeseriesSettings"]
 
@@ -56,6 +70,7 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
     """The timeseries tables of one open store. Any thread may call; nothing waits for a sync."""
 
     name: ClassVar[str] = "timeseries"
+    copies: ClassVar[bool] = True
 
     def __init__(self, core: Engine) -> None:
         """The tables of `core`."""
@@ -66,6 +81,9 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
             core.store, self.tables, core.clock, core.partitions.notes
         )
         self.sweep = TimeseriesSweep(self._context)
+        self._lastpoint_source = LastpointBuilds(self._context, core.nodes.settled)
+        self.builds = IndexBuilds(self._lastpoint_source)
+        self.chores = {ChoreLine.CLEANING: (self.builds.step,)}
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -155,7 +173,82 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         """The hash of a series as `_#h` shows it (timeseries §10)."""
         return series_hash(canonical_key(series)).hex()
 
+    # --- last-point indexes ------------------------------------------------------------------
+
+    def add_lastpoint(
+        self, instance: str, table_name: str, index_name: str, *, include_base: bool
+    ) -> Plan[None]:
+        """CreateTimeseriesLastpointIndex; with older points as well if `include_base`.
+
+        The index of a small table is ready when it answers (timeseries §10).
+        """
+        check_name(index_name, TimeseriesRule.STORE_NAME)
+        table = self.find(instance, table_name)
+        now_us = self.core.clock.now_us()
+
+        def make(draft: Draft) -> None:
+            current = draft.current(TIMESERIES_MODEL, table)
+            index = LastpointIndex(index_name, draft.number(), not include_base, now_us)
+            draft.put(TIMESERIES_MODEL, with_lastpoint(current, index))
+
+        change = self.core.catalog.change(make)
+        if not include_base or self.core.store.capabilities.shared:
+            return Plan((change,), failing)
+
+        def finish(outcomes: Sequence[Outcome[None]]) -> None:
+            failing(outcomes)
+            raise Replan
+
+        source = self._lastpoint_source
+        again = lambda _: source.build_if_small(table, index_name)  # noqa: E731  # as plans have it
+        return Plan((change,), finish, again=again, prepares=True)
+
+    def drop_lastpoint(self, instance: str, table_name: str, index_name: str) -> Plan[None]:
+        """DeleteTimeseriesLastpointIndex (timeseries §10)."""
+        table = self.find(instance, table_name)
+        lastpoint_named(table, index_name)
+        return self._lastpoint_source.drop(table, index_name)
+
+    def find_lastpoint(
+        self, instance: str, index_name: str
+    ) -> tuple[TimeseriesTable, LastpointIndex] | None:
+        """The last-point index of that name in an instance, and its table; None without one."""
+        state = self.core.catalog.seen()
+        number = state.taken.get((TIMESERIES_MODEL.named_with, instance, index_name), 0)
+        table = state.by_id.get(number)
+        if not isinstance(table, TimeseriesTable) or table.name == index_name:
+            return None
+        return table, lastpoint_named(table, index_name)
+
+    def lastpoint_rows(
+        self,
+        indexed: tuple[TimeseriesTable, LastpointIndex],
+        start: Sequence[KeyInput],
+        end: Sequence[KeyInput],
+        *,
+        reverse: bool = False,
+    ) -> Iterator[LastpointRow]:
+        """GetRange of a last-point index, from a key to before another (timeseries §10).
+
+        A key has `_#h` and the columns of the table's key. Raises `Conflict` while it is built.
+        """
+        reader = self.core.store.snapshot()
+        return scan_lastpoints(self._context, reader, indexed, (start, end), reverse=reverse)
+
+    def lastpoint_row(
+        self, indexed: tuple[TimeseriesTable, LastpointIndex], key: Sequence[str]
+    ) -> LastpointRow | None:
+        """GetRow of a last-point index; raises as `lastpoint_rows`."""
+        last = *key[:-1], key[-1] + "\0"
+        return next(self.lastpoint_rows(indexed, key, last), None)
+
     # --- what the core asks ------------------------------------------------------------------
+
+    def copied(self, moment: "CopyMoment", owner: str, room: int) -> "TimeseriesCopy":
+        """The timeseries tables of an instance. Raises `CopyRefused`."""
+        from widerow.engine.timeseries.copy import copy_series_tables  # noqa: PLC0415  # for tests only
+
+        return copy_series_tables(moment, owner, room)
 
     def scan(
         self, table: TimeseriesTable, access: RowAccess, after: bytes = b""

@@ -100,7 +100,7 @@ class TimeseriesModel(CatalogModel[TimeseriesTable]):
 
 
 def _hash_end(key: bytes) -> int:
-    if len(key) <= ROW_PREFIX_BYTES + HASH_BYTES:
+    if len(key) < ROW_PREFIX_BYTES + HASH_BYTES:
         raise StoreDamaged(f"key ends inside the hash of a series: {key.hex()}")
     return ROW_PREFIX_BYTES + HASH_BYTES
 

@@ -14,6 +14,7 @@ from typing import Any, Final, final
 
 from widerow.engine.plan import Plan
 from widerow.engine.timeseries.context import SECOND_US, KnownSeries, TimeseriesContext
+from widerow.engine.timeseries.lastpoints import LastPoint, decode_last, index_number
 from widerow.engine.timeseries.static import check_values
 from widerow.engine.timeseries.stored import find_series, inline_record, point_fields
 from widerow.errors import InvalidRequest, Replan, StorageFailure, WiderowError
@@ -213,9 +214,25 @@ class SeriesPut(Write[tuple[int, int, int]]):
                 is_changed = True
         known = len(record.layouts)
         rows, size = self._write_points(txn, self.prefix + counter, record)
+        if table.lastpoints:
+            self._keep_last(txn, table, self.record_prefix + counter)
         if is_changed or len(record.layouts) > known:
             txn.put(self.record_prefix + counter, record.encode())
         return updated_us, rows, size
+
+    def _keep_last(self, txn: Transaction, table: TimeseriesTable, series: bytes) -> None:
+        """Write the newest values into the last-point indexes."""
+        layouts = self.context.layouts
+        unpacked = [
+            (point.time_us, point.layout.unpack(point.values, 0)) for point in self.mine.points
+        ]
+        for index in table.lastpoints:
+            key = series + index_number(index)
+            record = txn.get(key)
+            found = LastPoint() if record is None else decode_last(layouts, record)
+            for time_us, fields in unpacked:
+                found.add(time_us, fields)
+            txn.put(key, found.encode(layouts))
 
     def _meta_of(self, record: SeriesRecord, refresh: int) -> int:
         """The update time of the meta. Raises `Replan` where it has to be written first."""

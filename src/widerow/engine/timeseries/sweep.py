@@ -13,6 +13,7 @@ from widerow.engine.catalog.state import Leftover
 from widerow.engine.sweep.model import NOTHING_FREED, STAYS, Freed, SweptModel, SweptRecord
 from widerow.engine.sweep.record import SweepRecord
 from widerow.engine.timeseries.context import SECOND_US, TimeseriesContext
+from widerow.engine.timeseries.lastpoints import decode_last
 from widerow.engine.timeseries.puts import refresh_us
 from widerow.errors import NotFound
 from widerow.keys.encode import after_prefix
@@ -121,11 +122,35 @@ class TimeseriesSweep(SweptModel[TimeseriesTable]):
     def _examine_series(
         self, table: TimeseriesTable, key: bytes, record: bytes, reader: Reader
     ) -> SweptRecord:
+        if len(key) != TIME_AT:
+            return self._examine_last(table, key, record)
         if not self._is_unused(table, key, record, reader):
             return STAYS
         row_shard = SPACE_ROWS + key[1:SERIES_COUNTER_AT]
         shards = row_shard, key[:SERIES_COUNTER_AT]
         return SweptRecord(shards=shards, body=partial(self._remove_series, table, key))
+
+    def _examine_last(self, table: TimeseriesTable, key: bytes, record: bytes) -> SweptRecord:
+        """Remove last points that are older than points of the table live."""
+        if not self._is_last_gone(table, record):
+            return STAYS
+        shards = SPACE_ROWS + key[1:SERIES_COUNTER_AT], key[:SERIES_COUNTER_AT]
+        return SweptRecord(shards=shards, body=partial(self._remove_last, table, key))
+
+    def _is_last_gone(self, table: TimeseriesTable, record: bytes) -> bool:
+        newest_us = decode_last(self._context.layouts, record).time_us
+        return newest_us < self._context.live_from_us(table)
+
+    def _remove_last(self, table: TimeseriesTable, key: bytes, txn: Transaction) -> Freed:
+        try:
+            current = self._context.tables.current(table, txn)
+        except NotFound:
+            return NOTHING_FREED
+        record = txn.get(key)
+        if record is None or not self._is_last_gone(current, record):
+            return NOTHING_FREED
+        txn.delete(key)
+        return Freed(size=len(key) + len(record))
 
     def _is_unused(self, table: TimeseriesTable, key: bytes, record: bytes, reader: Reader) -> bool:
         """Whether nothing would be missed without the record of a series.

@@ -36,7 +36,9 @@ def encode_timeseries_table(table: TimeseriesTable) -> bytes:
             [each.name, each.ttl_s, each.sync.name, each.created_us, each.with_table]
             for each in table.stores
         ],
-        "lastpoints": [[each.name, each.number, each.ready] for each in table.lastpoints],
+        "lastpoints": [
+            [each.name, each.number, each.ready, each.created_us] for each in table.lastpoints
+        ],
         "hashed": table.hashed,
         "meta_index": table.meta_index,
         "splits": [bound.hex() for bound in table.splits],
@@ -61,7 +63,7 @@ def _table(fields: dict[str, Any]) -> TimeseriesTable:
         tuple(map(str, pop("key"))),
         tuple(FieldKey(str(name), KeyType(kind)) for name, kind in pop("field_keys")),
         tuple(_store(each) for each in pop("stores")),
-        tuple(LastpointIndex(*_typed(each, str, int, bool)) for each in pop("lastpoints")),
+        tuple(LastpointIndex(*_typed(each, str, int, bool, int)) for each in pop("lastpoints")),
         bool(pop("hashed")),
         bool(pop("meta_index")),
         tuple(map(bytes.fromhex, pop("splits"))),

@@ -70,11 +70,13 @@ class LastpointIndex:
     """A last-point index (timeseries §10). `number`: names its records among those of the table.
 
     `ready`: whether points from before its creation are in it, or none were asked for.
+    `created_us`: microseconds since 1970.
     """
 
     name: str
     number: int
     ready: bool = True
+    created_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)

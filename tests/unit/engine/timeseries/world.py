@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.settings import EngineSettings
+from widerow.engine.settings import ENGINE_DEFAULTS, EngineSettings
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.timeseries.plug import TIMESERIES
 from widerow.model.timeseries.points import Point
@@ -32,10 +32,16 @@ def of_host(number: int, measurement: str = "cpu") -> SeriesKey:
 class Series:
     """The timeseries tables of a store. The clock begins at a day of which all points are past."""
 
-    def __init__(self, store: Store, clock: FakeClock | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: FakeClock | None = None,
+        seed: int = 0,
+        settings: EngineSettings = ENGINE_DEFAULTS,
+    ) -> None:
         self.store = store
         self.clock = FakeClock() if clock is None else clock
-        self.core = Engine(store, self.clock, FakeEntropy(seed), TABLE_MODELS, EngineSettings())
+        self.core = Engine(store, self.clock, FakeEntropy(seed), TABLE_MODELS, settings)
         self.engine = self.core.operations(TIMESERIES)
 
     def create(

@@ -1,0 +1,92 @@
+"""Copies of timeseries tables, for snapshots of an instance (docs/guide/testing.md)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.copying import CopyMoment, CopyRefused, CopyRoom, ModelCopy, Records
+from widerow.engine.timeseries.model import TIMESERIES_MODEL
+from widerow.keys.layout import ROW_PREFIX_BYTES, local_index_prefix, row_prefix
+from widerow.keys.series import TIME_AT
+from widerow.model.timeseries.table import LastpointIndex, TimeseriesTable
+
+__all__ = ["TimeseriesCopy", "copy_series_tables"]
+
+
+class _CopiedTable(NamedTuple):
+    """A table, with records whose keys lack the table's prefix.
+
+    `series`: the records of series, and of last points.
+    """
+
+    table: TimeseriesTable
+    points: Records
+    series: Records
+    metas: Records
+
+
+class TimeseriesCopy(ModelCopy):
+    """The timeseries tables of one instance."""
+
+    def __init__(self, tables: tuple[_CopiedTable, ...], size: int) -> None:
+        self.names = tuple([each.table.name for each in tables])
+        self.rows = sum(len(each.points) for each in tables)
+        self.size = size
+        self.numbers = sum(2 + len(each.table.lastpoints) for each in tables)
+        self._tables = tables
+
+    def filled(self, number: int) -> tuple[bytes, ...]:
+        """The prefixes under which records of a new table may be written."""
+        return row_prefix(number), local_index_prefix(number)
+
+    def put_back(self, draft: Draft, number: Callable[[], int], now_us: int) -> Callable[[], None]:
+        """Put the tables back, with new numbers. The answer has nothing to do."""
+        del now_us
+        for copied in self._tables:
+            _put_back(draft, copied, number)
+        return lambda: None
+
+
+def _put_back(draft: Draft, copied: _CopiedTable, number: Callable[[], int]) -> None:
+    before = copied.table
+    points, metas = number(), number()
+    indexes = {index.number: replace(index, number=number()) for index in before.lastpoints}
+    after = replace(before, id=points, meta_id=metas, lastpoints=tuple(indexes.values()))
+    draft.put(TIMESERIES_MODEL, after)
+    put = draft.txn.put
+    for key, record in copied.points:
+        put(row_prefix(points) + key, record)
+    for key, record in copied.metas:
+        put(row_prefix(metas) + key, record)
+    for key, record in copied.series:
+        renumbered = _renumbered(key, indexes)
+        if renumbered is not None:
+            put(local_index_prefix(points) + renumbered, record)
+
+
+def _renumbered(key: bytes, indexes: dict[int, LastpointIndex]) -> bytes | None:
+    """The key of a series or last point in the new table; None for those of dropped indexes."""
+    at = TIME_AT - ROW_PREFIX_BYTES
+    if len(key) == at:
+        return key
+    index = indexes.get(int.from_bytes(key[at:], "big"))
+    return None if index is None else key[:at] + index.number.to_bytes(4, "big")
+
+
+def copy_series_tables(moment: CopyMoment, instance: str, room: int) -> TimeseriesCopy:
+    """The tables of an instance. Raises `CopyRefused` for more than `room` bytes.
+
+    `CopyRefused` is raised also where a last-point index is not built yet.
+    """
+    reader, state = moment
+    counted = CopyRoom(instance, room)
+    found: list[_CopiedTable] = []
+    for table in TIMESERIES_MODEL.owned(state, instance):
+        if not all(index.ready for index in table.lastpoints):
+            raise CopyRefused(f"table {table.name!r} has an index that is being built")
+        points = counted.behind(reader, row_prefix(table.id))
+        series = counted.behind(reader, local_index_prefix(table.id))
+        metas = counted.behind(reader, row_prefix(table.meta_id))
+        found.append(_CopiedTable(table, points, series, metas))
+    return TimeseriesCopy(tuple(found), counted.size)

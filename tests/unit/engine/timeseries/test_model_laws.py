@@ -1,0 +1,225 @@
+"""What holds for every table model, shown for timeseries tables (tests/support/toy_model.py)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.conformance.drivers import DRIVERS
+from tests.support.lossy import Keep, LossyDisk, LossyStore
+from tests.unit.engine.timeseries.test_lastpoints import newest
+from tests.unit.engine.timeseries.test_metas import keys
+from tests.unit.engine.timeseries.world import CPU, DISK, Series, of_host
+
+from widerow.engine.check import check_store
+from widerow.engine.copying import CopyRefused
+from widerow.engine.instance_copy import EMPTY_COPY, copy_instance, reset_instance
+from widerow.engine.partitions.rules import Thresholds
+from widerow.engine.scan import WHOLE_TABLE
+from widerow.engine.settings import EngineSettings
+from widerow.errors import InvalidRequest, NotFound
+from widerow.keys.layout import (
+    SPACE_LOCAL_INDEXES,
+    SPACE_ROWS,
+    SPACE_STATISTICS,
+    local_index_prefix,
+    row_prefix,
+)
+from widerow.model.timeseries.requests import SeriesOptionsChange
+from widerow.model.timeseries.table import AnalyticalStore, SyncOption
+from widerow.storage.interface import Transaction
+from widerow.storage.memory import MemoryStore
+
+LIMITS = EngineSettings(thresholds=Thresholds(split_units=2.0, hot_seconds=2.0))
+
+
+@pytest.fixture(params=DRIVERS)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Series]:
+    with request.param(tmp_path) as store:
+        yield Series(store, settings=LIMITS)
+
+
+def stored(world: Series) -> int:
+    """How many records of tables there are."""
+    spaces = SPACE_ROWS, SPACE_LOCAL_INDEXES, SPACE_STATISTICS
+    view = world.store.snapshot
+    return sum(len(list(view().scan(space, space + b"\xff" * 8))) for space in spaces)
+
+
+def test_a_table_is_created_listed_found_and_dropped(world: Series) -> None:
+    table = world.create(
+        lastpoints=("last",), stores=(AnalyticalStore("s", 2592000, SyncOption.INCREMENTAL),)
+    )
+    world.put(table, (CPU, 1, {"v": 1}), (DISK, 2, {"v": 2.0}))
+    world.check()
+    assert [each.name for model in world.core.open_models() for each in model.listed()] == ["t"]
+    assert world.core.find_partitioned("me", "t") == table
+    again = Series(world.store, world.clock, seed=1)
+    assert again.engine.find("me", "t") == table
+    assert again.engine.owned("me") == [table]
+    world.core.run(world.engine.drop("me", "t"))
+    with pytest.raises(NotFound):
+        world.core.find_partitioned("me", "t")
+    world.check()
+    world.clean()
+    assert stored(world) == 0
+    world.check()
+
+
+def test_a_hot_table_is_divided_and_stays_so(world: Series) -> None:
+    table = world.create()
+    for at in range(12):
+        world.put(table, *[(of_host(host), at, {"v": at}) for host in range(20)])
+        world.clock.advance(1)
+        while (plan := world.core.partitions.step()) is not None:
+            world.core.run(plan)
+    divided = world.engine.find("me", "t")
+    assert divided.splits != ()
+    assert world.core.partitions.partition_key(divided).name == "_#h"
+    shown = world.core.describe_partitions("me", "t")
+    assert len(shown["partitions"]) == len(divided.splits) + 1
+    assert sum(1 for _ in world.engine.scan(divided, WHOLE_TABLE)) == 240
+    again = Series(world.store, world.clock, seed=1)
+    assert again.engine.find("me", "t").splits == divided.splits
+    world.check()
+
+
+def test_an_instance_is_copied_and_put_back(world: Series) -> None:
+    """Where transactions reach over shards; elsewhere an instance can be emptied only."""
+    table = world.create(lastpoints=("dropped", "last"))
+    world.put(table, (CPU, 1, {"v": 1}), (DISK, 2, {"v": 2}))
+    world.core.run(world.engine.drop_lastpoint("me", "t", "dropped"))
+    now_us = world.clock.now_us()
+    if not world.store.capabilities.atomic_across_shards:
+        with pytest.raises(CopyRefused):
+            copy_instance(world.core, "me")
+        world.core.run(reset_instance(world.core, "me", EMPTY_COPY, now_us))
+        assert world.engine.owned("me") == []
+        return
+    copy = copy_instance(world.core, "me")
+    assert (copy.names, copy.rows) == (("t",), 2)
+    world.put(table, (CPU, 5, {"v": 5}), (of_host(1), 1, {"v": 1}))
+    world.create("other")
+    for _ in range(2):
+        world.core.run(reset_instance(world.core, "me", copy, now_us))
+        assert [each.name for each in world.engine.owned("me")] == ["t"]
+        again = world.engine.find("me", "t")
+        assert again.id != table.id
+        assert world.read(again, CPU) == [(1, {"v": 1})]
+        assert keys(world, again) == [CPU, DISK]
+        assert {key: cells["v"] for key, cells in newest(world).items()} == {
+            CPU: (1, 1),
+            DISK: (2, 2),
+        }
+        world.check()
+        world.put(again, (CPU, 1, {"v": 7}), (CPU, 3, {"w": 3}))
+        assert world.read(again, CPU) == [(1, {"v": 7}), (3, {"w": 3})]
+    world.clean()
+    world.check()
+
+
+@pytest.mark.parametrize("keep", list(Keep))
+def test_a_crash_leaves_all_that_was_acknowledged(keep: Keep) -> None:
+    disk = LossyDisk()
+    world = Series(LossyStore(disk))
+    table = world.create()
+    world.put(table, (CPU, 1, {"v": 1}))
+    gone = world.create("gone")
+    world.put(gone, (CPU, 1, {"v": 1}))
+    world.core.run(world.engine.drop("me", "gone"))
+    disk.cut(keep, 1)
+    again = Series(LossyStore(disk), world.clock, seed=1)
+    table = again.engine.find("me", "t")
+    assert again.read(table, CPU) == [(1, {"v": 1})]
+    assert keys(again, table) == [CPU]
+    again.put(table, (CPU, 1, {"w": 1}))
+    assert again.read(table, CPU) == [(1, {"v": 1, "w": 1})]
+    again.check()
+    again.clean()
+    again.check()
+
+
+def test_options_change_by_the_rules_of_the_vendor() -> None:
+    """The sequences of the Java SDK's tests (timeseries §3.1)."""
+    world = Series(MemoryStore())
+    a, b, c = 86400, 604800, 10**7
+    created = [
+        ((-1, -1, True), True),
+        ((-1, -1, False), True),
+        ((c, -1, True), True),
+        ((c, c, False), True),
+        ((c, 2 * c, False), True),
+        ((-1, c, True), False),
+        ((c, c, True), False),
+        ((-1, c, False), False),
+        ((c + 1, c, False), False),
+        ((100, -1, True), False),
+        ((a, a, False), False),
+        ((a - 1, b, False), False),
+    ]
+    for at, ((ttl_s, meta_ttl_s, update), good) in enumerate(created):
+        asked = {"ttl_s": ttl_s, "meta_ttl_s": meta_ttl_s}
+        if good:
+            world.create(f"t{at}", update_attributes=update, **asked)
+        else:
+            with pytest.raises(InvalidRequest):
+                world.create(f"t{at}", update_attributes=update, **asked)
+    world.create()
+    changes = [
+        ((None, c, False), False),
+        ((a, -1, None), False),
+        ((a, None, False), False),
+        ((a, None, None), True),
+        ((b, None, None), True),
+        ((None, -1, None), True),
+        ((None, -1, False), True),
+        ((None, None, True), True),
+        ((None, c, False), True),
+        ((None, -1, False), True),
+        ((None, c, None), True),
+        ((None, -1, True), True),
+        ((c, None, None), True),
+        ((None, 2 * c, False), True),
+        ((None, None, True), False),
+        ((3 * c, None, None), False),
+        ((None, c - 1, None), False),
+    ]
+    for values, good in changes:
+        before = world.engine.find("me", "t").options
+        change = SeriesOptionsChange(*values)
+        if good:
+            world.core.run(world.engine.change_options("me", "t", change))
+        else:
+            with pytest.raises(InvalidRequest):
+                world.core.run(world.engine.change_options("me", "t", change))
+            assert world.engine.find("me", "t").options == before
+    options = world.engine.find("me", "t").options
+    assert (options.ttl_s, options.meta_ttl_s, options.update_attributes) == (c, 2 * c, False)
+
+
+def test_a_walk_of_the_store_finds_what_must_not_be() -> None:
+    def damaged(space: bytes, change: str) -> list[str]:
+        world = Series(MemoryStore())
+        table = world.create(lastpoints=("last",))
+        world.put(table, (CPU, 1, {"v": 1, "w": "x"}))
+        prefix = {b"p": row_prefix(table.id), b"m": row_prefix(table.meta_id)}.get(
+            space, local_index_prefix(table.id)
+        )
+        pairs = list(world.store.snapshot().scan(prefix, prefix + b"\xff" * 9))
+        key, record = pairs[-1 if space == b"l" else 0]
+        shard = key if space == b"m" else key[:13]
+
+        def write(txn: Transaction) -> None:
+            if change == "key":
+                txn.put(key + b"x", record)
+            elif change == "gone":
+                txn.delete(key)
+            else:
+                txn.put(key, record[:-1] if change == "short" else b"\x09" + record[1:])
+
+        world.store.transact((shard,), write)
+        return [each.problem for each in check_store(world.store)]
+
+    for space in (b"p", b"m", b"s", b"l"):
+        for change in ("key", "short", "kind"):
+            assert damaged(space, change), (space, change)
+    assert damaged(b"s", "gone")
