@@ -218,6 +218,9 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "Requested lastpoint index does not exist.",
         "a last-point index that is not there",
     ),
+    TimeseriesRule.LASTPOINT_BUILDING: c.INVALID(
+        "Disallow read local index", "a read of a last-point index that is not built yet"
+    ),
     TimeseriesRule.LASTPOINT_COUNT: c.QUOTA_EXHAUSTED.ours(
         "Number of analytical stores and lastpoint indexes exceeds the quota of 10.",
         "more than ten stores and indexes of a table",

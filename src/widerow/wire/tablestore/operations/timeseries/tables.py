@@ -229,6 +229,13 @@ def _decode_new_index(
     )
 
 
+def _add_index(
+    engine: TablestoreEngine, instance: str, sent: OnTable[tuple[str, bool]]
+) -> Plan[None]:
+    name, include_base = sent.asked
+    return timeseries(engine).add_lastpoint(instance, sent.table, name, include_base=include_base)
+
+
 @decoder(m.DeleteTimeseriesLastpointIndexRequest)
 def _decode_index_drop(sent: m.DeleteTimeseriesLastpointIndexRequest) -> OnTable[str]:
     return OnTable(text(sent.main_table_name), text(sent.index_table_name))
@@ -275,13 +282,7 @@ SERIES_TABLE_ACTIONS: Final = {
     "DescribeTimeseriesAnalyticalStore": Action(
         _decode_store_name, _described_store, _encode_store
     ),
-    "CreateTimeseriesLastpointIndex": Action(
-        _decode_new_index,
-        lambda engine, instance, asked: timeseries(engine).add_lastpoint(
-            instance, asked.table, *asked.asked
-        ),
-        _nothing,
-    ),
+    "CreateTimeseriesLastpointIndex": Action(_decode_new_index, _add_index),
     "DeleteTimeseriesLastpointIndex": Action(
         _decode_index_drop,
         lambda engine, instance, asked: timeseries(engine).drop_lastpoint(instance, *asked),
