@@ -23,6 +23,13 @@ pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)
 PICTURES: Final = ROOT / "docs/operating/pictures"
 AT: Final = f"instance={INSTANCE}&table={CARDS}"
 NARROW: Final = 360
+_DROPPED: Final = """(() => {{
+  const files = new DataTransfer();
+  files.items.add(new File([{}], "rows.csv"));
+  document.querySelector(".drop").dispatchEvent(
+    new DragEvent("drop", {{ bubbles: true, cancelable: true, dataTransfer: files }}));
+}})()"""
+"""Drops a file of this text on a page."""
 SHOWN: Final = (
     *("overview", "heat-map", "heat-map-dark", "rows", "row", "row-dark", "search", "requests"),
     *("refused", "narrow-overview", "narrow-heat-map", "narrow-row"),
@@ -89,6 +96,32 @@ def test_rows_are_a_grid_of_chosen_columns_and_copied_as_json(looking: Looking) 
     assert json.loads(look.clipboard()) == [
         {"CardID": LONG_CARD, "OrderNumber": 1, "note": LONG_NOTE},
     ]
+
+
+def test_a_table_is_created_filled_by_dropping_a_file_and_dropped(looking: Looking) -> None:
+    look = looking
+    look.size(1280, 800)
+    look.open("")
+    look.find('a[href$="/create"]').click()
+    look.find('[name="name"]').send_keys("dropped")
+    look.find('[name="key.0.name"]').send_keys("id")
+    look.find("button.main").click()
+    look.wait("document.querySelector('h1').textContent === 'dropped'")
+    look.open(f"import?instance={INSTANCE}&table=dropped")
+    look.run(_DROPPED.format("'x'.repeat(5e6)"))
+    assert look.find(".problem").is_displayed()
+    assert not look.find("button.main").is_enabled()
+    look.run(_DROPPED.format("'id,n\\na,1\\nb,2\\n'"))
+    assert not look.find(".problem").is_displayed()
+    look.find("button.main").click()
+    look.wait("location.pathname.endsWith('/rows')")
+    assert "Rows of the file: 2." in look.find(".note.good").text
+    assert len(look.browser.find_elements("css selector", "tbody tr")) == 2
+    look.open(f"table?instance={INSTANCE}&table=dropped")
+    look.find('[name="confirm"]').send_keys("dropped")
+    look.find("button.bad").click()
+    look.wait("document.querySelector('h1').textContent === 'Tables'")
+    assert "Dropped." in look.find(".note.good").text
 
 
 def test_a_refused_change_is_told_on_the_page_and_nothing_typed_is_lost(looking: Looking) -> None:

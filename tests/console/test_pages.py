@@ -36,6 +36,8 @@ SEEN: dict[str, Json] = {
     "health": {},
     "nodes": {},
     "table": AT,
+    "create": {},
+    "import": AT,
     "rows": AT,
     "row": {**AT, "id": '["c-0000",0]'},
     "value": {**AT, "id": '["c-0000",0]', "column": "city"},

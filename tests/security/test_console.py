@@ -322,6 +322,33 @@ def test_a_wrong_key_is_told_nothing_about_what_is_wrong(
     assert b"another secret" not in answer.body
 
 
+def test_a_reader_sees_no_way_to_change_tables_and_has_none(locked: WiderowServer) -> None:
+    reader = {"cookie": cookie_in(sign_in(locked, "reader", "a long secret"))}
+    at = "instance=shop&table=T"
+    token = token_in(send(locked, "GET", f"/console/table?{at}", reader))
+    pages = ("/console/", f"/console/table?{at}", f"/console/rows?{at}")
+    seen = b"".join(send(locked, "GET", each, reader).body for each in pages)
+    for words in (b"/console/create", b"/console/import", b"Drop this table", b"Add a row"):
+        assert words not in seen
+    new = {"instance": "shop", "name": "U", "key.0.name": "id", "key.0.type": "string"}
+    forms = {
+        "/console/create": {**new, "versions": "1", "csrf": token},
+        f"/console/table?{at}": {"confirm": "T", "csrf": token},
+        f"/console/import?{at}": {"encoding": "utf-8", "csrf": token},
+    }
+    for target, form in forms.items():
+        refused = send(locked, "POST", target, reader, form)
+        assert refused.status == 403
+        assert b"OTSNoPermissionAccess" in refused.body
+    for target in ("/console/create", f"/console/import?{at}"):
+        assert send(locked, "GET", target, reader).status == 403
+    boss = {"cookie": cookie_in(sign_in(locked, "boss", "another secret"))}
+    owned = b"".join(send(locked, "GET", each, boss).body for each in pages)
+    for words in (b"/console/create", b"/console/import", b"Drop this table", b"Add a row"):
+        assert words in owned
+    assert send(locked, "GET", "/console/table?instance=shop&table=U", boss).status == 404
+
+
 def test_signing_in_needs_the_form_that_this_browser_was_given(locked: WiderowServer) -> None:
     given = {"id": "boss", "secret": "another secret"}
     mine, other = (send(locked, "GET", "/console/sign-in") for _ in range(2))

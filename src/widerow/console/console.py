@@ -14,6 +14,7 @@ from widerow.auth.keyring import AccessKey
 from widerow.auth.policy import authorize
 from widerow.console.forms import fields_of
 from widerow.console.gate import Gate, Visitor
+from widerow.console.multipart import FORM_BYTES_MAX, is_multipart, read_multipart
 from widerow.console.pages import PAGES_OF_CONSOLE
 from widerow.console.parts import (
     ROOT,
@@ -23,6 +24,7 @@ from widerow.console.parts import (
     Languages,
     Moved,
     PageDocument,
+    Upload,
     Visit,
     address,
 )
@@ -30,7 +32,7 @@ from widerow.console.refusals import refusal_of
 from widerow.console.rendering import Rendering
 from widerow.console.statics import find_static
 from widerow.errors import WiderowError
-from widerow.limits import CONSOLE_BODY_BYTES_MAX
+from widerow.limits import CONSOLE_BODY_BYTES_MAX, CONSOLE_IMPORT_BYTES_MAX
 from widerow.server.loopback import is_loopback
 from widerow.server.message import Request, Response
 from widerow.server.page_thread import ServerParts
@@ -127,7 +129,7 @@ class Console:
         page = self._pages.get("" if as_json and path == "index" else path)
         if page is None:
             raise ConsoleRefused(404, "There is no such page.", "Choose one of the menu.")
-        form = self._form(request, visitor, may_change=page.changes)
+        form, upload = self._form(request, visitor, page)
         authorize(visitor.key, page.permission)
         visit = Visit(
             self._parts,
@@ -136,6 +138,7 @@ class Console:
             fields_of(asked),
             form,
             bool(visitor.session),
+            upload,
         )
         shown = page.show(visit)
         if isinstance(shown, Moved):
@@ -149,23 +152,34 @@ class Console:
         return self._html(page.template, shown, visitor, (page, visit.asked), status)
 
     def _form(
-        self, request: Request, visitor: Visitor, *, may_change: bool
-    ) -> Mapping[str, str] | None:
-        """The fields of a request that makes a change; None for a request that reads."""
+        self, request: Request, visitor: Visitor, page: ConsolePage
+    ) -> tuple[Mapping[str, str] | None, Upload | None]:
+        """The fields and the file of a request that makes a change; None for one that reads."""
         if request.method in (b"GET", b"HEAD"):
-            return None
-        if request.method != b"POST" or not may_change:
+            return None, None
+        if request.method != b"POST" or not page.changes:
             raise ConsoleRefused(405, "This page only shows something.", "Ask for it with GET.")
-        return self._checked_form(request, visitor.session)
+        kind = request.headers.get("content-type", "")
+        if not page.uploads or not is_multipart(kind):
+            return self._checked_form(request, visitor.session), None
+        if len(request.body) > FORM_BYTES_MAX:
+            size = CONSOLE_IMPORT_BYTES_MAX // 1024**2
+            raise ConsoleRefused(413, f"The file is larger than {size} MiB.", "Use widerow import.")
+        form, upload = read_multipart(kind, request.body)
+        self._check_token(request, visitor.session, form)
+        return form, upload
 
     def _checked_form(self, request: Request, session: str) -> dict[str, str]:
         """The fields of a form, checked to be from this console. Raises: `ConsoleRefused`."""
         if len(request.body) > CONSOLE_BODY_BYTES_MAX:
             raise ConsoleRefused(413, "The form is too large.", "Use an SDK for rows of this size.")
         form = fields_of(request.body)
+        self._check_token(request, session, form)
+        return form
+
+    def _check_token(self, request: Request, session: str, form: dict[str, str]) -> None:
         token = form.pop("csrf", "") or request.headers.get("x-csrf-token", "")
         self._gate.check_form(request.headers, session, token)
-        return form
 
     def _html(
         self,

@@ -32,7 +32,9 @@ _NUMBERS: Final = frozenset(
 _CHOICE: Final = "show."
 _USUAL_MAX: Final = 8  # of attributes, beside the key's; a row has all of them on its own page
 _MOVED: Final = ("after", "seen")  # of an address: which page of the rows
-_UNBOUNDED: Final = frozenset(("instance", "table", "model", "order", "limit", "after", "seen"))
+_UNBOUNDED: Final = frozenset(
+    (*("instance", "table", "model", "order", "limit", "imported", "repeated"), *_MOVED)
+)
 
 
 def names_chosen(asked: Mapping[str, str]) -> list[str]:

@@ -3,6 +3,7 @@
 import platform
 
 from widerow import __version__
+from widerow.auth.keyring import Permission
 from widerow.console.health import checks
 from widerow.console.live import actions_since
 from widerow.console.parts import PageDocument, Visit
@@ -39,6 +40,7 @@ def show_overview(visit: Visit) -> PageDocument:
         },
         "health": [each for each in checks(visit) if each["state"] != "good"],
         "requests": whole,
+        "may_create": visit.may(Permission.MANAGE),
         "tables_total": len(every),
         "tables_found": len(found),
         "q": wanted,

@@ -6,9 +6,11 @@ and one entry: `ConsolePage("sql", "SQL", "sql.html", show_sql, nav="SQL")`.
 
 from typing import Final
 
+from widerow.console.create_page import show_create
 from widerow.console.download import send_rows
 from widerow.console.health import show_health
 from widerow.console.heat_page import show_heat
+from widerow.console.import_page import show_import
 from widerow.console.nodes_page import show_nodes
 from widerow.console.overview import show_overview
 from widerow.console.parts import ConsolePage
@@ -28,8 +30,10 @@ PAGES_OF_CONSOLE: Final = (
     ConsolePage("search", "Search", "search.html", show_search, nav="Search"),
     ConsolePage("health", "Health", "health.html", show_health, nav="Health"),
     ConsolePage("nodes", "Nodes", "nodes.html", show_nodes, nav="Nodes"),
-    ConsolePage("table", "Table", "table.html", show_table),
+    ConsolePage("table", "Table", "table.html", show_table, changes=True),
     ConsolePage("rows", "Rows", "rows.html", show_rows),
+    ConsolePage("create", "New table", "create.html", show_create, changes=True),
+    ConsolePage("import", "Import", "import.html", show_import, changes=True, uploads=True),
     ConsolePage("download", "Download", "", send_rows),
     ConsolePage("value", "Value", "value.html", show_value),
     ConsolePage("row", "Row", "row.html", show_row, changes=True),

@@ -25,6 +25,7 @@ __all__ = [
     "PageDocument",
     "ReadCondition",
     "ReadSearch",
+    "Upload",
     "Visit",
     "address",
     "not_permitted",
@@ -62,6 +63,13 @@ class ReadSearch(Protocol):
         ...
 
 
+class Upload(NamedTuple):
+    """A file that came with a form: its name as the browser has it, and its bytes."""
+
+    name: str
+    data: bytes
+
+
 class Languages(NamedTuple):
     """Parsers for what people type, given by whoever opens the console."""
 
@@ -75,7 +83,7 @@ class Visit:
 
     `asked`: the parameters of the address; `form`: the fields of a request that changes something,
     None for one that only looks. `key`: the visitor's access key. `signed_in`: whether there is a
-    session.
+    session. `upload`: the file of the form.
     """
 
     parts: ServerParts
@@ -84,6 +92,7 @@ class Visit:
     asked: Mapping[str, str]
     form: Mapping[str, str] | None = None
     signed_in: bool = False
+    upload: Upload | None = None
 
     def may(self, permission: Permission) -> bool:
         """Whether the visitor's key has this permission."""
@@ -148,8 +157,8 @@ class ConsolePage:
     `templates`, "" where `show` makes no document. `show` makes the document or a file, or moves
     the visitor on after a change; it raises errors of `widerow.errors`. `nav`: what the menu calls
     the page, "" for a page that is reached from another one. `changes`: it takes requests that
-    change something. `permission`: what a visitor needs to look at it; a page that changes
-    something asks for more by itself.
+    change something. `uploads`: these may bring a file. `permission`: what a visitor needs to look
+    at it; a page that changes something asks for more by itself.
     """
 
     path: str
@@ -158,6 +167,7 @@ class ConsolePage:
     show: Callable[[Visit], PageDocument | Moved | Download]
     nav: str = ""
     changes: bool = False
+    uploads: bool = False
     permission: Permission = Permission.READ
 
 

@@ -1,10 +1,11 @@
 """The page of one table of either model: schema, options, indexes, size, partitions."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from widerow.auth.keyring import Permission
 from widerow.console.heat_page import describe_partition
-from widerow.console.parts import PageDocument, Visit
+from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
 from widerow.console.places import (
     MODELS,
     TablePlace,
@@ -24,9 +25,11 @@ from widerow.model.typed.schema_json import table_document
 __all__ = ["show_table"]
 
 
-def show_table(visit: Visit) -> PageDocument:
-    """The document of a table, without reading its rows."""
+def show_table(visit: Visit) -> PageDocument | Moved:
+    """The document of a table, without reading its rows; with a form, the end of the table."""
     name = asked_table(visit)
+    if visit.form is not None:
+        return _drop(visit, name, visit.form)
     if name.model == "tablestore":
         described = _describe_table(visit, the_table(visit, name))
     else:
@@ -38,12 +41,32 @@ def show_table(visit: Visit) -> PageDocument:
         "model": name.model,
         "model_name": MODELS[name.model],
         "may_write": visit.may(Permission.WRITE),
+        "may_drop": visit.may(Permission.MANAGE),
         **described,
         "size": sizes_of(visit, [name]).get(name, {}),
         "partitions": partitions,
         "partitions_left_out": more,
         "endpoint": visit.parts.endpoint(),
     }
+
+
+def _drop(visit: Visit, name: TablePlace, form: Mapping[str, str]) -> Moved:
+    """Drop the table whose name was typed. Raises the refusals of the service."""
+    if not visit.may(Permission.MANAGE):
+        raise not_permitted(Permission.MANAGE)
+    typed = form.get("confirm", "")
+    if typed != name.name:
+        raise ConsoleRefused(
+            400,
+            f"The name that was typed is {typed[:80]!r}, and the table is {name.name}.",
+            "Type the name of the table as it is, if its rows may be lost.",
+        )
+    if name.model == "tablestore":
+        plan = visit.parts.tablestore.delete_table(name.instance, name.name)
+    else:
+        plan = visit.parts.typed.drop_table(the_typed_table(visit, name))
+    visit.parts.committer.run(plan)
+    return Moved(address("", dropped=1))
 
 
 def _partitions(visit: Visit, name: TablePlace) -> tuple[list[PageDocument], int]:

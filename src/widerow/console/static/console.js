@@ -53,6 +53,32 @@
     }).catch(function () { location.href = link.href; });
   });
 
+  // A file that is dropped on a form is chosen in it; one that is too large is not sent.
+  function fileField(form) { return form.querySelector("input[type=file]"); }
+
+  function checkFile(form) {
+    var field = fileField(form), file = field.files[0];
+    var large = Boolean(file) && file.size > Number(field.getAttribute("data-max"));
+    form.querySelector(".problem").hidden = !large;
+    form.querySelector("button.main").disabled = large;
+  }
+
+  ["dragover", "dragleave", "drop"].forEach(function (kind) {
+    document.addEventListener(kind, function (event) {
+      var form = document.querySelector("form[data-drop]");
+      if (!form) { return; }
+      event.preventDefault();
+      form.querySelector(".drop").classList.toggle("over", kind === "dragover");
+      if (kind === "drop" && event.dataTransfer.files.length) {
+        fileField(form).files = event.dataTransfer.files;
+        checkFile(form);
+      }
+    });
+  });
+  document.addEventListener("change", function (event) {
+    if (event.target.type === "file") { checkFile(event.target.form); }
+  });
+
   // A menu is closed by Escape and by a click beside it.
   function closeMenus(beside) {
     document.querySelectorAll(".menu[open]").forEach(function (menu) {
