@@ -439,6 +439,7 @@ PAGE_LOOP_SECONDS_MAX: Final = 5.0  # for which a page waits until the loop has 
 REQUEST_SAMPLE_SECONDS: Final = 2.0  # between two looks at the counters of requests
 REQUEST_SAMPLES_MAX: Final = 300  # kept looks: ten minutes
 NOTICED_REQUESTS_MAX: Final = 100  # slow and refused requests that are kept, of either the last
+NOTICED_BODY_BYTES_MAX: Final = 4096  # of a body that is kept with one, to tell its tables
 SLOW_REQUEST_MS: Final = 100  # a request is slow from here on: a hundred lone syncs
 CONSOLE_BODY_BYTES_MAX: Final = 1024 * 1024  # of a form; a row that is larger is no person's work
 CONSOLE_FIELDS_MAX: Final = 2000  # of a form: four hundred columns of a row with five fields each

@@ -192,6 +192,14 @@ def test_live_requests_are_drawn_and_refreshed(server: WiderowServer, looking: L
     look.wait("document.querySelector('#live').dataset.mark === undefined")  # swapped by htmx
     look.wait("document.querySelectorAll('.chart canvas').length === 2")
     look.picture("requests")
+    with Wire(server.endpoint) as wire:
+        for _ in range(60):
+            wire.ask(sender.request("DescribeTable", b"\x0a\x06absent"))
+    look.size(390, 844)
+    look.open("requests?code=OTSObjectNotExist")
+    assert look.find('[name="code"]').get_attribute("value") == "OTSObjectNotExist"
+    assert not look.find(".cards thead").is_displayed()
+    assert look.run("document.documentElement.scrollHeight") < 6000  # 29,000 as a table
 
 
 def test_search_and_errors(looking: Looking) -> None:

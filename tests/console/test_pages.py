@@ -8,9 +8,12 @@ from urllib.parse import urlsplit
 import pytest
 from tablestore import (
     CapacityUnit,
+    Condition,
     OTSClient,
+    OTSServiceError,
     ReservedThroughput,
     Row,
+    RowExistenceExpectation,
     SecondaryIndexMeta,
     TableMeta,
     TableOptions,
@@ -380,6 +383,44 @@ def test_refused_requests_are_shown_with_their_hints(server: WiderowServer, aske
     assert (found["action"], found["code"]) == ("GetRow", "OTSObjectNotExist")
     assert (found["instance"], found["status"]) == (INSTANCE, 404)
     assert "table" in found["hint"]
+
+
+def test_refused_requests_are_filtered_and_grouped_by_code_and_table() -> None:
+    from widerow.wire.tablestore import messages as m  # noqa: PLC0415  # only here
+
+    with WiderowServer(instance=INSTANCE, settings=stocked.Settings) as server:
+        stocked.stock(server)
+        client = server.client()
+        for _ in range(3):
+            with pytest.raises(OTSServiceError):
+                client.delete_row(
+                    CARDS,
+                    Row([("CardID", "none"), ("OrderNumber", 1)]),
+                    Condition(RowExistenceExpectation.EXPECT_EXIST),
+                )
+        absent = m.GetRowRequest(table_name="absent", primary_key=key_buffer((("k", "x"),)))
+        absent.max_versions = 1
+        sender = Sender(instance=INSTANCE)
+        with Wire(server.endpoint) as wire:
+            for table in ("absent", "absent", "other"):
+                absent.table_name = table
+                wire.ask(sender.request("GetRow", absent.SerializeToString()))
+            wire.ask(sender.request("GetRow", b"\xff not a message"))
+        asker = Asker(server.endpoint)
+        found = asker.read("requests")
+        groups = [(each["code"], each["on"], each["count"]) for each in found["groups"]]
+        assert groups[:2] == [
+            ("OTSConditionCheckFail", "campus/cards", 3),
+            ("OTSObjectNotExist", "campus/absent", 2),
+        ]
+        assert ("OTSObjectNotExist", "campus/other", 1) in groups
+        assert [each for each in groups if each[1] == "campus"]  # it names no table
+        only = asker.read("requests", code="OTSObjectNotExist", on="campus/absent")
+        assert [each["table"] for each in only["refused"]] == ["absent", "absent"]
+        assert (only["refused_found"], only["slow"]) == (2, [])
+        few = asker.get("requests", shown=1)
+        assert few.text.count('data-label="Hint"') == 1
+        assert ">All 7</a>" in few.text
 
 
 def test_the_heat_map_shows_the_hot_key_and_what_to_do() -> None:

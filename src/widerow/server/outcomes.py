@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from widerow.commit.places import Caller
 from widerow.errors import StorageFailure, StoreDamaged, WiderowError
+from widerow.limits import NOTICED_BODY_BYTES_MAX
 from widerow.server.answering import AnswersTogether
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts
@@ -40,10 +41,21 @@ _LOOP: Final = Caller.LOOP
 class _Call:
     """What an answer has to know of its request; `opened` is set when the sender is verified.
 
-    `kind`: the content type of the request, "" where it has none.
+    `kind`: the content type of the request, "" where it has none. `body`: what is decoded, where
+    that is short (`NOTICED_BODY_BYTES_MAX`).
     """
 
-    __slots__ = ("counts", "dialect", "kind", "name", "opened", "path", "received_ns", "request_id")
+    __slots__ = (
+        "body",
+        "counts",
+        "dialect",
+        "kind",
+        "name",
+        "opened",
+        "path",
+        "received_ns",
+        "request_id",
+    )
 
     def __init__(
         self,
@@ -62,6 +74,7 @@ class _Call:
         self.received_ns = received_ns
         self.opened: Opened | None = None
         self.kind = ""
+        self.body = b""
 
 
 @final
@@ -102,6 +115,8 @@ class Task:
 
     def decode(self) -> None:
         """Make the operation's request of the body."""
+        if len(self.asked) <= NOTICED_BODY_BYTES_MAX:
+            self.call.body = self.asked
         self.asked = self.route.decode(self.asked)
         self.decoded = True
 
@@ -259,7 +274,7 @@ class Outcomes:
         if self.recent is not None:
             instance = "" if call.opened is None else call.opened.instance
             request = call.counts.action, instance, call.request_id
-            self.recent.notice(request, (status, code), elapsed_ns, lines)
+            self.recent.notice(request, (status, code), elapsed_ns, lines, call.body)
 
     def _note(self, call: _Call, status: int, code: str) -> int:
         """Count an answer; its duration in nanoseconds."""

@@ -53,6 +53,7 @@ class NoticedRequest(NamedTuple):
     """One request that was slow or refused.
 
     `instance` "": the sender was not known yet. `hint`: what the client was told to do, else "".
+    `body`: what its operation decodes, b"" where that was large or was not looked at.
     """
 
     at_us: int
@@ -63,6 +64,7 @@ class NoticedRequest(NamedTuple):
     elapsed_us: int
     request_id: str
     hint: str
+    body: bytes = b""
 
 
 class RecentRequests:
@@ -100,11 +102,12 @@ class RecentRequests:
         answer: tuple[int, str],
         elapsed_ns: int,
         lines: bytes,
+        body: bytes = b"",
     ) -> None:
         """Remember a request: its action, instance and id; its status and code.
 
         `lines`: the header lines of the answer, which may hold a hint. A refused request is kept as
-        refused, even if it was slow.
+        refused, even if it was slow. `body`: as in `NoticedRequest`.
         """
         action, instance, request_id = request
         status, code = answer
@@ -117,6 +120,7 @@ class RecentRequests:
             elapsed_us=elapsed_ns // 1000,
             request_id=request_id,
             hint=_hint_in(lines),
+            body=body,
         )
         (self.slow if code == "OK" else self.refused).append(kept)
 

@@ -82,8 +82,9 @@ class ThreadRuns:
             LOOP_TURN.give_way()
             self._verifier.check_wanted(task.request)
             turns = LOOP_TURN.begun
-            asked = task.asked if task.decoded else route.decode(task.asked)
-            task.asked = None
+            if not task.decoded:
+                task.decode()
+            asked, task.asked = task.asked, None
             result = self._called(task, call.opened.instance, asked)
             is_plan = isinstance(result, Plan)
             body = b"" if is_plan else route.encode(result)
