@@ -59,6 +59,12 @@ class Looking:
         )
         return str(self.browser.execute_async_script(read))
 
+    def point_at(self, selector: str) -> None:
+        """Move the pointer over an element."""
+        from selenium.webdriver import ActionChains  # noqa: PLC0415  # only where there is a browser
+
+        ActionChains(self.browser).move_to_element(self.find(selector)).perform()
+
     def change(self, column: str, value: str) -> None:
         """Change a column on the page of a row, and see that it was done."""
         selector = f'textarea[aria-label="Value of {column}"]'

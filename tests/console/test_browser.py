@@ -63,6 +63,14 @@ def test_a_person_finds_the_hot_key_and_changes_a_row(looking: Looking) -> None:
     assert look.find("text.hot").text.startswith(HOT)
     look.size(1280, 1000)
     look.picture("heat-map")
+    look.point_at('.band[data-range^="keys from c-0042"]')
+    assert "units a second" in look.find(".tip").text
+    assert "keys from c-0042 up to" in look.find(".tip").text
+    look.find('.band[data-range^="keys from c-0042"]').click()
+    assert look.find('input[name="from"]').get_attribute("value") == HOT
+    look.open(f"heat?{AT}")
+    look.find('a[href*="of=reads"]').click()
+    assert look.find("svg.map path.h8").is_displayed()
     look.find(f'a[href*="k0={HOT}"]').click()
     assert look.find('input[name="k0"]').get_attribute("value") == HOT
     look.size(1280, 720)

@@ -447,6 +447,33 @@ def test_the_heat_map_shows_the_hot_key_and_what_to_do() -> None:
         assert "hot key" in overview
 
 
+def test_the_heat_map_tells_reads_from_writes_and_leads_to_the_rows_of_a_range() -> None:
+    with WiderowServer(instance=INSTANCE, settings=stocked.Settings) as server:
+        stocked.stock(server)
+        stocked.heat(server)
+        asker = Asker(server.endpoint)
+
+        def units(load: str) -> float:
+            grid = asker.read("heat", **AT, of=load)["grid"]
+            return float(grid["seconds"]) * sum(sum(row) for row in grid["cells"])
+
+        whole, reads, writes = units(""), units("reads"), units("writes")
+        assert reads + writes == pytest.approx(whole, rel=0.01)
+        assert 0.5 < reads / writes < 0.9  # four to six of the hot key, one to one of the others
+        found = asker.read("heat", **AT)
+        place = found["grid"]["keys"].index(stocked.HOT)
+        band = found["ranges"][place]
+        assert (band["from"], band["below"]) == (stocked.HOT, found["grid"]["keys"][place + 1])
+        assert (found["ranges"][0]["from"], found["ranges"][-1]["below"]) == (None, None)
+        path = found["ranges"][1]["rows"].removeprefix("/console").replace("/rows?", "/rows.json?")
+        rows = asker.ask("GET", path).document["rows"]
+        low, high = found["ranges"][1]["from"], found["ranges"][1]["below"]
+        assert all(low <= row["key"][0]["value"] < high for row in rows)
+        page = asker.get("heat", **AT).text
+        assert f"<title>keys from {stocked.HOT} up to" in page
+        assert asker.read("heat", **TYPED)["ranges"][0]["rows"] == ""
+
+
 def test_a_growing_key_is_advised_a_hash_and_a_hot_value_is_shown_as_it_is() -> None:
     with WiderowServer(instance=INSTANCE, settings=stocked.Settings) as server:
         stocked.stock(server)

@@ -1,6 +1,8 @@
 """The heat map of a table's keys over time, its hot and unsplittable keys, and what to do."""
 
 import json
+from bisect import bisect_right
+from itertools import pairwise
 from typing import Any, Final
 
 from widerow.console.parts import PageDocument, Visit, address
@@ -16,11 +18,13 @@ from widerow.limits import (
     CONSOLE_HEAT_ROWS_MAX,
     CONSOLE_HOT_KEYS_MAX,
 )
-from widerow.pictures.heat import HeatGrid, heat_boxes, heat_grid, heat_level
+from widerow.pictures.heat import HeatGrid, KeyedLoad, heat_boxes, heat_grid, heat_level
 from widerow.pictures.svg import path
 
 __all__ = ["describe_partition", "show_heat"]
 
+_LOADS: Final = ("", "reads", "writes")  # "": both together
+_BOUNDED_TYPES: Final = ("STRING", "INTEGER")  # of keys that the page of rows takes as bounds
 _WINDOWS: Final = {"10m": 600, "1h": 3600, "6h": 21_600}
 _SHORTEST_S: Final = 120
 """The least time that a map shows. It begins with the first load: a young table has wide boxes."""
@@ -38,6 +42,9 @@ _BUSIEST: Final = 50  # tables to choose from
 def show_heat(visit: Visit) -> PageDocument:
     """The heat map of one table over a window, or tables to choose from.
 
+    `of`: reads or writes only. They are counted by partition; inside one of an interval, they are
+    divided among the keys as its load is.
+
     Costs reading the records of the window: one for each ten seconds that had load.
     """
     if not visit.asked.get("table"):
@@ -45,6 +52,8 @@ def show_heat(visit: Visit) -> PageDocument:
     name = asked_table(visit)
     window = visit.asked.get("window", "10m")
     window = window if window in _WINDOWS else "10m"
+    load = visit.asked.get("of", "")
+    load = load if load in _LOADS else ""
     until_s = visit.parts.engine_clock.now_us() // 1_000_000
     since_s = until_s - _WINDOWS[window]
     engine = visit.parts.engine
@@ -57,6 +66,8 @@ def show_heat(visit: Visit) -> PageDocument:
         "model": name.model,
         "window": window,
         "windows": list(_WINDOWS),
+        "of": load,
+        "loads": list(_LOADS),
         "key": {"name": kind.name, "type": kind.type},
         "thresholds": {
             "split_units": engine.partitions.thresholds.split_units,
@@ -64,10 +75,11 @@ def show_heat(visit: Visit) -> PageDocument:
         },
         "partitions": len(facts),
         "units_per_second": round(sum(each.rate for each in facts), 1),
-        **_map(intervals, kind, (since_s, until_s), _hot_of(facts, reports)),
+        **_map(_loads(intervals, load), kind, (since_s, until_s), _hot_of(facts, reports)),
         "hot_keys": _hot_keys(name, kind, facts, reports),
         "reports": [_report(each, kind) for each in reports],
     }
+    document["ranges"] = _ranges(name, kind, document["grid"]["keys"])
     document["advice"] = _advice(name, kind, (facts, reports), intervals)
     return document
 
@@ -114,12 +126,52 @@ def describe_partition(facts: PartitionFacts, kind: PartitionKey, whole: float) 
     }
 
 
+def _loads(intervals: tuple[Interval, ...], load: str) -> list[KeyedLoad]:
+    """The units of each interval by key: all, or those of its reads or writes (`show_heat`)."""
+    if not load:
+        return [(each.start_s, each.bins) for each in intervals]
+    found: list[KeyedLoad] = []
+    for each in intervals:
+        starts = [start for start, _, _ in each.partitions]
+        parts = [_part(reads, writes, load) for _, reads, writes in each.partitions]
+        bins = [
+            (key, units * parts[max(0, bisect_right(starts, key) - 1)]) for key, units in each.bins
+        ]
+        found.append((each.start_s, bins))
+    return found
+
+
+def _part(reads: int, writes: int, load: str) -> float:
+    """The part of a load that is its reads or its writes."""
+    units = reads if load == "reads" else writes
+    return units / (reads + writes) if reads + writes else 0.0
+
+
+def _ranges(name: TablePlace, kind: PartitionKey, keys: list[str | None]) -> list[PageDocument]:
+    """The ranges of keys of a map's rows, from below, each with the address of its rows.
+
+    `rows` is "" where the page of rows takes no bounds: typed tables, and binary keys.
+    """
+    known = name.model == "tablestore" and kind.type in _BOUNDED_TYPES
+    place = {"instance": name.instance, "table": name.name}
+    found = []
+    for low, high in pairwise([*keys, None]):
+        bounds = {"from": low or "", "to": high or ""}
+        found.append(
+            {
+                "from": low,
+                "below": high,
+                "rows": address("rows", **place, **bounds) if known else "",
+            }
+        )
+    return found
+
+
 def _map(
-    intervals: tuple[Interval, ...], kind: PartitionKey, window: tuple[int, int], hot: set[bytes]
+    loads: list[KeyedLoad], kind: PartitionKey, window: tuple[int, int], hot: set[bytes]
 ) -> PageDocument:
     since_s, until_s = window
     columns = min(CONSOLE_HEAT_COLUMNS_MAX, (until_s - since_s) // round(INTERVAL_SECONDS))
-    loads = [(each.start_s, each.bins) for each in intervals]
     grid = heat_grid(loads, since_s, until_s, columns=columns, rows=CONSOLE_HEAT_ROWS_MAX)
     return {
         "grid": {
@@ -147,6 +199,10 @@ def _picture(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> PageDocumen
         "height": _HEIGHT,
         "paths": [{"level": level, "path": path(found)} for level, found in boxes if level],
         "keys": _key_labels(grid, kind, hot),
+        "bands": [
+            {"y": _HEIGHT - (number + 1) * _HEIGHT // rows, "height": -(-_HEIGHT // rows)}
+            for number in range(rows)
+        ],
         "in_seconds": moment * grid.seconds < 60,
         "times": [
             {"percent": round(100 * number / columns, 2), "at_ms": grid.starts[number] * 1000}

@@ -171,6 +171,32 @@
     document.querySelectorAll("[data-chart]").forEach(drawChart);
   }
 
+  // Where the pointer is on a heat map: its time, its keys, their load. Titles, which say the mean of
+  // a range, are there for pages without scripts.
+  function tipOf(map) { return map.parentElement.querySelector(".tip"); }
+
+  function showTip(event) {
+    var band = event.target.closest && event.target.closest(".band");
+    document.querySelectorAll(".tip").forEach(function (tip) { tip.hidden = !band; });
+    if (!band) { return; }
+    var map = band.closest("svg"), tip = tipOf(map), box = map.getBoundingClientRect();
+    var starts = JSON.parse(map.getAttribute("data-starts"));
+    var units = JSON.parse(band.getAttribute("data-units"));
+    var across = event.clientX - box.left, down = event.clientY - box.top;
+    var column = Math.min(starts.length - 1, Math.max(0, Math.floor(across / box.width * starts.length)));
+    tip.textContent = units[column].toLocaleString("en") + " units a second\n" +
+      band.getAttribute("data-range") + "\n" + timeOfDay(starts[column]) + " to " +
+      timeOfDay(starts[column] + Number(map.getAttribute("data-seconds"))) + " UTC";
+    tip.style.left = Math.max(0, Math.min(across + 12, box.width - tip.offsetWidth)) + "px";
+    tip.style.top = (down > box.height / 2 ? down - tip.offsetHeight - 8 : down + 20) + "px";
+  }
+  document.addEventListener("pointermove", showTip);
+  document.addEventListener("pointerdown", showTip);
+
+  function untitle() {
+    document.querySelectorAll(".band title").forEach(function (title) { title.remove(); });
+  }
+
   // Moments are written in UTC; where a script runs, the time of this place is shown on pointing.
   function localTimes() {
     document.querySelectorAll("time[data-ms]").forEach(function (time) {
@@ -178,7 +204,7 @@
     });
   }
 
-  function begin() { drawCharts(); localTimes(); }
+  function begin() { drawCharts(); localTimes(); untitle(); }
   document.addEventListener("DOMContentLoaded", begin);
   document.addEventListener("htmx:afterSettle", begin);
   window.addEventListener("resize", drawCharts);
