@@ -146,10 +146,10 @@ def _typed(engine: TablestoreEngine) -> None:
         engine.core.run(engine.core.operations(TYPED).write(form_of("students"), choice))
 
 
-def put_long(server: WiderowServer) -> None:
+def put_long(server: WiderowServer, amount: int = 1) -> None:
     """A row with a text that no grid shows as a whole."""
     key = {"CardID": LONG_CARD, "OrderNumber": 1}
-    _row(engine_of(server), CARDS, key, {"amount": 1, "note": LONG_NOTE})
+    _row(engine_of(server), CARDS, key, {"amount": amount, "note": LONG_NOTE})
 
 
 def pass_seconds(server: WiderowServer, seconds: int) -> None:

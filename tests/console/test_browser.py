@@ -144,6 +144,28 @@ def test_a_refused_change_is_told_on_the_page_and_nothing_typed_is_lost(looking:
     assert look.find('textarea[aria-label="Value of amount"]').get_attribute("value") == "many"
 
 
+def test_of_two_people_who_edit_one_row_the_second_sees_both_values(
+    server: WiderowServer, looking: Looking
+) -> None:
+    look = looking
+    look.size(1280, 720)
+    look.open(f'row?{AT}&id=["{LONG_CARD}",1]')
+    field = look.find('textarea[aria-label="Value of amount"]')
+    field.clear()
+    field.send_keys("7")
+    put_long(server, amount=5)
+    look.find('button[value="edit"]').click()
+    look.wait("document.querySelector('.both') !== null")
+    assert [each.text for each in look.browser.find_elements("css selector", ".both td.v")] == [
+        "5 integer"
+    ]
+    mine = look.find('.both textarea[aria-label="Value of amount"]')
+    assert mine.get_attribute("value") == "7"
+    look.find('.both ~ * button, #problem button[value="edit"]').click()
+    look.wait("document.querySelector('.note.good') !== null")
+    assert look.find('textarea[aria-label="Value of amount"]').get_attribute("value") == "7"
+
+
 def test_it_is_used_with_the_keyboard(looking: Looking) -> None:
     from selenium.webdriver.common.keys import Keys  # noqa: PLC0415  # only where there is a browser
 

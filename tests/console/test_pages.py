@@ -1,6 +1,8 @@
 """Every page, as HTML and as the document behind it (docs/operating/console.md)."""
 
+import html
 import json
+import re
 import subprocess
 import sys
 from urllib.parse import urlsplit
@@ -224,6 +226,55 @@ def test_an_edit_of_what_somebody_else_changed_meanwhile_is_refused(asker: Asker
     assert values(row(asker, '["c-0002",2]'))["amount"] == 1
 
 
+def form_in(page: str) -> dict[str, str]:
+    """The fields of the form of a conflict, as a browser sends it unchanged."""
+    start = page.index('<div id="problem"')
+    part = page[start : page.index("</form>", start)]
+    hidden = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', part)
+    typed = re.findall(r'<textarea name="([^"]+)"[^>]*>\n?([^<]*)</textarea>', part)
+    chosen = re.findall(r'<button class="main" name="(do)" value="([^"]*)">', part)
+    return {name: html.unescape(text) for name, text in [*hidden, *typed, *chosen]}
+
+
+def test_a_conflict_shows_both_values_and_is_saved_over_when_that_is_wanted(asker: Asker) -> None:
+    path = "row?instance=campus&table=cards"
+    before = row(asker, '["c-0009",9]')
+    assert change(asker, before, amount="1", city="Here").status == 303
+    refused = change(asker, before, amount="2", city="There")
+    assert re.search(r'data-label="There now">1 <span class="tag">integer', refused.text)
+    assert ">2</textarea>" in refused.text
+    assert ">There</textarea>" in refused.text
+    again = form_in(refused.text)
+    kept = next(name for name, text in again.items() if text == "There")
+    again[kept.replace(".value", ".keep")] = "1"
+    assert asker.post(path, again).status == 303
+    after = values(row(asker, '["c-0009",9]'))
+    assert (after["amount"], after["city"]) == (2, "Here")
+    assert asker.post(path, again).status == 403  # what it was is not there any more
+
+
+def test_a_row_that_was_deleted_meanwhile_can_be_added_again_as_it_was_typed(asker: Asker) -> None:
+    path = "row?instance=campus&table=cards"
+    before = row(asker, '["c-0010",10]')
+    gone = {"do": "delete", "id": '["c-0010",10]', "csrf": token(asker)}
+    assert asker.post(path, gone).status == 303
+    refused = change(asker, before, amount="2")
+    assert "The row is gone." in refused.text
+    assert asker.post(path, form_in(refused.text)).status == 303
+    assert values(row(asker, '["c-0010",10]')) == {**values(before), "amount": 2}
+
+
+def test_a_row_that_somebody_added_first_is_shown_beside_the_typed_one(asker: Asker) -> None:
+    path = "row?instance=campus&table=cards"
+    form = {"do": "add", "key.0": "both", "key.1": "1", "csrf": token(asker)}
+    form |= {"col.0.name": "a", "col.0.type": "string", "col.0.value": "mine"}
+    assert asker.post(path, form | {"col.0.value": "theirs"}).status == 303
+    refused = asker.post(path, form)
+    assert 'data-label="There now">theirs' in refused.text
+    assert asker.post(path, form_in(refused.text)).status == 303
+    assert values(row(asker, '["both",1]')) == {"a": "mine"}
+
+
 def test_an_edit_of_another_column_than_somebody_else_s_is_not(asker: Asker) -> None:
     before = row(asker, '["c-0004",4]')
     assert change(asker, before, amount="1").status == 303
@@ -334,8 +385,11 @@ def test_a_typed_row_is_read_written_and_deleted(asker: Asker) -> None:
     path = "row?instance=sysdefault&table=students&model=nosql"
     assert asker.post(path, form).status == 303
     assert asker.read("row", **TYPED, id='{"id": 1}')["row"]["values"]["credits"] == 99
-    stale = asker.post(path, form)
+    stale = asker.post(path, form | {"text": '{"id": 1, "name": "Bo", "credits": 7}'})
     assert stale.status == 409
+    assert re.search("credits&#34; ?: 99", stale.text)  # what is there
+    assert asker.post(path, form_in(stale.text)).status == 303
+    assert asker.read("row", **TYPED, id='{"id": 1}')["row"]["values"]["credits"] == 7
     new = {"do": "put", "csrf": token(asker), "text": '{"id": 9, "name": "Eve"}'}
     assert asker.post(path, new).status == 303
     assert asker.post(path, new).status == 409

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from widerow.auth.keyring import Permission
+from widerow.console.conflict import conflict_of, is_as_it_was
 from widerow.console.forms import (
     KIND_NAMES,
     kind_name,
     numbered,
-    same_text,
     typed_text,
     typed_value,
     value_from_kept,
@@ -21,9 +21,11 @@ from widerow.console.forms import (
 )
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
 from widerow.console.places import TablePlace, asked_table, the_table
+from widerow.console.refusals import refusal_of
 from widerow.console.row_keys import KEY_TYPE_NAMES, key_from_text, key_text_of, typed_key
 from widerow.console.rows_page import no_such_row, shown_row
 from widerow.console.typed_rows import show_typed_row
+from widerow.errors import Conflict
 from widerow.limits import CONSOLE_COLUMNS_MAX, CONSOLE_VALUE_CHARACTERS_MAX, FILTER_NODES_MAX
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.filter import (
@@ -44,6 +46,7 @@ from widerow.model.tablestore.row import (
     ReturnType,
     RowChange,
 )
+from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, Value, value_bytes
@@ -53,6 +56,11 @@ from widerow.rows.plain_values import Row, VersionedValue, decode_plain_rows
 __all__ = ["show_row"]
 
 _CHANGES_MAX: Final = FILTER_NODES_MAX - 1  # of one edit: each is a leaf of its condition
+_CAME_FIRST: Final = (
+    *(TablestoreRule.CONDITION_FAILED, TablestoreRule.ROW_ABSENT, TablestoreRule.ROW_EXISTS),
+)
+"""The rules that a change breaks where somebody else came first."""
+
 _RETURN_KEY: Final = ReturnContent(ReturnType.PRIMARY_KEY)
 
 
@@ -137,8 +145,13 @@ def _fields(row: Row) -> list[PageDocument]:
 # --- changes --------------------------------------------------------------------------------------
 
 
-def _change(visit: Visit, name: TablePlace, table: Table, form: Mapping[str, str]) -> Moved:
-    """Make the change of a form, and move on. Raises the refusals of the service."""
+def _change(
+    visit: Visit, name: TablePlace, table: Table, form: Mapping[str, str]
+) -> PageDocument | Moved:
+    """Make the change of a form, and move on; or both sides, where somebody else came first.
+
+    Raises the refusals of the service.
+    """
     if not visit.may(Permission.WRITE):
         raise not_permitted(Permission.WRITE)
     make = _CHANGES.get(form.get("do", ""))
@@ -146,7 +159,22 @@ def _change(visit: Visit, name: TablePlace, table: Table, form: Mapping[str, str
         raise ConsoleRefused(400, "The form asks for nothing.", "Use a button of the page.")
     change = make(table, form)
     plan = visit.parts.tablestore.rows.write_row(table.instance, change)
-    written = visit.parts.committer.run(plan)
+    try:
+        written = visit.parts.committer.run(plan)
+    except Conflict as error:
+        if error.rule not in _CAME_FIRST or make is _deleted:
+            raise
+        told = {
+            "refusal": refusal_of(error)[1],
+            "conflict": conflict_of(visit, table, form, change),
+        }
+        return {
+            **name._asdict(),
+            "table": name.name,
+            "kinds": list(KIND_NAMES),
+            "is_new": False,
+            **told,
+        }
     asked = {"instance": name.instance, "table": name.name}
     if change.modification is Modification.DELETE:
         return Moved(address("rows", **asked))
@@ -183,7 +211,7 @@ def _edited(table: Table, form: Mapping[str, str]) -> RowChange:
     cells: list[CellChange] = []
     leaves: list[Filter] = []
     for each in numbered(form, "col"):
-        if not each.get("name"):
+        if not each.get("name") or "keep" in each:
             continue
         was = value_from_kept(each["was"]) if each.get("was") else None
         if "delete" in each:
@@ -195,7 +223,7 @@ def _edited(table: Table, form: Mapping[str, str]) -> RowChange:
                     len(each["name"].encode()),
                 )
             )
-        elif was is None or not _is_same(each, was):
+        elif was is None or not is_as_it_was(each, was):
             cells.append(_put(each))
         else:
             continue
@@ -221,13 +249,6 @@ def _deleted(table: Table, form: Mapping[str, str]) -> RowChange:
 
 
 _CHANGES: Final = {"add": _added, "edit": _edited, "delete": _deleted}
-
-
-def _is_same(field: Mapping[str, str], was: Value) -> bool:
-    """Whether a field still has its original value."""
-    return field.get("type") == kind_name(was) and same_text(
-        field.get("value", ""), typed_text(was)
-    )
 
 
 def _put(field: Mapping[str, str]) -> CellChange:

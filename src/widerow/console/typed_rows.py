@@ -9,7 +9,7 @@ from widerow.auth.keyring import Permission
 from widerow.console.grid import files_of, grid_columns, grid_place, names_chosen
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
 from widerow.console.places import TablePlace, sizes_of, the_typed_table
-from widerow.console.refusals import with_refusal
+from widerow.console.refusals import refusal_of, with_refusal
 from widerow.engine.typed.ddl.text import type_text
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
@@ -29,7 +29,7 @@ __all__ = ["show_typed_row", "show_typed_rows", "typed_records"]
 _COLUMNS_MAX: Final = 12  # of a grid, unless others are chosen
 
 _SCANNED: Final = f"The range has more than {CONSOLE_DOWNLOAD_SCANNED_MAX:,} records."
-_STALE: Final = "Somebody wrote the row after you opened it; open it again to see what it is now."
+_STALE: Final = "Somebody else wrote it. Below are the row as it is and what you typed."
 
 
 class _Bounded:
@@ -219,16 +219,31 @@ def _template(form: TableForm) -> str:
     return json.dumps(dict.fromkeys([each.name for each in form.table.fields]), indent=2)
 
 
-def _write(visit: Visit, name: TablePlace, form: TableForm, sent: Any) -> Moved:  # noqa: ANN401  # a form's fields
+def _write(
+    visit: Visit,
+    name: TablePlace,
+    form: TableForm,
+    sent: Any,  # noqa: ANN401  # a form's fields
+) -> PageDocument | Moved:
     if not visit.may(Permission.WRITE):
         raise not_permitted(Permission.WRITE)
     choice = _choice(form, sent)
     result = visit.parts.committer.run(visit.parts.typed.write(form, choice))
     asked = {"instance": name.instance, "table": name.name, "model": name.model}
     if not result.success:
-        if choice.kind is OperationKind.PUT_IF_ABSENT:
-            raise ConsoleRefused(409, "There is such a row already.", "Open it to change it.")
-        raise ConsoleRefused(409, "The row is not what it was.", _STALE)
+        is_new = choice.kind is OperationKind.PUT_IF_ABSENT
+        words = "There is such a row already." if is_new else "The row is not what it was."
+        refused = ConsoleRefused(409, words, _STALE)
+        if choice.kind is OperationKind.DELETE_IF_VERSION:
+            raise refused
+        there = visit.parts.typed.get(form, {n: choice.values[n] for n in form.table.primary_key})
+        conflict = {
+            "now": None if there is None else there.to_json(pretty=True),
+            "version": "" if there is None else there.version.to_bytes().hex(),
+            "typed": sent.get("text", ""),
+        }
+        told = {"refusal": refusal_of(refused)[1], "conflict": conflict}
+        return {**asked, "kinds": [], "is_new": False, "id": sent.get("id", ""), **told}
     if choice.kind is OperationKind.DELETE_IF_VERSION:
         return Moved(address("rows", **asked))
     row = dict(choice.values)
