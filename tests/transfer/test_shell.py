@@ -43,7 +43,7 @@ def test_the_commands_of_the_guide_print_what_it_shows(widerow: Widerow) -> None
         result = widerow(*words[1:], expect=1 if "nothing was written" in expected else 0)
         shown += f"$ {command}\n{expected}"
         said += f"$ {command}\n{result.stdout}{result.stderr}"
-    assert len(CONSOLE) == 4
+    assert len(CONSOLE) == 5
     assert said == shown
 
 

@@ -1,17 +1,15 @@
 """`widerow advise keys`: candidates for the partition key, ranked."""
 
-import json
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from widerow.cli.command import Flag, Given, command
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, command
 from widerow.cli.flags import (
     ENCODING,
     FILE_OF_ROWS,
-    JSON_OUTPUT,
     TABLE_OF_ROWS,
     TEXT_COLUMNS,
     TIME_COLUMN,
@@ -62,7 +60,8 @@ def _advise_keys(given: Given) -> None:
         _advise_stored(given)
     else:
         found = fetch(given["table"], {**given, "history": True})
-        _show_live(judge_live(found, _size(given["largest"])), as_json=given["as_json"])
+        live = judge_live(found, _size(given["largest"]))
+        tell(given, live.document(), lambda: _show_live(live))
 
 
 def _advise_stored(given: Given) -> None:
@@ -84,10 +83,7 @@ def _advise_stored(given: Given) -> None:
         _advise(source, columns, {**given, "time": given["time"] or WRITTEN})
 
 
-def _show_live(found: LiveFinding, *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(json.dumps(found.document(), ensure_ascii=False) + "\n")
-        return
+def _show_live(found: LiveFinding) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
     from rich.text import Text  # noqa: PLC0415  # same
 
@@ -119,11 +115,8 @@ def _advise(source: Source, columns: Sequence[str], given: Given) -> None:
     )
     with progress_bar(f"reading {source.name}", 2 * source.total) as progress:
         advice = advise(source, question, progress)
-    if given["as_json"]:
-        document = {"source": source.name, **advice.document()}
-        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
-        return
-    _print(advice, given["input"], given["encoding"])
+    document = {"source": source.name, **advice.document()}
+    tell(given, document, lambda: _print(advice, given["input"], given["encoding"]))
 
 
 def _size(words: str) -> int:

@@ -1,7 +1,5 @@
 """`widerow advise cost`: capacity units of a recording, or of a running widerow."""
 
-import json
-import sys
 from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +9,8 @@ from typing import Final
 from widerow.advice.cost import CostInvalid, UnitPrices, WorkloadCost
 from widerow.advice.counters import UnitCounters, read_counters
 from widerow.advice.unit_rules import Units
-from widerow.cli.command import Flag, Given, command
-from widerow.cli.flags import JSON_OUTPUT
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, command
 from widerow.cli.profiles import asked_connection
 from widerow.cli.progress import progress_bar
 from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url, server_address
@@ -52,15 +50,12 @@ def _advise_cost(given: Given) -> None:
                 told(recorded.behind)
     else:
         counters = _watch(given["live"], _key_headers(given), given["seconds"], cost)
-    if given["as_json"]:
-        document = cost.document(prices)
-        if counters is not None:
-            document["since_start"] = {
-                name: units._asdict() for name, units in sorted(counters.actions.items())
-            }
-        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
-        return
-    _print(cost, prices, counters)
+    document = cost.document(prices)
+    if counters is not None:
+        document["since_start"] = {
+            name: units._asdict() for name, units in sorted(counters.actions.items())
+        }
+    tell(given, document, lambda: _print(cost, prices, counters))
 
 
 def _key_headers(given: Given) -> dict[str, str]:

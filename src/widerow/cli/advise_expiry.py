@@ -1,11 +1,9 @@
 """`widerow advise ttl`: samples tables of an endpoint and says what expiry would give back."""
 
-import json
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from widerow.advice.expiry import (
     ExpiryAdvice,
@@ -16,9 +14,10 @@ from widerow.advice.expiry import (
 )
 from widerow.advice.sampling import SampleBounds, sample_table
 from widerow.advice.version_reads import count_version_reads
-from widerow.cli.command import CommandFailed, Flag, Given, Positional, command
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, CommandFailed, Flag, Given, Positional, command
 from widerow.cli.connection import CONNECTION_FIELDS, endpoint_of
-from widerow.cli.flags import JSON_OUTPUT, server_flags
+from widerow.cli.flags import server_flags
 from widerow.cli.progress import progress_bar
 from widerow.client.connection import Client
 from widerow.client.tables import about_table
@@ -54,7 +53,8 @@ def _advise_ttl(place: str | None, table: str | None, given: Given) -> None:
     with Client(endpoint_of(given)) as client:
         names = [table] if table is not None else _tables(client)
         judged = [_judge(client, name, reads, given) for name in names]
-    _show(judged, given)
+    documents = _documents(judged, given)
+    tell(given, {"tables": documents}, lambda: _show(judged, given))
 
 
 def _tables(client: Client) -> list[str]:
@@ -86,17 +86,18 @@ def _command(table: str, options: str, given: Given) -> str:
     return shlex.join(words)
 
 
+def _documents(judged: Sequence[_Judged], given: Given) -> list[dict[str, Any]]:
+    documents = []
+    for table, options, advice in judged:
+        document = expiry_document(table, options, advice)
+        for finding in document["findings"]:
+            change = finding.pop("options")
+            finding["command"] = _command(table, change, given) if change else None
+        documents.append(document)
+    return documents
+
+
 def _show(judged: Sequence[_Judged], given: Given) -> None:
-    if given["as_json"]:
-        documents = []
-        for table, options, advice in judged:
-            document = expiry_document(table, options, advice)
-            for finding in document["findings"]:
-                change = finding.pop("options")
-                finding["command"] = _command(table, change, given) if change else None
-            documents.append(document)
-        sys.stdout.write(json.dumps({"tables": documents}, ensure_ascii=False) + "\n")
-        return
     from rich.console import Console  # noqa: PLC0415  # only to show something
     from rich.table import Table  # noqa: PLC0415  # same
     from rich.text import Text  # noqa: PLC0415  # same

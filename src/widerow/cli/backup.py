@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from widerow import __version__
-from widerow.cli.command import Given, Positional, command, switch
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Given, Positional, command, switch
 from widerow.cli.doctor import STORE_SETTINGS, find
-from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.places import require_parent, require_store
 from widerow.cli.setting_flags import asked_settings, setting_flags
 from widerow.server.control import ASK, connect, new_checkpoint, remove_checkpoints
@@ -55,11 +55,10 @@ def backup_store(target: Path, given: Given) -> int:
                 version=__version__,
                 progress=progress,
             )
-    if as_json:
-        _print_json(backup, {"backup": str(target), "online": online})
-    else:
-        how = "while its server goes on" if online else "no server has it open"
-        _say(f"{target} holds {_sized(backup)} of {directory} ({how})")
+    how = "while its server goes on" if online else "no server has it open"
+    words = f"{target} holds {_sized(backup)} of {directory} ({how})"
+    document = _document(backup, {"backup": str(target), "online": online})
+    tell(given, document, lambda: _say(words))
     return 0
 
 
@@ -103,11 +102,10 @@ def restore_store(source: Path, given: Given) -> int:
             f"widerow: {source} was copied as it was backed up, but the store in it is damaged: "
             f"{len(findings)} findings, first {first.table} {first.key}: {first.problem}\n"
         )
-    if as_json:
-        _print_json(backup, {"backup": str(source), "store": str(directory), "clean": not findings})
-    elif not findings:
-        done = "is whole" if check else f"is restored to {directory}"
-        _say(f"{source}, {_sized(backup)} of {backup.created}, {done}; every record was verified")
+    facts = {"backup": str(source), "store": str(directory), "clean": not findings}
+    done = "is whole" if check else f"is restored to {directory}"
+    words = f"{source}, {_sized(backup)} of {backup.created}, {done}; every record was verified"
+    tell(given, _document(backup, facts), lambda: None if findings else _say(words))
     return 1 if findings else 0
 
 
@@ -185,15 +183,14 @@ def _progress(what: str, size: int, *, as_json: bool) -> Iterator[Callable[[int]
         yield lambda count: bar.advance(task, count)
 
 
-def _print_json(backup: Backup, facts: Mapping[str, object]) -> None:
-    document = {
+def _document(backup: Backup, facts: Mapping[str, object]) -> dict[str, object]:
+    return {
         **facts,
         "created": backup.created,
         "files": len(backup.files),
         "bytes": backup.size,
         "digest": backup.digest,
     }
-    sys.stdout.write(json.dumps(document) + "\n")
 
 
 def _sized(backup: Backup) -> str:

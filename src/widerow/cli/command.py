@@ -8,18 +8,21 @@ a command, which is imported when it is looked up.
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, NoReturn
 
 import click
 
+from widerow.cli.answers import tell_failure
 from widerow.cli.connection import CONNECTION_FIELDS
 from widerow.errors import WiderowError
 from widerow.near_names import did_you_mean
 from widerow.written_numbers import real_number, whole_number
 
 __all__ = [
+    "JSON_OUTPUT",
     "CliCommand",
     "CliGroup",
     "CommandFailed",
@@ -128,6 +131,10 @@ class Flag(NamedTuple):
 def switch(name: str, help_: str) -> Flag:
     """A flag without a value: False if it is not given."""
     return Flag(name, help_, kind=bool, default=False)
+
+
+JSON_OUTPUT: Final = switch("as_json", "One JSON document on stdout.")
+"""The flag of every command that has an answer (`answers.py`)."""
 
 
 class Positional(NamedTuple):
@@ -245,7 +252,7 @@ class CliGroup(click.Group):
         except click.ClickException as error:
             from widerow.cli.help import show_mistake  # noqa: PLC0415  # it loads rich
 
-            show_mistake(error)
+            tell_failure(error.format_message(), {}, partial(show_mistake, error))
             sys.exit(error.exit_code)
         except click.Abort:  # of Ctrl-C, or of input that ends where an answer is waited for
             sys.exit(_INTERRUPTED)

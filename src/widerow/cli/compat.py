@@ -1,11 +1,10 @@
 """`widerow compat`: the operations of each protocol and what becomes of them."""
 
-import json
-import sys
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from widerow.cli.command import Given, command, switch
-from widerow.cli.flags import JSON_OUTPUT
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Given, command, switch
 from widerow.wire.dialects import DIALECTS
 
 __all__ = ["COMPAT", "show_compatibility"]
@@ -29,9 +28,10 @@ def show_compatibility(given: Given) -> None:
             for dialect in DIALECTS
             for name, feature in dialect.refused.items()
         ]
-    if given["as_json"]:
-        sys.stdout.write(json.dumps(rows) + "\n")
-        return
+    tell(given, rows, lambda: _show(rows))
+
+
+def _show(rows: Sequence[Mapping[str, str]]) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
     from rich.table import Column, Table  # noqa: PLC0415  # same
 

@@ -3,7 +3,6 @@
 The file is replaced whole, so a server that follows it never sees half of it.
 """
 
-import json
 import os
 import re
 import sys
@@ -27,8 +26,9 @@ from widerow.auth.credentials_file import (
     remove_keys,
 )
 from widerow.auth.keyring import AccessKey, ApiKey, CredentialsInvalid, Keyring, secret_digest
-from widerow.cli.command import Flag, Given, Positional, command, group, switch
-from widerow.cli.flags import JSON_OUTPUT, listed
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, Positional, command, group, switch
+from widerow.cli.flags import listed
 from widerow.errors import NotPermitted
 from widerow.limits import CREDENTIALS_BYTES_MAX
 from widerow.storage.directory import sync_directory
@@ -64,11 +64,14 @@ def _make_api_key(name: str, given: Given) -> None:
         shown["expires"] = _told(fields["expires"])
     file = Path(given["file"])
     _replace(file, lambda text: add_key(text, API_KEYS, fields))
-    if given["as_json"]:
-        sys.stdout.write(json.dumps(shown) + "\n")
-        return
-    sys.stderr.write(f"This is the API key {name}. It is shown once: {file} has its digest only.\n")
-    sys.stdout.write(key + "\n")
+    words = f"This is the API key {name}. It is shown once: {file} has its digest only."
+    tell(given, shown, lambda: _show_secret(words, key))
+
+
+def _show_secret(words: str, *lines: str) -> None:
+    """Say on standard error what follows on standard output."""
+    sys.stderr.write(f"{words}\n")
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
 def _make_temporary_key(parent: str, given: Given) -> None:
@@ -104,11 +107,9 @@ def _make_temporary_key(parent: str, given: Given) -> None:
         "security_token": token,
         "expires": _told(end),
     }
-    if given["as_json"]:
-        sys.stdout.write(json.dumps(shown) + "\n")
-        return
-    sys.stderr.write(f"A temporary key for {parent}. Its token is shown once.\n")
-    sys.stdout.write("".join(f"{name}: {value}\n" for name, value in shown.items()))
+    words = f"A temporary key for {parent}. Its token is shown once."
+    lines = [f"{name}: {value}" for name, value in shown.items()]
+    tell(given, shown, lambda: _show_secret(words, *lines))
 
 
 def _revoke(names: Sequence[str], given: Given) -> None:
@@ -137,11 +138,9 @@ def _revoke(names: Sequence[str], given: Given) -> None:
         return remove_keys(text, gone)
 
     _replace(file, changed)
-    if given["as_json"]:
-        told = [{"kind": _KINDS[kind], "name": name} for kind, name in gone]
-        sys.stdout.write(json.dumps({"revoked": told}) + "\n")
-    else:
-        sys.stdout.write("".join(f"revoked {_KINDS[kind]} {name}\n" for kind, name in gone))
+    document = {"revoked": [{"kind": _KINDS[kind], "name": name} for kind, name in gone]}
+    lines = "".join(f"revoked {_KINDS[kind]} {name}\n" for kind, name in gone)
+    tell(given, document, lambda: sys.stdout.write(lines))
 
 
 def _list(given: Given) -> None:
@@ -152,10 +151,10 @@ def _list(given: Given) -> None:
     text = _read(Path(given["file"]))
     known = key_names(text)
     rows = [] if not known else _rows(Keyring.load(text), known)
-    if given["as_json"]:
-        sys.stdout.write(json.dumps({"keys": rows}) + "\n")
-        return
+    tell(given, {"keys": rows}, lambda: _show_keys(rows))
 
+
+def _show_keys(rows: Sequence[Json]) -> None:
     shown = Table()
     for heading in ("kind", "name", "stands for", "instances", "permissions", "ends", "state"):
         shown.add_column(heading, overflow="fold")

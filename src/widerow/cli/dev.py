@@ -1,13 +1,24 @@
 """`widerow dev`: command a server that was started with `--dev` (docs/guide/testing.md).
 
-Each command is one request to `/_widerow/`, and prints the JSON that it is answered.
+Each command is one request to `/_widerow/`, and prints what it is answered: facts as
+`name=value`, or JSON.
 """
 
 import json
 import sys
 from typing import Final
 
-from widerow.cli.command import CommandFailed, Flag, Given, Positional, command, group, switch
+from widerow.cli.answers import facts_lines, tell
+from widerow.cli.command import (
+    JSON_OUTPUT,
+    CommandFailed,
+    Flag,
+    Given,
+    Positional,
+    command,
+    group,
+    switch,
+)
 from widerow.cli.flags import server_flags
 from widerow.client.failures import no_answer_words
 from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url
@@ -16,7 +27,10 @@ from widerow.written_numbers import real_number, whole_number
 __all__ = ["DEV"]
 
 _TIMEOUT_SECONDS: Final = 30.0
-_SERVER: Final = server_flags("The server to command.", "The instance that it is about.")
+_SERVER: Final = (
+    *server_flags("The server to command.", "The instance that it is about."),
+    JSON_OUTPUT,
+)
 _FAULT: Final = (
     Flag("error", "The code, such as OTSServerBusy.", "CODE"),
     Flag("message", "Another text than the service's.", "TEXT"),
@@ -109,7 +123,9 @@ def _ask(given: Given, method: str, page: str, **fields: object) -> None:
         raise CommandFailed(no_answer_words(endpoint, error)) from error
     if answer.status // 100 != OK // 100:  # what is made is answered 201
         raise CommandFailed(_refusal(endpoint, answer.body))
-    sys.stdout.write(answer.body.decode())
+    document = json.loads(answer.body)
+    lines = "".join(f"{line}\n" for line in facts_lines(document))
+    tell(given, document, lambda: sys.stdout.write(lines))
 
 
 def _refusal(endpoint: str, body: bytes) -> str:

@@ -1,15 +1,14 @@
 """`widerow doctor`: verify a store."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from widerow.cli.command import Given, command, switch
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Given, command, switch
 from widerow.cli.doctor_search import SearchReport, print_search, search_document, search_report
-from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.places import require_store
 from widerow.cli.setting_flags import asked_settings, setting_flags
 from widerow.engine.check import Finding, check_store
@@ -48,13 +47,9 @@ def examine(given: Given) -> int:
         summed = store_digest(store.snapshot(), progress=progress) if given["digest"] else None
     if directory is not None:
         _note(directory, findings)
-    if as_json:
-        _print_json(shown_url(settings.store), findings, summed, searched)
-    else:
-        _print_table(shown_url(settings.store), findings)
-        print_search(searched)
-        if summed is not None:
-            sys.stdout.write(f"digest {summed}\n")
+    url = shown_url(settings.store)
+    document = _document(url, findings, summed, searched)
+    tell(given, document, lambda: _print(url, findings, summed, searched))
     return 1 if findings or searched.differs else 0
 
 
@@ -100,9 +95,9 @@ def _progress(*, as_json: bool) -> Iterator[Callable[[int], None]]:
         yield lambda count: bar.update(task, completed=count)
 
 
-def _print_json(
+def _document(
     url: str, findings: list[Finding], digest: str | None, searched: SearchReport
-) -> None:
+) -> dict[str, object]:
     document: dict[str, object] = {
         "store": url,
         "clean": not findings and not searched.differs,
@@ -113,7 +108,14 @@ def _print_json(
     }
     if digest is not None:
         document["digest"] = digest
-    sys.stdout.write(json.dumps(document) + "\n")
+    return document
+
+
+def _print(url: str, findings: list[Finding], digest: str | None, searched: SearchReport) -> None:
+    _print_table(url, findings)
+    print_search(searched)
+    if digest is not None:
+        sys.stdout.write(f"digest {digest}\n")
 
 
 def _print_table(url: str, findings: list[Finding]) -> None:

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from widerow.cli.command import Flag, Given, command, switch
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, command, switch
 from widerow.cli.connection import CONNECTION_FIELDS, PROFILE_VARIABLE
-from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.profiles import asked_connection
 from widerow.cli.tablestore.grid import Grid
-from widerow.cli.tablestore.output import print_grid, print_json
+from widerow.cli.tablestore.output import print_grid
 from widerow.server.settings import DESCRIPTIONS, PREFIX
 from widerow.storage.opener import shown_url
 
@@ -148,10 +148,8 @@ def _env(given: Given) -> None:
     variables = variable_documents(os.environ)
     if given["set"]:
         variables = [each for each in variables if each["value"] is not None]
-    if given["as_json"]:
-        print_json({"connection": connection, "variables": variables})
-    else:
-        _print_environment(connection, variables)
+    document = {"connection": connection, "variables": variables}
+    tell(given, document, lambda: _print_environment(connection, variables))
 
 
 def _print_environment(connection: dict[str, Any], variables: list[dict[str, Any]]) -> None:

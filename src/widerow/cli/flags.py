@@ -9,7 +9,7 @@ from widerow.cli.names import profile_names
 __all__ = [
     "ENCODING",
     "FILE_OF_ROWS",
-    "JSON_OUTPUT",
+    "SHELL_JSON",
     "TABLE_OF_ROWS",
     "TEXT_COLUMNS",
     "TIME_COLUMN",
@@ -17,7 +17,7 @@ __all__ = [
     "server_flags",
 ]
 
-JSON_OUTPUT: Final = switch("as_json", "One JSON document on stdout.")
+SHELL_JSON: Final = switch("as_json", "One JSON document for each command, each on a line.")
 ENCODING: Final = Flag(
     "encoding", "Encoding of a text file: utf-8, latin-1, cp1252, gb18030.", "NAME", default="utf-8"
 )

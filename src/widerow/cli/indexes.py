@@ -3,8 +3,6 @@
 Of a running server by a signed request, of a store that nobody has open by reading it.
 """
 
-import json
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from widerow.cli.answers import tell
 from widerow.cli.asking import ask_server, engine_of
-from widerow.cli.command import Flag, Given, command
-from widerow.cli.flags import JSON_OUTPUT, server_flags
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, command
+from widerow.cli.flags import server_flags
 from widerow.cli.names import TABLE_NAME
 from widerow.cli.places import no_table
 from widerow.errors import NotFound
@@ -29,10 +28,7 @@ def _indexes(table: str, given: Given) -> None:
         found = ask_server("WiderowIndexes", {"table": table}, given)
     else:
         found = _read(Path(given["path"]), given["instance"], table)
-    if given["as_json"]:
-        sys.stdout.write(json.dumps(found) + "\n")
-    else:
-        _print(found)
+    tell(given, found, lambda: _print(found))
 
 
 def _read(directory: Path, instance: str, table: str) -> Json:

@@ -1,14 +1,14 @@
 """`widerow keys`: partition keys built from columns, tried out, and taken apart."""
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.cli.command import Flag, Given, Positional, command, group, switch
-from widerow.cli.flags import ENCODING, JSON_OUTPUT, TEXT_COLUMNS, listed
+from widerow.cli.answers import print_row, tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, Positional, command, group, switch
+from widerow.cli.flags import ENCODING, TEXT_COLUMNS, listed
 from widerow.cli.progress import progress_bar
 from widerow.keydesign.alphabet import Alphabet
 from widerow.keydesign.dry_run import DryRun, Rehearsal, rehearse
@@ -45,16 +45,13 @@ def _build(given: Given) -> None:
     design = KeyDesign(parts, given["connector"], _prefix(hashed, given, columns))
     name = given["name"] or ("Hash" if hashed else "Combine") + "".join(columns)
     if given["dry_run"]:
-        _show(_rehearse(source, design, given), name, source, as_json=given["as_json"])
+        run = _rehearse(source, design, given)
+        tell(given, {"column": name, **run.document()}, lambda: _show(run, name, source))
         return
     printed = not given["output"]
     with progress_bar(f"splicing {source.name}", source.total, prints_rows=printed) as progress:
         records = splice_columns(source, design, name, progress)
-        _write(
-            disarmed(records) if given["spreadsheet"] else records,
-            given["output"],
-            as_json=given["as_json"],
-        )
+        _write(disarmed(records) if given["spreadsheet"] else records, given)
 
 
 def _parse(keys: Sequence[str], given: Given) -> None:
@@ -76,7 +73,7 @@ def _parse(keys: Sequence[str], given: Given) -> None:
     )
     design = KeyDesign(parts, given["connector"], _prefix(given["hash"], given, columns))
     if not given["input"]:
-        _print_parsed(keys, design, as_json=given["as_json"])
+        _tell_parsed(keys, design, given)
         return
     if keys or not given["name"]:
         raise KeyDesignInvalid("with --input give --name, the column of the key, and no keys")
@@ -84,15 +81,20 @@ def _parse(keys: Sequence[str], given: Given) -> None:
     printed = not given["output"]
     with progress_bar(f"parsing {source.name}", source.total, prints_rows=printed) as progress:
         records = parse_column(source, design, given["name"], progress)
-        _write(records, given["output"], as_json=given["as_json"])
+        _write(records, given)
 
 
-def _write(records: Any, output: str | None, *, as_json: bool) -> None:  # noqa: ANN401  # rows
-    if as_json:
-        raise KeyDesignInvalid("--json is for --dry-run and for keys; --output x.jsonl writes rows")
-    count = write_records(records, Path(output) if output else None, sys.stdout)
+def _write(records: Iterable[Mapping[str, Any]], given: Given) -> None:
+    output = given["output"]
     if output:
-        sys.stderr.write(f"{count} rows written to {output}\n")
+        count = write_records(records, Path(output), sys.stdout)
+        words = f"{count} rows written to {output}\n"
+        tell(given, {"rows": count, "file": output}, lambda: sys.stderr.write(words))
+    elif given["as_json"]:
+        for fields in records:
+            print_row(fields)
+    else:
+        write_records(records, None, sys.stdout)
 
 
 def _check_column(name: str, columns: Sequence[str]) -> None:
@@ -166,10 +168,7 @@ def _alphabets(words: Sequence[str], columns: Sequence[str]) -> dict[str, Alphab
     return found
 
 
-def _show(run: DryRun, name: str, source: Source, *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(json.dumps({"column": name, **run.document()}, ensure_ascii=False) + "\n")
-        return
+def _show(run: DryRun, name: str, source: Source) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
     from rich.text import Text  # noqa: PLC0415  # same
 
@@ -229,14 +228,15 @@ def _verdict(run: DryRun) -> list[str]:
 # --- taking apart ---------------------------------------------------------------------------------
 
 
-def _print_parsed(keys: Sequence[str], design: KeyDesign, *, as_json: bool) -> None:
+def _tell_parsed(keys: Sequence[str], design: KeyDesign, given: Given) -> None:
     if not keys:
         raise KeyDesignInvalid("give keys to take apart, or a file with --input")
     rows: list[tuple[PartValue, ...]] = [design.parse(key) for key in keys]
-    if as_json:
-        documents = [dict(zip(design.columns, row, strict=True)) for row in rows]
-        sys.stdout.write(json.dumps(documents, ensure_ascii=False) + "\n")
-        return
+    documents = [dict(zip(design.columns, row, strict=True)) for row in rows]
+    tell(given, documents, lambda: _show_parsed(design, rows))
+
+
+def _show_parsed(design: KeyDesign, rows: Sequence[Sequence[PartValue]]) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
 
     Console().print(_table("", design.columns, [[*map(str, row)] for row in rows]))

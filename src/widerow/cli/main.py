@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from widerow import __version__
+from widerow.cli.answers import tell_failure
 from widerow.cli.command import CommandPlace, group
 from widerow.cli.shells import COMPLETE_VARIABLE, PROGRAM_NAME
 from widerow.cli.standard_output import OutputFailed, drop_output, watch_output
@@ -234,10 +235,16 @@ def run_program() -> None:
         drop_output()
         code = 1
         if isinstance(error, OutputFailed):
-            sys.stderr.write(f"widerow: {error}\n")
+            _tell_error(str(error))
     except WiderowError as error:
-        request = getattr(error, "request_id", "")  # of errors that a server has answered
-        sys.stderr.write(f"widerow: {error}{f' [request {request}]' if request else ''}\n")
+        # What else there is of errors that a server has answered.
+        _tell_error(str(error), *(getattr(error, name, "") for name in ("code", "request_id")))
     except UnicodeEncodeError:
-        sys.stderr.write("widerow: a text that was given is not Unicode; tables store no other\n")
+        _tell_error("a text that was given is not Unicode; tables store no other")
     sys.exit(code)
+
+
+def _tell_error(message: str, code: str = "", request: str = "") -> None:
+    line = f"widerow: {message}{f' [request {request}]' if request else ''}\n"
+    facts = {"code": code, "request": request}
+    tell_failure(message, facts, lambda: sys.stderr.write(line))

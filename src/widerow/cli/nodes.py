@@ -1,6 +1,5 @@
 """`widerow nodes`: the servers of a shared store, as one of them sees the others."""
 
-import json
 import sys
 from datetime import timedelta
 from typing import Any, Final
@@ -9,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from widerow.cli.answers import tell
 from widerow.cli.asking import ask_server
-from widerow.cli.command import Given, command
-from widerow.cli.flags import JSON_OUTPUT, server_flags
+from widerow.cli.command import JSON_OUTPUT, Given, command
+from widerow.cli.flags import server_flags
 
 __all__ = ["NODES"]
 
@@ -23,16 +23,13 @@ _RIGHT: Final = ("up", "last beat", "clock", "req/s")
 
 def _nodes(given: Given) -> None:
     found = ask_server("WiderowNodes", {}, given)
-    if given["as_json"]:
-        sys.stdout.write(json.dumps(found) + "\n")
-    elif not found["shared"]:
-        sys.stdout.write("The store is this server's own; no other server can have it open.\n")
-    else:
-        _print(found)
+    tell(given, found, lambda: _print(found))
 
 
 def _print(found: Json) -> None:
-
+    if not found["shared"]:
+        sys.stdout.write("The store is this server's own; no other server can have it open.\n")
+        return
     rows = found["nodes"]
     shown = Table(title=Text(f"{len(rows)} node" + ("" if len(rows) == 1 else "s")))
     for heading in _COLUMNS:

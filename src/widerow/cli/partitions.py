@@ -3,8 +3,6 @@
 Of a running server by a signed request, of a store that nobody has open by reading it.
 """
 
-import json
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from widerow.cli.answers import print_document, tell
 from widerow.cli.asking import NoAnswer, NotThere, ask_server, engine_of
-from widerow.cli.command import Flag, Given, command, switch
-from widerow.cli.flags import JSON_OUTPUT, server_flags
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, command, switch
+from widerow.cli.flags import server_flags
 from widerow.cli.names import TABLE_NAME
 from widerow.cli.places import no_table
 from widerow.errors import NotFound
@@ -36,10 +35,8 @@ _MEASURED: Final = 10_000  # characters: wider than any terminal
 
 def _partitions(table: str, given: Given) -> None:
     found = fetch(table, given)
-    if given["as_json"] or given["history"]:
-        sys.stdout.write(json.dumps(found) + "\n")
-    else:
-        print_partitions(found)
+    # The load of the past is for programs: no table of a terminal has room for it.
+    tell(given, found, lambda: (print_document if given["history"] else print_partitions)(found))
 
 
 def fetch(table: str, flags: Given) -> Json:

@@ -8,7 +8,8 @@ import time
 from threading import Event
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from widerow.cli.command import Flag, Given, command, switch
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, command, switch
 from widerow.cli.names import profile_names
 from widerow.cli.profiles import asked_connection
 from widerow.errors import WiderowError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["PING", "PingInvalid", "ping_server"]
 
 _TIMEOUT_SECONDS: Final = 2.0
+_READY: Final = 200
 _PAUSE_SECONDS: Final = 0.1
 _SECONDS_MAX: Final = 86_400.0
 _WORDS_MAX: Final = 500  # bytes of an answer that are shown
@@ -50,14 +52,17 @@ def ping_server(given: Given) -> int:
     started = time.monotonic()
     while True:
         status, words = _answer(place, page, timeout)
-        if status == 200:
-            sys.stdout.write(f"{place.url} is {words}\n")
-            return 0
-        if time.monotonic() - started >= wait:
+        ready = status == _READY
+        if ready or time.monotonic() - started >= wait:
             break
         Event().wait(_PAUSE_SECONDS)
+    document = {"endpoint": place.url, "ready": ready, "status": status or None, "answer": words}
     after = f" after {wait:g} s" if wait else ""
-    sys.stderr.write(f"widerow: {place.url} is not ready{after}: {words}\n")
+    if ready:
+        tell(given, document, lambda: sys.stdout.write(f"{place.url} is {words}\n"))
+        return 0
+    line = f"widerow: {place.url} is not ready{after}: {words}\n"
+    tell(given, document, lambda: sys.stderr.write(line))
     return 1
 
 
@@ -126,6 +131,7 @@ PING: Final = command(
     Flag("timeout", "How long to wait for an answer; 2 if not given.", "SECONDS"),
     Flag("wait", "How long to go on asking until it is ready.", "SECONDS"),
     switch("live", "Ask whether the process serves, ready or not."),
+    JSON_OUTPUT,
     examples="""
 `widerow ping` — the server that `widerow serve` starts here, by the same variables and file
 `widerow ping --endpoint http://db:8087 --timeout 1`

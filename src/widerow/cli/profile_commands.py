@@ -1,17 +1,23 @@
 """`widerow profile`: named connections, kept in a file of the user's."""
 
-import json
 import os
 import sys
+from collections.abc import Mapping
 from getpass import getpass
 from typing import Final
 
-from widerow.cli.command import Flag, Given, Positional, command, group, switch
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, Positional, command, group, switch
 from widerow.cli.connection import CONNECTION_FIELDS
 from widerow.cli.environment import masked
-from widerow.cli.flags import JSON_OUTPUT
 from widerow.cli.names import profile_names
-from widerow.cli.profiles import ProfileInvalid, load_profiles, profiles_path, save_profiles
+from widerow.cli.profiles import (
+    ProfileInvalid,
+    Profiles,
+    load_profiles,
+    profiles_path,
+    save_profiles,
+)
 from widerow.cli.tablestore.grid import Grid
 from widerow.cli.tablestore.output import print_grid
 
@@ -31,7 +37,12 @@ def _add(name: str, given: Given) -> None:
     profiles = profiles.using(name) if given["use"] else profiles
     save_profiles(path, profiles)
     in_use = ", in use now" if profiles.current == name else ""
-    sys.stderr.write(f"kept the profile {name}{in_use}\n")
+    line = f"kept the profile {name}{in_use}\n"
+    tell(given, _changed("kept", name, profiles), lambda: sys.stderr.write(line))
+
+
+def _changed(what: str, name: str, profiles: Profiles) -> dict[str, str | None]:
+    return {what: name, "current": profiles.current or None}
 
 
 def _asked_secret(key_id: str) -> str:
@@ -47,13 +58,14 @@ def _list(given: Given) -> None:
         name: {key: masked(key, value) for key, value in fields.items()}
         for name, fields in profiles.named.items()
     }
-    if given["as_json"]:
-        document = {"current": profiles.current or None, "profiles": rows}
-        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
-        return
+    document = {"current": profiles.current or None, "profiles": rows}
+    tell(given, document, lambda: _show_profiles(rows, profiles.current))
+
+
+def _show_profiles(rows: Mapping[str, Mapping[str, str]], current: str) -> None:
     names = ("endpoint", "instance", "access_key_id")
     lines = [
-        [f"{'*' if name == profiles.current else ' '} {name}", *(row.get(key, "") for key in names)]
+        [f"{'*' if name == current else ' '} {name}", *(row.get(key, "") for key in names)]
         for name, row in rows.items()
     ]
     if lines:
@@ -62,14 +74,18 @@ def _list(given: Given) -> None:
         sys.stderr.write("no profile yet; make one with `widerow profile add`\n")
 
 
-def _use(name: str, _: Given) -> None:
+def _use(name: str, given: Given) -> None:
     path = profiles_path(os.environ)
-    save_profiles(path, load_profiles(path).using(name))
+    profiles = load_profiles(path).using(name)
+    save_profiles(path, profiles)
+    tell(given, _changed("used", name, profiles), lambda: None)
 
 
-def _remove(name: str, _: Given) -> None:
+def _remove(name: str, given: Given) -> None:
     path = profiles_path(os.environ)
-    save_profiles(path, load_profiles(path).without(name))
+    profiles = load_profiles(path).without(name)
+    save_profiles(path, profiles)
+    tell(given, _changed("removed", name, profiles), lambda: None)
 
 
 _NAME: Final = Positional("name", "NAME", "The profile's name.", offered=profile_names)
@@ -81,6 +97,7 @@ _ADD: Final = command(
         for field in CONNECTION_FIELDS
     ),
     switch("use", "Use it from now on."),
+    JSON_OUTPUT,
     help="Keep a connection under a name; one of that name is replaced.",
     examples="""
 `widerow profile add shop --endpoint http://db:8087 --instance shop --access-key-id reporting`
@@ -102,6 +119,7 @@ _LIST: Final = command(
 _USE: Final = command(
     _use,
     _NAME,
+    JSON_OUTPUT,
     help="Use a profile from now on, in every command that asks a server.",
     examples="""
 `widerow profile use shop`
@@ -111,6 +129,7 @@ _USE: Final = command(
 _REMOVE: Final = command(
     _remove,
     _NAME,
+    JSON_OUTPUT,
     help="Take a profile out of the file.",
     examples="""
 `widerow profile remove shop`

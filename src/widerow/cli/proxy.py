@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
@@ -15,8 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from widerow.auth.policy import AccessRules
-from widerow.cli.command import Flag, Given, Positional, command, group, switch
-from widerow.cli.flags import JSON_OUTPUT, listed
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, Positional, command, group, switch
+from widerow.cli.flags import listed
 from widerow.cli.profiles import profiles_path
 from widerow.cli.progress import progress_bar
 from widerow.cli.proxy_keys import ProfileKeys
@@ -84,17 +85,14 @@ async def _record(given: Given) -> int:
         "not_recorded": counts.not_recorded,
         "dropped_parts": recording.dropped,
     }
-    if given["as_json"]:
-        sys.stdout.write(json.dumps(facts) + "\n")
-        return 0
-    sys.stderr.write(
+    words = (
         f"{recording.written:,} of {counts.requests:,} requests are recorded in "
         f"{given['recording']}"
         + (f"; {counts.failed:,} had no answer" if counts.failed else "")
         + (f"; {counts.not_recorded:,} could not be written" if counts.not_recorded else "")
         + (f"; the {recording.dropped} oldest parts made room" if recording.dropped else "")
-        + "\n"
     )
+    tell(given, facts, lambda: sys.stderr.write(f"{words}\n"))
     return 0
 
 
@@ -121,16 +119,24 @@ async def _serve(service: ProxyService, given: Given, keys: "_Keys") -> ProxyCou
     endpoint = await service.start(given["host"], given["port"])
     watching = loop.create_task(keys.watch(service))
     try:
-        sys.stdout.write(
-            f"widerow proxy ready endpoint={endpoint} mode={given['mode']} "
-            f"upstream={given['upstream']} pid={os.getpid()}\n"
-        )
-        sys.stdout.flush()
+        facts = {
+            "endpoint": endpoint,
+            "mode": given["mode"],
+            "upstream": given["upstream"],
+            "pid": os.getpid(),
+        }
+        tell(given, facts, lambda: _show_ready(facts))
         await asked.wait()
     finally:
         watching.cancel()
         await service.stop()
     return service.counts
+
+
+def _show_ready(facts: Mapping[str, object]) -> None:
+    words = " ".join(f"{name}={value}" for name, value in facts.items())
+    sys.stdout.write(f"widerow proxy ready {words}\n")
+    sys.stdout.flush()
 
 
 def run_replay(recording: Path, given: Given) -> int:
@@ -245,17 +251,15 @@ def _report(upstream: str, other: str, given: Given) -> DifferenceReport:
 
 def _finish(report: DifferenceReport, given: Given) -> int:
     """Write the report everywhere it is wanted; the exit code."""
-    document = json.dumps(report.document(), ensure_ascii=False)
+    document = report.document()
+    lines = f"{json.dumps(document, ensure_ascii=False)}\n"
     for file in given["report"]:
-        text = report.markdown() if file.endswith(".md") else document + "\n"
+        text = report.markdown() if file.endswith(".md") else lines
         try:
             Path(file).write_text(text, encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             raise ProxyFailed(f"cannot write {file}: {error.strerror}") from error
-    if given["as_json"]:
-        sys.stdout.write(document + "\n")
-    else:
-        _print(report)
+    tell(given, document, lambda: _print(report))
     return int(report.has_differences or bool(report.skipped[UNANSWERED]))
 
 

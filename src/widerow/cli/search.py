@@ -4,17 +4,17 @@ Over the protocol, so of any endpoint that speaks Tablestore. A first word that 
 table: `widerow search shop items 'title:tea'` is `widerow search query shop items 'title:tea'`.
 """
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from widerow.cli.command import Flag, Given, Positional, command, group
+from widerow.cli.answers import print_document, print_row, tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, Positional, command, group
 from widerow.cli.connection import endpoint_of
-from widerow.cli.flags import JSON_OUTPUT, listed, server_flags
+from widerow.cli.flags import listed, server_flags
 from widerow.cli.names import OPTIONAL_TABLE, TABLE_NAME
 from widerow.cli.search_answer import (
     answer_document,
@@ -48,21 +48,23 @@ _OUTPUTS: Final = ("table", "json", "jsonl")
 
 
 def _query(table: str, index: str, query: str | None, given: Given) -> None:
-    if given["output"] not in _OUTPUTS:
+    output = given["output"] or ("json" if given["as_json"] else "table")
+    if output not in _OUTPUTS:
         raise click.BadParameter(f"write one of {', '.join(_OUTPUTS)}", param_hint="--output")
+    if given["as_json"] and output != "json":
+        raise click.BadParameter(f"--json and --output {output}: give one", param_hint="--output")
     asked = (table, index, query or "")
     with _connected(given) as client:
         schema = _schema_for(client, asked, given)
         shown = listed(given["columns"]) or columns_of_index(schema)
         request = _request(asked, schema, shown, given)
         found = answer_document(client.call("Search", request, m.SearchResponse))
-    if given["output"] == "json":
-        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
-    elif given["output"] == "jsonl":
-        for each in found["hits"]:
-            sys.stdout.write(json.dumps(each, ensure_ascii=False) + "\n")
-    else:
-        print_answer(found, () if given["columns"] else shown)
+    printers: dict[str, Callable[[], object]] = {
+        "json": lambda: print_document(found),
+        "jsonl": lambda: list(map(print_row, found["hits"])),
+        "table": lambda: print_answer(found, () if given["columns"] else shown),
+    }
+    printers[output]()
 
 
 def _why(table: str, index: str, key: str, query: str | None, given: Given) -> int:
@@ -74,11 +76,9 @@ def _why(table: str, index: str, key: str, query: str | None, given: Given) -> i
     asked = None if not query else _decoded(query_of(query, schema))
     now_ms = SystemClock().now_us() // 1000
     found = explain(schema, row, asked, (described.time_to_live, now_ms))
-    if given["as_json"]:
-        document = [each._asdict() for each in found]
-        sys.stdout.write(json.dumps({"findings": document}, ensure_ascii=False) + "\n")
-    else:
-        sys.stdout.write("".join(f"{_line(each)}\n" for each in found))
+    document = {"findings": [each._asdict() for each in found]}
+    lines = "".join(f"{_line(each)}\n" for each in found)
+    tell(given, document, lambda: sys.stdout.write(lines))
     return 0 if all(each.good is not False for each in found if not each.depth) else 1
 
 
@@ -89,20 +89,15 @@ def _list(table: str | None, given: Given) -> None:
     with _connected(given) as client:
         answer = client.call("ListSearchIndex", asked, m.ListSearchIndexResponse)
     found = [{"table": text(e.table_name), "index": text(e.index_name)} for e in answer.indices]
-    if given["as_json"]:
-        sys.stdout.write(json.dumps({"indexes": found}) + "\n")
-    else:
-        sys.stdout.write("".join(f"{each['table']}  {each['index']}\n" for each in found))
+    lines = "".join(f"{each['table']}  {each['index']}\n" for each in found)
+    tell(given, {"indexes": found}, lambda: sys.stdout.write(lines))
 
 
 def _show(table: str, index: str, given: Given) -> None:
     with _connected(given) as client:
         described, schema = _described(client, table, index)
     found = index_document(table, index, described, schema)
-    if given["as_json"]:
-        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
-    else:
-        print_index(found)
+    tell(given, found, lambda: print_index(found))
 
 
 def _line(found: "SearchFinding") -> str:
@@ -186,7 +181,8 @@ _QUERY: Final = command(
     Flag("columns", "These columns; * is all. Without it those of the index.", "A,B"),
     Flag("group_by", "Count the rows of each value of this field.", "FIELD"),
     Flag("highlight", "Mark what matched in these fields.", "A,B"),
-    Flag("output", "table, json or jsonl.", "FORM", default="table"),
+    Flag("output", "table, json or jsonl; table if not given.", "FORM"),
+    JSON_OUTPUT,
     help="Find rows.",
     examples="""
 `widerow search shop items 'title:"green tea" AND price:[10 TO 20] tag:(a b) -sold:true'`

@@ -7,11 +7,13 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from widerow import __version__
-from widerow.cli.command import Given, command
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Given, command
 from widerow.cli.console_pages import open_console
 from widerow.cli.setting_flags import asked_settings, setting_flags
 from widerow.cli.systemd import READY, STOPPING, tell_systemd
@@ -23,7 +25,7 @@ from widerow.server.lifecycle import Server
 from widerow.server.settings import DESCRIPTIONS, Settings, passed_over
 from widerow.storage.opener import shown_url
 
-__all__ = ["SERVE", "loop_factory", "ready_line", "run_server"]
+__all__ = ["SERVE", "loop_factory", "ready_facts", "run_server"]
 
 _log = logging.getLogger("widerow.server")
 
@@ -51,7 +53,7 @@ def run_server(given: Given) -> int:
     _forbid_core_files()
     os.umask(_OWNER_ALONE)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_serve(settings, descriptors))
+        runner.run(_serve(given, settings, descriptors))
     return 0
 
 
@@ -66,14 +68,23 @@ def _calm_collector() -> None:
     gc.set_threshold(_COLLECTOR_ALLOCATIONS, 10, 100)
 
 
-def ready_line(server: Server, process: int) -> str:
+def ready_facts(server: Server, process: int) -> dict[str, object]:
     """What is printed once the port answers; scripts wait for it."""
-    store = shown_url(server.settings.store)
-    dev = "" if server.dev is None else " mode=dev"
-    return f"widerow ready endpoint={server.endpoint} store={store} pid={process}{dev}"
+    facts = {
+        "endpoint": server.endpoint,
+        "store": shown_url(server.settings.store),
+        "pid": process,
+    }
+    return facts if server.dev is None else facts | {"mode": "dev"}
 
 
-async def _serve(settings: Settings, descriptors: int | None) -> None:
+def _show_ready(facts: Mapping[str, object]) -> None:
+    words = " ".join(f"{name}={value}" for name, value in facts.items())
+    sys.stdout.write(f"widerow ready {words}\n")
+    sys.stdout.flush()
+
+
+async def _serve(given: Given, settings: Settings, descriptors: int | None) -> None:
     server = Server(settings, console=open_console)
     if descriptors is not None:
         _fit(server.admission, descriptors)
@@ -110,8 +121,8 @@ async def _serve(settings: Settings, descriptors: int | None) -> None:
             )
         if settings.console and sys.stderr.isatty():  # for the person who typed the command
             sys.stderr.write(f"widerow: look at it at {server.endpoint}/console/\n")
-        sys.stdout.write(ready_line(server, os.getpid()) + "\n")
-        sys.stdout.flush()
+        facts = ready_facts(server, os.getpid())
+        tell(given, facts, partial(_show_ready, facts))
         tell_systemd(READY)
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
@@ -180,9 +191,11 @@ def _forbid_core_files() -> None:
 SERVE: Final = command(
     run_server,
     *setting_flags(DESCRIPTIONS),
+    JSON_OUTPUT,
     examples="""
 `widerow serve` — data in ./widerow-data, on 127.0.0.1:8087
 `widerow serve --memory --port 0` — for a test run; the ready line names the port
+`widerow serve --memory --port 0 --json` — the ready line as JSON
 `widerow serve --memory --port 0 --dev` — for tests that move the clock and inject faults
 `widerow serve --path /srv/widerow --credentials keys.toml --instances shop,audit`
 """,

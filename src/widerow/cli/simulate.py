@@ -1,14 +1,13 @@
 """`widerow simulate`: a load replayed on so many nodes, as a table, as JSON and as a picture."""
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from widerow.cli.command import Flag, Given, command, switch
-from widerow.cli.flags import ENCODING, FILE_OF_ROWS, JSON_OUTPUT, TABLE_OF_ROWS, TIME_COLUMN
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, command, switch
+from widerow.cli.flags import ENCODING, FILE_OF_ROWS, TABLE_OF_ROWS, TIME_COLUMN
 from widerow.cli.partitions import fetch
 from widerow.cli.progress import progress_bar
 from widerow.engine.partitions.rules import Thresholds
@@ -111,10 +110,7 @@ def _simulate(subject: _Subject, given: Given) -> None:
         run = replay(subject.script, rules, given["nodes"], given["seed"], progress)
     for path in filter(None, (given["svg"], given["png"])):
         _write(heat_map(run, _legend(subject)), Path(path))
-    if given["as_json"]:
-        _print_json(subject, run)
-    else:
-        _print(subject, run)
+    tell(given, _document(subject, run), lambda: _print(subject, run))
 
 
 def _write(picture: Picture, path: Path) -> None:
@@ -141,8 +137,8 @@ def _legend(subject: _Subject) -> Legend:
     )
 
 
-def _print_json(subject: _Subject, run: Replay) -> None:
-    document = {
+def _document(subject: _Subject, run: Replay) -> dict[str, object]:
+    return {
         "title": subject.title,
         "replayed": subject.subtitle,
         "mean_skew": round(run.mean_skew, 4),
@@ -158,7 +154,6 @@ def _print_json(subject: _Subject, run: Replay) -> None:
         ],
         "steps": [step.document() for step in run.steps],
     }
-    sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
 
 
 def _print(subject: _Subject, run: Replay) -> None:

@@ -4,7 +4,6 @@ Over the protocol, so of any endpoint that speaks Tablestore. One line, or one r
 each change; how shards are followed stands in `transfer/changes.py`.
 """
 
-import json
 import re
 import sys
 from base64 import b64encode
@@ -18,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from widerow.cli.answers import print_row
 from widerow.cli.command import CommandFailed, Flag, Given, command, switch
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import server_flags
@@ -180,8 +180,8 @@ def _time(time_us: int) -> str:
 
 
 def _json_lines(page: Sequence[FollowedChange]) -> None:
-    lines = [json.dumps(change_document(each), ensure_ascii=False) + "\n" for each in page]
-    sys.stdout.write("".join(lines))
+    for each in page:
+        print_row(change_document(each))
     sys.stdout.flush()
 
 

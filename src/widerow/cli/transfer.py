@@ -1,6 +1,5 @@
 """`widerow export`, `widerow import` and `widerow archive`, and what they say at their end."""
 
-import json
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,9 +8,10 @@ from typing import Any, Final
 
 import click
 
-from widerow.cli.command import CommandFailed, Flag, Given, command, switch
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, CommandFailed, Flag, Given, command, switch
 from widerow.cli.connection import endpoint_of
-from widerow.cli.flags import ENCODING, JSON_OUTPUT, listed, server_flags
+from widerow.cli.flags import ENCODING, listed, server_flags
 from widerow.cli.import_points import POINT_FLAGS, asks_for_points, run_point_import
 from widerow.cli.names import TABLE_NAME
 from widerow.cli.progress import row_bar
@@ -181,10 +181,7 @@ def _note(words: str, *, quiet: bool) -> None:
 
 
 def _say(given: Given, document: Mapping[str, Any], words: str) -> None:
-    if given["as_json"]:
-        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
-    elif words:
-        sys.stdout.write(words + "\n")
+    tell(given, document, lambda: sys.stdout.write(f"{words}\n" if words else ""))
 
 
 _WHERE: Final = server_flags("The server; any that speaks Tablestore.")

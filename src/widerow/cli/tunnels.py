@@ -3,8 +3,6 @@
 Over the protocol, so of any endpoint that speaks Tablestore.
 """
 
-import json
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from datetime import timedelta
@@ -14,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from widerow.cli.command import Given, command, switch
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Given, command, switch
 from widerow.cli.connection import endpoint_of
-from widerow.cli.flags import JSON_OUTPUT, server_flags
+from widerow.cli.flags import server_flags
 from widerow.cli.names import OPTIONAL_TABLE
 from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client
 from widerow.system import SystemClock
@@ -37,10 +36,7 @@ _ENDED: Final = "TERMINATED"
 def _tunnels(table: str | None, given: Given) -> None:
     with Client(endpoint_of(given), patience=FIRST_PATIENCE_SECONDS) as client:
         found = tunnel_documents(client, table)
-    if given["as_json"]:
-        sys.stdout.write(json.dumps({"tunnels": found}) + "\n")
-    else:
-        _print(found, table, channels=given["channels"])
+    tell(given, {"tunnels": found}, lambda: _print(found, table, channels=given["channels"]))
 
 
 def tunnel_documents(client: Client, table: str | None) -> list[Json]:

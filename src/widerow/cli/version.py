@@ -1,16 +1,15 @@
 """`widerow version`: what is running."""
 
-import json
 import platform
-import sys
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 import widerow
 from widerow import __version__
-from widerow.cli.command import Given, command
-from widerow.cli.flags import JSON_OUTPUT
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Given, command
 from widerow.rows import cells
 
 __all__ = ["VERSION"]
@@ -21,7 +20,7 @@ _WHY_PLAIN: Final = Path(widerow.__file__).with_name("not_compiled.txt")
 _LIBRARIES: Final = ("rocksdict", "protobuf", "httptools", "uvloop", "fastcrc")
 
 
-def _show(given: Given) -> None:
+def _version(given: Given) -> None:
     """Print the versions, as a table or as one JSON document."""
     facts = {
         "widerow": __version__,
@@ -30,9 +29,10 @@ def _show(given: Given) -> None:
         "platform": platform.platform(),
         **{name: _installed(name) for name in _LIBRARIES},
     }
-    if given["as_json"]:
-        sys.stdout.write(json.dumps(facts) + "\n")
-        return
+    tell(given, facts, lambda: _show(facts))
+
+
+def _show(facts: Mapping[str, str | None]) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
     from rich.table import Table  # noqa: PLC0415  # same
 
@@ -60,7 +60,7 @@ def _installed(name: str) -> str | None:
 
 
 VERSION: Final = command(
-    _show,
+    _version,
     JSON_OUTPUT,
     examples="""
 `widerow version` — also says whether it runs compiled, and why not

@@ -23,7 +23,7 @@ def server() -> Iterator[WiderowServer]:
 
 def told(server: WiderowServer, *arguments: str, instance: str = "shop") -> Any:  # noqa: ANN401  # JSON
     flags = ("--endpoint", server.endpoint, "--instance", instance)
-    result = CliRunner().invoke(app, ["dev", *arguments, *flags])
+    result = CliRunner().invoke(app, ["dev", *arguments, "--json", *flags])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, result.output
@@ -51,6 +51,20 @@ def test_faults(server: WiderowServer) -> None:
     assert told(server, "faults", "remove", "1") == {"removed": 1}
     assert len(told(server, "faults", "list")["faults"]) == 3
     assert told(server, "faults", "remove") == {"removed": 3}
+
+
+def test_without_json_people_read_names_and_values(server: WiderowServer) -> None:
+    """docs/guide/testing.md: a line for each fact, and for each fault."""
+    flags = ("--endpoint", server.endpoint, "--instance", "shop")
+
+    def shown(*words: str) -> str:
+        return CliRunner().invoke(app, ["dev", *words, *flags]).stdout
+
+    assert "now_ms=1000\n" in shown("clock", "set", "1000")
+    shown("faults", "add", "--error", "OTSTimeout", "--action", "PutRow")
+    (line,) = shown("faults", "list").splitlines()
+    assert "error=OTSTimeout" in line.split()
+    assert "action=PutRow" in line.split()
 
 
 def test_instances(server: WiderowServer) -> None:

@@ -150,7 +150,6 @@ def test_a_hash_of_leading_columns_keeps_ranges_behind_them(purchases: str) -> N
         (("splice", "--columns", "SellerID", "--pad", "SellerID=4"), "integers only"),
         (("splice", "--columns", "DeviceID,SellerID", "--connector", "ab"), "one character"),
         (("splice", "--columns", "SellerID", "--alphabet", "SellerID"), "write it as"),
-        (("splice", "--columns", "SellerID", "--json"), "--output x.jsonl"),
         (("splice", "--columns", "SellerID", "--dry-run", "--rows", "0"), "--rows is 1 or more"),
         (("hash", "--columns", "DeviceID", "--hash", "md6"), "no hash is called"),
         (("hash", "--columns", "DeviceID,CardID", "--of", "CardID"), "leading columns"),

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from widerow.cli.answers import tell_failure
 from widerow.cli.command import Flag, Given, Positional, command, switch
+from widerow.cli.flags import SHELL_JSON
 from widerow.cli.kv.commands import COMMANDS
 from widerow.cli.kv.faults import EXIT_FAILED
 from widerow.cli.kv.session import NO_SERVER, Mode, Session, open_target
@@ -23,18 +25,21 @@ PROMPT: Final = "kv"
 def _run_kv(words: Sequence[str], given: Given) -> int:
     """Run `words` as one command, or what standard input has, and return the exit code."""
     if given["endpoint"] is not None:
-        sys.stderr.write(f"widerow kv: {NO_SERVER}\n")
-        return EXIT_FAILED
+        return _failed(NO_SERVER)
     try:
         store = _opened(given["path"] or "widerow-data", create=given["create"])
     except WiderowError as error:
-        sys.stderr.write(f"widerow kv: {error}\n")
-        return EXIT_FAILED
+        return _failed(str(error))
     session = new_session(store)
     try:
-        return run_shell(kv_shell(session), words)
+        return run_shell(kv_shell(session), words, as_json=given["as_json"])
     finally:
         session.store.close()
+
+
+def _failed(reason: str) -> int:
+    tell_failure(reason, {}, lambda: sys.stderr.write(f"widerow kv: {reason}\n"))
+    return EXIT_FAILED
 
 
 def new_session(store: TypedStore) -> Session:
@@ -61,6 +66,7 @@ KV: Final = command(
     Positional("words", "[COMMAND]...", "One command of the shell.", "*"),
     Flag("path", "The store, which no server may have open; widerow-data if left out.", "DIR"),
     switch("create", "Make the store if it is not there."),
+    SHELL_JSON,
     Flag(
         "endpoint",
         "A server to work through. Not possible yet: no server speaks a NoSQL protocol.",

@@ -5,14 +5,16 @@ not every platform has: without it lines are read as they are typed.
 """
 
 import io
+import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from widerow.cli.answers import print_document
 from widerow.cli.standard_output import drop_output
 
 __all__ = ["LineReader", "Shell", "ShellState", "converse", "print_line", "run_lines", "run_shell"]
@@ -78,8 +80,19 @@ class Shell(NamedTuple):
     interrupted: Callable[[], None] = lambda: None
 
 
-def run_shell(shell: Shell, words: Sequence[str], script: Iterable[str] | None = None) -> int:
-    """Run `words` as one command, or a script, or what standard input has; the exit code."""
+def run_shell(
+    shell: Shell,
+    words: Sequence[str],
+    script: Iterable[str] | None = None,
+    *,
+    as_json: bool = False,
+) -> int:
+    """Run `words` as one command, or a script, or what standard input has; the exit code.
+
+    `as_json`: each command answers with a JSON document on a line of its own.
+    """
+    if as_json:
+        shell = _with_documents(shell)
     try:
         if words:
             return shell.run_words(words)
@@ -94,6 +107,29 @@ def run_shell(shell: Shell, words: Sequence[str], script: Iterable[str] | None =
         drop_output()  # the reader of the answers has closed the pipe
         return _PIPE_CLOSED
     return 0
+
+
+def _with_documents(shell: Shell) -> Shell:
+    """A shell whose commands print documents: the command, its exit code, and what it printed.
+
+    `answer` is there where a command prints JSON, as it is; `output` and `errors` are texts.
+    """
+
+    def told(command: str, run: Callable[[], int]) -> int:
+        with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+            code = run()
+        document: dict[str, Any] = {"command": command, "code": code, "output": out.getvalue()}
+        with suppress(ValueError, RecursionError):
+            document["answer"] = json.loads(out.getvalue())
+        if err.getvalue():
+            document["errors"] = err.getvalue()
+        print_document(document)
+        return code
+
+    return shell._replace(
+        run=lambda command: told(command, lambda: shell.run(command)),
+        run_words=lambda words: told(" ".join(words), lambda: shell.run_words(words)),
+    )
 
 
 def _piped_lines() -> Iterable[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
+from widerow.cli.answers import tell
 from widerow.cli.command import CommandFailed
 from widerow.cli.progress import row_bar
 from widerow.cli.tablestore.asking import open_client, write_condition
@@ -77,7 +78,8 @@ def put_lines(table_name: str, given: Mapping[str, Any]) -> int:
         condition = write_condition(given, table)
         done = put_batches(client, table, lines, lambda text: json_row(text, table), condition)
     words = f"{done.stored:,} row{'' if done.stored == 1 else 's'} put into {table.name}"
-    note(words + (f", {done.refused:,} refused" if done.refused else ""))
+    words += f", {done.refused:,} refused" if done.refused else ""
+    tell(given, {"table": table.name, **done._asdict()}, lambda: note(words))
     return _REFUSED if done.refused else 0
 
 

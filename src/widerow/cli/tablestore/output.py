@@ -4,12 +4,11 @@ Rows go to stdout; counts, notes and prompts to stderr, so that a pipe has nothi
 """
 
 import csv
-import io
 import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import IO, Any, Final, Protocol
 
@@ -26,7 +25,6 @@ __all__ = [
     "confirmed",
     "note",
     "print_grid",
-    "print_json",
     "row_format",
     "row_sink",
     "terminal_width",
@@ -59,11 +57,16 @@ class RowSink(Protocol):
         ...
 
 
-def row_format(asked: str | None) -> RowFormat:
-    """The format of that name; without one a table on a terminal, and JSON lines anywhere else.
+def row_format(given: Mapping[str, Any]) -> RowFormat:
+    """The format that --output names; without it a table on a terminal, else JSON lines.
 
-    Raises: `WordInvalid`.
+    `--json` is another word for `--output json`. Raises: `WordInvalid`.
     """
+    asked = given["output"]
+    if given["as_json"]:
+        if asked not in (None, RowFormat.JSON.value):
+            raise WordInvalid(f"--json and --output {asked}: give one of them")
+        return RowFormat.JSON
     if asked is None:
         return RowFormat.TABLE if sys.stdout.isatty() else RowFormat.JSONL
     try:
@@ -221,13 +224,6 @@ def text_width(text: str) -> int:
     from rich.cells import cell_len  # noqa: PLC0415  # only for what is not ASCII
 
     return cell_len(text)
-
-
-def print_json(document: Any) -> None:  # noqa: ANN401  # any JSON document
-    """Print a document, indented for people and as readable for programs."""
-    with io.StringIO() as text:
-        json.dump(document, text, ensure_ascii=False, indent=2)
-        sys.stdout.write(f"{text.getvalue()}\n")
 
 
 def note(words: str) -> None:

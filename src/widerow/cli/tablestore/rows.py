@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import click
 
-from widerow.cli.command import Flag, Given, Positional, command, group, switch
+from widerow.cli.answers import tell
+from widerow.cli.command import JSON_OUTPUT, Flag, Given, Positional, command, group, switch
 from widerow.cli.connection import endpoint_of
-from widerow.cli.flags import JSON_OUTPUT, listed, server_flags
+from widerow.cli.flags import listed, server_flags
 from widerow.cli.names import TABLE_NAME
 from widerow.cli.progress import row_bar
 from widerow.cli.tablestore.asking import (
@@ -26,7 +27,7 @@ from widerow.cli.tablestore.asking import (
 )
 from widerow.cli.tablestore.batches import json_row, put_lines
 from widerow.cli.tablestore.counting import Counting, split_ranges
-from widerow.cli.tablestore.documents import cell_grid
+from widerow.cli.tablestore.documents import cell_grid, row_document
 from widerow.cli.tablestore.keys import KeyBounds, KeyColumns, key_range, split_row_words
 from widerow.cli.tablestore.output import (
     RowFormat,
@@ -65,13 +66,15 @@ _NO: Final = 1
 
 
 def _get(table_name: str, words: Sequence[str], given: Given) -> int:
-    shown = row_format(given["output"])
+    shown = row_format(given)
     with open_client(given) as client:
         table = known_table(client, table_name)
         key = _key_alone(words, table)
         row = fetch_row(client, table.name, key, read_options(given, table))
     if row is None:
         note(f"{table.name} has no such row" + (", or --where hides it" if given["where"] else ""))
+        if shown is RowFormat.JSON:
+            _print_rows([], shown, table, given)
         return _NO
     (row,) = only_columns([row], listed(given["columns"]))
     if shown is RowFormat.TABLE:
@@ -108,7 +111,7 @@ def _has_versions(given: Given) -> bool:
 
 
 def _scan(table_name: str, given: Given) -> int:
-    shown = row_format(given["output"])
+    shown = row_format(given)
     limit = _limit(given["limit"], shown)
     wanted = listed(given["columns"])
     with open_client(given) as client:
@@ -183,10 +186,8 @@ def _count(table_name: str, given: Given) -> int:
         done, parts, rows = counting.progress
         note(f"interrupted: {_counted(rows, table.name)} until now, {done} of {parts} parts whole")
         raise
-    if given["as_json"]:
-        sys.stdout.write(json.dumps({"table": table.name, "rows": count}) + "\n")
-    else:
-        sys.stdout.write(f"{count}\n")
+    document = {"table": table.name, "rows": count}
+    tell(given, document, lambda: sys.stdout.write(f"{count}\n"))
     return 0
 
 
@@ -195,43 +196,55 @@ def _count(table_name: str, given: Given) -> int:
 
 def _put(table_name: str, words: Sequence[str], given: Given) -> int:
     if given["input"] is not None:
-        if words or given["json"] is not None:
-            raise WordInvalid("--input brings the rows; leave out the other words and --json")
+        if words:
+            raise WordInvalid("--input brings the rows; leave out the other words")
         return put_lines(table_name, given)
     with open_client(given) as client:
         table = known_table(client, table_name)
-        key, edits = _row_given(words, given["json"], table)
+        key, edits = _row_given(words, table)
         condition = write_condition(given, table)
         try:
             made = put_one_row(client, table.name, key, edits, condition)
         except Refused as error:
-            return _refused(error)
-    if made is not None:
-        _print_made(made)
+            return _refused(error, table, given)
+    _tell_written(made, table, given)
     return 0
 
 
-def _print_made(row: Row) -> None:
+def _tell_written(made: Row | None, table: TableFacts, given: Given) -> None:
+    """Say that a row is written, with what the server has chosen or counted of it."""
+    document = {
+        "table": table.name,
+        "written": True,
+        "row": None if made is None else row_document(made, versions=False),
+    }
+    tell(given, document, lambda: _print_made(made))
+
+
+def _print_made(row: Row | None) -> None:
     """What the server has chosen or counted: the only thing that a write has to say."""
+    if row is None:
+        return
     shown = dict[str, Any](row.key)
     shown.update({cell.column: cell.value for cell in row.cells})
     sys.stdout.write(" ".join(f"{name}={shown_value(value)}" for name, value in shown.items()))
     sys.stdout.write("\n")
 
 
-def _row_given(
-    words: Sequence[str], document: str | None, table: TableFacts
-) -> tuple[KeyColumns, list[CellEdit]]:
-    """The row that words or a JSON object give. Raises: `WordInvalid`."""
-    if document is None:
+def _row_given(words: Sequence[str], table: TableFacts) -> tuple[KeyColumns, list[CellEdit]]:
+    """The row that words or one JSON object give. Raises: `WordInvalid`."""
+    if not any(word.startswith("{") for word in words):
         key, others = split_row_words(words, table, read_file)
         return key, [edit_of(each, table) for each in others]
-    if words:
-        raise WordInvalid("--json brings the row; leave out the other words")
+    if len(words) > 1:
+        raise WordInvalid(
+            "a JSON object is the whole row: leave out the other words, and write a text of the "
+            "key that begins with { in double quotes, as in '\"{\"'"
+        )
     try:
-        return json_row(document, table)
+        return json_row(words[0], table)
     except WordInvalid as error:
-        raise WordInvalid(f"--json: {error}") from error
+        raise WordInvalid(f"the row: {error}") from error
 
 
 def edit_of(word: Assignment, table: TableFacts) -> CellEdit:
@@ -243,7 +256,7 @@ def edit_of(word: Assignment, table: TableFacts) -> CellEdit:
 def _update(table_name: str, words: Sequence[str], given: Given) -> int:
     with open_client(given) as client:
         table = known_table(client, table_name)
-        key, edits = _row_given(words, given["json"], table)
+        key, edits = _row_given(words, table)
         edits += map(_increment, given["increment"])
         edits += map(_deletion, given["delete"])
         if not edits:
@@ -252,9 +265,8 @@ def _update(table_name: str, words: Sequence[str], given: Given) -> int:
         try:
             made = update_one_row(client, table.name, key, edits, condition)
         except Refused as error:
-            return _refused(error)
-    if made is not None:
-        _print_made(made)
+            return _refused(error, table, given)
+    _tell_written(made, table, given)
     return 0
 
 
@@ -283,12 +295,14 @@ def _delete(table_name: str, words: Sequence[str], given: Given) -> int:
         shown = ", ".join(f"{name}={_shown_key(value)}" for name, value in key)
         sure = given["yes"] or not sys.stdin.isatty()  # one row, and its key was typed
         if not confirmed(f"Delete the row {shown} of {table.name}?", yes=sure):
-            note("nothing was deleted")
+            no = {"table": table.name, "written": False, "reason": "the answer was no"}
+            tell(given, no, lambda: note("nothing was deleted"))
             return _NO
         try:
             delete_one_row(client, table.name, key, condition)
         except Refused as error:
-            return _refused(error)
+            return _refused(error, table, given)
+    _tell_written(None, table, given)
     return 0
 
 
@@ -296,11 +310,12 @@ def _shown_key(value: Any) -> str:  # noqa: ANN401  # values of keys, and marker
     return shown_value(value, typed=True) if isinstance(value, (int, str, bytes)) else str(value)
 
 
-def _refused(error: Refused) -> int:
+def _refused(error: Refused, table: TableFacts, given: Given) -> int:
     """The exit code where a condition does not hold; any other error is raised."""
     if error.code != CONDITION_CHECK_FAIL:
         raise error
-    note(f"widerow: nothing was written: {error}")
+    no = {"table": table.name, "written": False, "reason": str(error)}
+    tell(given, no, lambda: note(f"widerow: nothing was written: {error}"))
     return _NO
 
 
@@ -313,7 +328,7 @@ _KEY_WORDS: Final = Positional(
 _ROW_WORDS: Final = Positional(
     "row",
     "KEY... [NAME=VALUE]...",
-    "The key, then columns: NAME=VALUE, NAME:TYPE=VALUE, NAME@VERSION=VALUE.",
+    "The key, then columns: NAME=VALUE, NAME:TYPE=VALUE, NAME@VERSION=VALUE. Or a JSON object.",
     "*",
 )
 _OUTPUT: Final = Flag(
@@ -341,7 +356,6 @@ _IF: Final = (
     switch("if_exists", "Only if the row is there."),
     switch("if_not_exists", "Only if there is no such row."),
 )
-_JSON_ROW: Final = Flag("json", "The row as a JSON object, in place of words.", "DOCUMENT")
 _CODES: Final = "Exit codes: 0 done, {no}, 2 it failed."
 _WRITE_CODES: Final = _CODES.format(no="1 the condition does not hold")
 _GET: Final = command(
@@ -350,6 +364,7 @@ _GET: Final = command(
     _KEY_WORDS,
     *_READ,
     _OUTPUT,
+    JSON_OUTPUT,
     *_SERVER,
     help="Show one row: every column with its type and version, or as JSON.",
     examples=f"""
@@ -364,7 +379,7 @@ _PUT: Final = command(
     _put,
     TABLE_NAME,
     _ROW_WORDS,
-    _JSON_ROW,
+    JSON_OUTPUT,
     Flag("input", "Rows as JSON lines, from a file or from - (stdin).", "FILE"),
     *_IF,
     *_SERVER,
@@ -372,7 +387,7 @@ _PUT: Final = command(
     examples=f"""
 `widerow row put cards c-1 7 amount=250 city=Hangzhou`
 `widerow row put cards c-1 7 score:double=1 note:string=42 photo:binary=@photo.png`
-`widerow row put cards --json '{{"CardID": "c-1", "OrderNumber": 7, "amount": 250}}'`
+`widerow row put cards '{{"CardID": "c-1", "OrderNumber": 7, "amount": 250}}'`
 `widerow row put cards --input - < rows.jsonl` — as `row scan` prints them
 
 {_CODES.format(no="1 the condition does not hold, or rows were refused")}
@@ -384,7 +399,7 @@ _UPDATE: Final = command(
     _ROW_WORDS,
     Flag("increment", "Add to a column of whole numbers; repeatable.", "NAME=NUMBER", default=[]),
     Flag("delete", "Delete a column, or one version; repeatable.", "NAME[@VERSION]", default=[]),
-    _JSON_ROW,
+    JSON_OUTPUT,
     *_IF,
     *_SERVER,
     help="Change some columns of a row and leave the others; makes the row if it is not there.",
@@ -401,6 +416,7 @@ _DELETE: Final = command(
     TABLE_NAME,
     _KEY_WORDS,
     switch("yes", "Do not ask."),
+    JSON_OUTPUT,
     *_IF,
     *_SERVER,
     help="Delete one row. Asks first on a terminal.",
@@ -419,6 +435,7 @@ _SCAN: Final = command(
     Flag("limit", "Rows at most; 0 for all.", "NUMBER", int),
     *_READ,
     _OUTPUT,
+    JSON_OUTPUT,
     *_SERVER,
     help="Show rows in the order of their keys.",
     examples="""

@@ -1,17 +1,26 @@
 """`widerow table`: make, list, show, change and drop tables."""
 
-import json
 import re
 import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from widerow.cli.command import CommandFailed, Flag, Given, Positional, command, group, switch
-from widerow.cli.flags import JSON_OUTPUT, listed, server_flags
+from widerow.cli.answers import tell
+from widerow.cli.command import (
+    JSON_OUTPUT,
+    CommandFailed,
+    Flag,
+    Given,
+    Positional,
+    command,
+    group,
+    switch,
+)
+from widerow.cli.flags import listed, server_flags
 from widerow.cli.names import TABLE_NAME
 from widerow.cli.tablestore.asking import open_client
 from widerow.cli.tablestore.documents import described_table, table_lines
-from widerow.cli.tablestore.output import confirmed, note, print_json
+from widerow.cli.tablestore.output import confirmed, note
 from widerow.cli.tablestore.search_indexes import drop_search_index, search_indexes_of
 from widerow.cli.tablestore.words import WordInvalid
 from widerow.client.connection import Client
@@ -137,22 +146,24 @@ def _create(name: str, key: Sequence[str], given: Given) -> int:
         except Refused as error:
             if error.code != OBJECT_ALREADY_EXIST or not given["if_not_exists"]:
                 raise
-            note(f"{name} is there already")
+            there = {"table": name, "created": False}
+            tell(given, there, lambda: note(f"{name} is there already"))
             return 0
-    note(f"made the table {name}")
+    tell(given, {"table": name, "created": True}, lambda: note(f"made the table {name}"))
     return 0
 
 
 def _list(given: Given) -> int:
     with open_client(given) as client:
         names = list_tables(client)
-    if given["as_json"]:
-        sys.stdout.write(json.dumps({"tables": names}, ensure_ascii=False) + "\n")
-        return 0
+    tell(given, {"tables": names}, lambda: _show_names(names, given))
+    return 0
+
+
+def _show_names(names: Sequence[str], given: Given) -> None:
     sys.stdout.write("".join(f"{name}\n" for name in names))
     if not names and sys.stdout.isatty():
         note(f"no table in the instance {given['instance']} at {given['endpoint']}")
-    return 0
 
 
 def describe_table(client: Client, name: str) -> dict[str, Any]:
@@ -165,20 +176,21 @@ def describe_table(client: Client, name: str) -> dict[str, Any]:
 def _show(name: str, given: Given) -> int:
     with open_client(given) as client:
         document = describe_table(client, name)
-    if given["as_json"]:
-        print_json(document)
-        return 0
+    tell(given, document, lambda: _show_table(document))
+    return 0
+
+
+def _show_table(document: dict[str, Any]) -> None:
     lines = [("table", document["name"]), *table_lines(document)]
     width = max(len(heading) for heading, _ in lines)
     sys.stdout.write("".join(f"{heading:<{width}}  {value}\n" for heading, value in lines))
-    return 0
 
 
 def _update(name: str, given: Given) -> int:
     with open_client(given) as client:
         if not change_table(client, name, given):
             raise WordInvalid("nothing to change: see `widerow table update --help`")
-    note(f"changed {name}")
+    tell(given, {"table": name, "changed": True}, lambda: note(f"changed {name}"))
     return 0
 
 
@@ -225,20 +237,23 @@ def _drop(name: str, given: Given) -> int:
             f"Drop the table {name} of the instance {given['instance']} at {given['endpoint']}, "
             f"with all its rows{besides}?"
         )
+        document: dict[str, Any] = {"table": name, "dropped": False, "search_indexes": []}
         if not confirmed(question, yes=given["yes"]):
-            note("nothing was dropped")
+            tell(given, document, lambda: note("nothing was dropped"))
             return _NO
         for each in indexes:
             drop_search_index(client, name, each)
+            document["search_indexes"].append(each)
             note(f"dropped the search index {each}")
         try:
             send_drop(client, name)
         except NoSuchTable:
             if not given["if_exists"]:
                 raise
-            note(f"there is no table {name}")
+            tell(given, document, lambda: note(f"there is no table {name}"))
             return 0
-    note(f"dropped the table {name}")
+    document["dropped"] = True
+    tell(given, document, lambda: note(f"dropped the table {name}"))
     return 0
 
 
@@ -277,6 +292,7 @@ _CREATE: Final = command(
         "+",
     ),
     *_OPTIONS,
+    JSON_OUTPUT,
     switch("if_not_exists", "Be content with a table that is there."),
     *_SERVER,
     help="Make a table. Without options its rows live for ever, in one version.",
@@ -312,6 +328,7 @@ _UPDATE: Final = command(
     _update,
     TABLE_NAME,
     *_OPTIONS,
+    JSON_OUTPUT,
     Flag("undefine", "Columns that lose their type; their values stay.", "A,B"),
     *_SERVER,
     help="Change a table's options, stream, reserved units or defined columns.",
@@ -324,6 +341,7 @@ _DROP: Final = command(
     _drop,
     TABLE_NAME,
     switch("yes", "Do not ask."),
+    JSON_OUTPUT,
     switch("if_exists", "Be content where there is no such table."),
     switch("with_indexes", "Drop its search indexes too, which have to go first."),
     *_SERVER,

@@ -8,7 +8,7 @@ from typing import Final
 
 from widerow.cli.command import Flag, Given, Positional, command
 from widerow.cli.connection import CONNECTION_FIELDS, PROFILE_VARIABLE, endpoint_of
-from widerow.cli.flags import server_flags
+from widerow.cli.flags import SHELL_JSON, server_flags
 from widerow.cli.profiles import load_profiles, profiles_path, save_profiles
 from widerow.cli.shell.running import print_line, run_shell
 from widerow.cli.tablestore.words import WordInvalid
@@ -41,7 +41,7 @@ def _run_ts(words: Sequence[str], given: Given) -> int:
     try:
         if given["table"]:
             session.table = session.facts(given["table"]).name
-        return run_shell(ts_shell(session), words, script)
+        return run_shell(ts_shell(session), words, script, as_json=given["as_json"])
     finally:
         session.close()
 
@@ -60,6 +60,7 @@ TS: Final = command(
     Positional("words", "[COMMAND]...", "One command of the shell.", "*"),
     Flag("table", "The table.", "TABLE", spelled=("--table", "-t")),
     Flag("file", "Run the commands of this file.", "FILE"),
+    SHELL_JSON,
     *server_flags("The server; any that speaks Tablestore."),
     examples="""
 `widerow ts` — a conversation: `help` lists the commands, Tab completes

@@ -37,7 +37,7 @@ from widerow.keys.layout import (
 from widerow.limits import TRANSACTION_SECONDS_MAX
 from widerow.storage.interface import Store, Transaction, Write
 
-__all__ = ["Catalog", "CatalogWrite", "Tables"]
+__all__ = ["STORE_FORMAT_NUMBER", "Catalog", "CatalogWrite", "Tables"]
 
 STORE_FORMAT_NUMBER: Final = 1
 """Goes up with each change after which an earlier version could misread a store (docs/formats)."""
