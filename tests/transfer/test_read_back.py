@@ -23,7 +23,7 @@ Widerow = Callable[..., Result]
 VERSION = 1_700_000_000_000
 ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 SUFFIXES = {"csv": ["--types", "k:string"], "jsonl": [], "parquet": []}
-texts = st.text(st.sampled_from(ENDS + "ab\"',;\\\t \x00é"), max_size=8)
+texts = st.text(st.sampled_from(ENDS + "ab=+-@\"',;\\\t \x00é"), max_size=8)
 
 
 def exports(widerow: Widerow, folder: Path) -> list[str]:
@@ -47,6 +47,16 @@ def shells(widerow: Widerow, folder: Path) -> list[str]:
     types = ["--types", "k:string"]
     widerow("import", "listed", "--input", folder / "printed.csv", "--create", *types)
     return ["shell", "printed", "listed"]
+
+
+def spreadsheets(widerow: Widerow, folder: Path) -> list[str]:
+    """A copy by each form of CSV for spreadsheets: its key and its newest values, as texts."""
+    for table, flags in (("flat", []), ("guarded", ["--spreadsheet"])):
+        file = folder / f"{table}.csv"
+        widerow("export", "t", "--output", file, "--format", "csv", *flags)
+        types = ["--types", "k:string,t:string"]
+        widerow("import", table, "--input", file, "--create", "--key", "k", *types, *flags)
+    return ["flat", "guarded"]
 
 
 def empty(client: Client, name: str) -> None:
@@ -78,3 +88,13 @@ def test_every_form_gives_back_every_text(values: list[str]) -> None:
             ]
             for table in ("t", *exports(widerow, folder), *shells(widerow, folder)):
                 assert list(scan_table(client, known_table(client, table))) == expected, table
+            newest = [
+                (row.key, [(each.column, each.value) for each in row.cells if each.value])
+                for row in expected
+            ]
+            for table in spreadsheets(widerow, folder):
+                found = scan_table(client, known_table(client, table))
+                seen = [
+                    (row.key, [(each.column, each.value) for each in row.cells]) for row in found
+                ]
+                assert seen == newest, table

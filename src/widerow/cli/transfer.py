@@ -1,5 +1,6 @@
 """`widerow export`, `widerow import` and `widerow archive`, and what they say at their end."""
 
+import shlex
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,7 +20,9 @@ from widerow.client.connection import Client
 from widerow.client.tables import find_table
 from widerow.transfer import archive
 from widerow.transfer.columns import parse_kinds
-from widerow.transfer.export import export_table
+from widerow.transfer.csv_columns import ColumnForm
+from widerow.transfer.export import ColumnsFound, export_table
+from widerow.transfer.files import FileForm
 from widerow.transfer.importing import Import, import_file
 from widerow.transfer.load import ImportOptions, Loaded
 
@@ -31,20 +34,38 @@ _INTERRUPTED: Final = 130  # what shells say of a command that was ended with Ct
 def _export(table: str, given: Given) -> int:
     """`widerow export`; its exit code. Raises: `WiderowError`."""
     path = Path(given["output"])
+    options = {name: given[name] for name in ColumnForm._fields}
+    form = FileForm(given["format"] or "", ColumnForm(**options))
     endpoint = endpoint_of(given)
     facts = find_table(endpoint, table)
     with Client(endpoint) as client, row_bar(f"exporting {table}") as bar:
         found = export_table(
-            client, facts, path, lambda rows: bar(0, rows), overwrite=given["overwrite"]
+            client, facts, path, lambda rows: bar(0, rows), overwrite=given["overwrite"], form=form
         )
     document = {"table": table, "file": str(path), **found.document()}
-    _say(
-        given,
-        document,
-        f"{_count(found.rows, 'row')}, {_count(found.cells, 'cell')} of {table} are in {path}\n"
-        f"checksum {found.sha256}",
-    )
+    words = f"{_count(found.rows, 'row')}, {_count(found.cells, 'cell')} of {table} are in {path}\n"
+    if found.columns is None:
+        words += f"checksum {found.sha256}"
+    else:
+        words = f"{_count(found.rows, 'row')} of {table} are in {path}\n{_types(found.columns)}"
+        _warn_of_formulas(found.columns, given)
+    _say(given, document, words)
     return 0
+
+
+def _types(found: ColumnsFound) -> str:
+    """The flag with which an import of the file gives values their types back."""
+    known = [f"{name}:{kinds[0]}" for name, kinds in found.types.items() if len(kinds) == 1]
+    return f"to read it back: --types {shlex.quote(','.join(known))}"
+
+
+def _warn_of_formulas(found: ColumnsFound, given: Given) -> None:
+    if found.formulas and not given["spreadsheet"]:
+        texts = f"{_count(found.formulas, 'text')} {'begins' if found.formulas == 1 else 'begin'}"
+        sys.stderr.write(
+            f"widerow: warning: {texts} as formulas do, and spreadsheets compute them: "
+            "--spreadsheet keeps them texts\n"
+        )
 
 
 def _import(table: str, given: Given) -> int:
@@ -60,6 +81,7 @@ def _import(table: str, given: Given) -> int:
         key=listed(given["key"]),
         load=ImportOptions(**{name: given[name] for name in names}),
         encoding=given["encoding"],
+        spreadsheet=given["spreadsheet"],
     )
     source = wish.source
     total = source.total
@@ -189,11 +211,25 @@ EXPORT: Final = command(
     _export,
     TABLE_NAME,
     Flag("output", "File to write: .csv .jsonl or .parquet.", "FILE", required=True),
+    Flag(
+        "format",
+        "csv: columns for a spreadsheet, with their newest values. csv-exact, jsonl, parquet: all "
+        "versions and types. If not given by the name of the file, where .csv is csv-exact.",
+        "FORMAT",
+    ),
+    switch("versions", "With --format csv: a line for each version of a row."),
+    switch("types", "With --format csv: headings NAME:TYPE, a column for each type."),
+    switch(
+        "spreadsheet",
+        "With --format csv: a byte order mark, and an apostrophe before texts that a spreadsheet "
+        "would compute.",
+    ),
     switch("overwrite", "Replace the file if it is there."),
     *_WHERE,
     JSON_OUTPUT,
     examples="""
 `widerow export purchases --output purchases.parquet`
+`widerow export purchases --output purchases.csv --format csv --spreadsheet` — for people
 `widerow export purchases --output purchases.jsonl --endpoint http://db:8087 --instance shop`
 Exit codes: 0 done, 2 it failed, and there is no file.
 """,
@@ -215,6 +251,7 @@ IMPORT: Final = command(
         "and in CSV what the first 10,000 rows look like.",
         "A:TYPE,B:TYPE",
     ),
+    switch("spreadsheet", "Take apostrophes of `export --spreadsheet` away."),
     switch("create", "Make the table if it is not there."),
     Flag("key", "Key columns of that table, in order; an export has them.", "A,B"),
     Flag("workers", "Connections that send at one time.", "NUMBER", int, 4),

@@ -11,12 +11,12 @@ from typing import IO, Any, Final
 from widerow.keydesign.key import KeyDesign, KeyDesignInvalid, KeyRefused
 from widerow.keydesign.sample import key_values
 from widerow.row_files.source import FileInvalid, Progress, Source
+from widerow.row_files.spreadsheet import as_cell
 from widerow.text_lines import CsvLines
 
 __all__ = ["OUTPUTS", "disarmed", "parse_column", "splice_columns", "write_records"]
 
 _BATCH_ROWS: Final = 8_192  # of a Parquet file
-_ARMED: Final = frozenset("=+-@\t\r")  # characters that begin a cell which a spreadsheet computes
 OUTPUTS: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """Suffixes that can be written."""
 
@@ -71,7 +71,7 @@ def disarmed(records: Iterable[Fields]) -> Iterator[Fields]:
     """
     for fields in records:
         yield {
-            name: f"'{value}" if isinstance(value, str) and value[:1] in _ARMED else value
+            name: as_cell(value) if isinstance(value, str) else value
             for name, value in fields.items()
         }
 

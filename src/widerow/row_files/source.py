@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from widerow.errors import WiderowError
+from widerow.row_files.spreadsheet import from_cell
 
 __all__ = [
     "KIND_ROWS",
@@ -93,10 +94,12 @@ class FileSource:
 
     `encoding`: the name in Python of the encoding of texts. Supported are encodings in which bytes
     below 128 are ASCII (UTF-8, Latin-1, the Windows code pages, GB18030). Parquet has its own.
+    `spreadsheet`: texts of CSV may begin with an apostrophe of `as_cell`, which is taken away.
     """
 
     path: Path
     encoding: str = UTF_8
+    spreadsheet: bool = False
 
     @property
     def name(self) -> str:
@@ -251,13 +254,13 @@ def _read_csv(
     path = source.path
     lines = _Physical(source, progress, lenient=rejected is not None)
     reader = csv.reader(lines, delimiter=_delimiter(path), strict=True)
-    header = _csv_header(path, reader, lines, columns)
+    header = _csv_header(source, reader, lines, columns)
     if header is None:
         raise FileInvalid(f"{path.name} is empty; its first line names the columns")
     while True:
         line, fields, words = reader.line_num + 1, [], ""
         try:
-            fields = next(reader, [])
+            fields = _texts(source, next(reader, []))
         except csv.Error as error:
             words = f"{error}; a quote inside quotes is written twice"
             if reader.line_num > line:
@@ -276,8 +279,12 @@ def _read_csv(
 
 
 def _csv_header(
-    path: Path, reader: Iterator[list[str]], lines: _Physical, columns: Sequence[str] | None
+    source: FileSource,
+    reader: Iterator[list[str]],
+    lines: _Physical,
+    columns: Sequence[str] | None,
 ) -> list[str] | None:
+    path = source.path
     try:
         header = next(reader, None)
     except csv.Error as error:
@@ -285,8 +292,14 @@ def _csv_header(
     if wrong := lines.taken()[1]:  # no row can be read without the names of its columns
         raise FileInvalid(f"{path.name}, line 1: {wrong}")
     if header is not None:
+        header = _texts(source, header)
         _check_columns(path.name, header, columns)
     return header
+
+
+def _texts(source: FileSource, cells: list[str]) -> list[str]:
+    """The texts that cells of a line stand for."""
+    return [from_cell(cell) for cell in cells] if source.spreadsheet else cells
 
 
 def _delimiter(path: Path) -> str:

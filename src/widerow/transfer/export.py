@@ -5,18 +5,19 @@ contents have equal checksums, whatever the format of the file.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from widerow.client.connection import Client
 from widerow.client.rows import encode_put
 from widerow.client.tables import TableFacts, scan_table
 from widerow.rows.plain_values import Row
-from widerow.transfer.files import new_file
+from widerow.transfer.csv_columns import CsvColumns
+from widerow.transfer.files import BY_SUFFIX, FileForm, new_file
 
-__all__ = ["Digest", "Exported", "Seen", "export_table", "write_rows"]
+__all__ = ["ColumnsFound", "Digest", "Exported", "Seen", "export_table", "write_rows"]
 
 Seen = Callable[[int], None]
 """Told now and then how many rows are behind."""
@@ -24,18 +25,31 @@ Seen = Callable[[int], None]
 _SEEN_ROWS: Final = 1000
 
 
+class ColumnsFound(NamedTuple):
+    """The types of the values of each column, and how many texts begin as formulas do."""
+
+    types: Mapping[str, Sequence[str]]
+    formulas: int
+
+
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The content of a file: rows, cells, bytes of the encoded rows, and their checksum."""
+    """The content of a table: rows, cells, bytes of the encoded rows, and their checksum.
+
+    `columns`: of a file for spreadsheets.
+    """
 
     rows: int
     cells: int
     bytes: int
     sha256: str
+    columns: ColumnsFound | None = None
 
     def document(self) -> dict[str, Any]:
         """The fields, for JSON."""
-        return asdict(self)
+        found = asdict(self)
+        found.pop("columns")
+        return found if self.columns is None else found | self.columns._asdict()
 
 
 class Digest:
@@ -61,14 +75,20 @@ class Digest:
 
 
 def export_table(
-    client: Client, table: TableFacts, path: Path, seen: Seen, *, overwrite: bool = False
+    client: Client,
+    table: TableFacts,
+    path: Path,
+    seen: Seen,
+    *,
+    overwrite: bool = False,
+    form: FileForm = BY_SUFFIX,
 ) -> Exported:
-    """Write all rows of `table` to `path`, whose name says the format.
+    """Write all rows of `table` to `path` in a form.
 
     The file appears when it is complete. Pages are read one after the other: rows that change
     meanwhile may come as they were before or after. Raises: `TransferFailed`.
     """
-    return write_rows(scan_table(client, table), table, path, seen, overwrite=overwrite)
+    return write_rows(scan_table(client, table), table, path, seen, overwrite=overwrite, form=form)
 
 
 def write_rows(
@@ -78,6 +98,7 @@ def write_rows(
     seen: Seen,
     *,
     overwrite: bool = False,
+    form: FileForm = BY_SUFFIX,
     facts: Callable[[Exported], dict[str, str]] | None = None,
 ) -> Exported:
     """Write `rows` to a new file; `facts` of the whole go into formats that have a place."""
@@ -87,9 +108,12 @@ def write_rows(
         own = {"table": table.name, "rows": str(digest.rows), "sha256": digest.found.sha256}
         return own | (facts(digest.found) if facts else {})
 
-    with new_file(path, table, told, overwrite=overwrite) as writer:
+    with new_file(path, table, told, overwrite=overwrite, form=form) as writer:
         for row in _counted(rows, seen):
             writer.write(row, digest.add(row))
+    if isinstance(writer, CsvColumns):
+        kinds = {name: tuple(sorted(each)) for name, each in writer.kinds.items()}
+        return replace(digest.found, columns=ColumnsFound(kinds, writer.formulas))
     return digest.found
 
 

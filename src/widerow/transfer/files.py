@@ -3,39 +3,39 @@
 import csv
 import json
 import os
-from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple, Protocol
 
 from widerow.client.tables import TableFacts
 from widerow.model.values import KeyType, Value
 from widerow.rows.plain_values import Row
 from widerow.storage.directory import sync_directory
+from widerow.transfer.csv_columns import ColumnForm, CsvColumns
 from widerow.transfer.failures import TransferFailed
 from widerow.transfer.layout import CELLS, json_cells, json_value, parquet_cell
 
-__all__ = ["RowWriter", "new_file", "parquet_facts"]
+__all__ = ["BY_SUFFIX", "FileForm", "RowWriter", "new_file", "parquet_facts"]
 
 _GROUP_ROWS: Final = 8192  # the rows of Parquet that are held before they are written
 _GROUP_BYTES: Final = 32 * 1024 * 1024
 
 
-class RowWriter(ABC):
+class RowWriter(Protocol):
     """Writes rows; `finish` writes those still held, and `facts` where the format has a place."""
 
-    @abstractmethod
     def write(self, row: Row, size: int) -> None:
         """Write a row of `size` encoded bytes."""
+        ...
 
-    @abstractmethod
     def finish(self, facts: Mapping[str, str]) -> None:
         """The last call. The file is not synced by it."""
+        ...
 
 
-class _CsvRows(RowWriter):
+class _CsvRows:
     def __init__(self, file: IO[bytes], table: TableFacts) -> None:
         # All texts are quoted, so that a line break of any kind is read back as it was.
         self._rows = csv.writer(_Encoded(file), quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
@@ -62,7 +62,7 @@ class _Encoded:
         return self._file.write(text.encode())
 
 
-class _JsonRows(RowWriter):
+class _JsonRows:
     def __init__(self, file: IO[bytes], table: TableFacts) -> None:
         del table
         self._file = file
@@ -81,7 +81,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-class _ParquetRows(RowWriter):
+class _ParquetRows:
     def __init__(self, file: IO[bytes], table: TableFacts) -> None:
         self._arrow, parquet = _libraries()
         arrow = self._arrow
@@ -150,26 +150,68 @@ def parquet_facts(path: Path) -> dict[str, str]:
     }
 
 
-_WRITERS: Final[Mapping[str, Callable[[IO[bytes], TableFacts], RowWriter]]] = {
-    ".csv": _CsvRows,
-    ".jsonl": _JsonRows,
-    ".ndjson": _JsonRows,
-    ".parquet": _ParquetRows,
+Make = Callable[[IO[bytes], TableFacts], RowWriter]
+"""Makes the writer of a file."""
+_WRITERS: Final[Mapping[str, Make]] = {
+    "csv-exact": _CsvRows,
+    "jsonl": _JsonRows,
+    "parquet": _ParquetRows,
 }
+_SUFFIXES: Final = {
+    ".csv": "csv-exact",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+COLUMNS: Final = "csv"
+"""The form for spreadsheets, which `ColumnForm` describes."""
+
+
+class FileForm(NamedTuple):
+    """The form of a file: `csv` with its options, `csv-exact`, `jsonl`, `parquet`.
+
+    An empty name stands for what the suffix of the file says; `.csv` says `csv-exact`.
+    """
+
+    name: str = ""
+    columns: ColumnForm = ColumnForm()
+
+
+BY_SUFFIX: Final = FileForm()
+"""The form that the suffix of the file says."""
+
+
+def _maker(path: Path, form: FileForm) -> Make:
+    """What makes the writer of a form. Raises: `TransferFailed`."""
+    if form.name == COLUMNS:
+        return lambda file, table: CsvColumns(file, table, form.columns)
+    if form.columns != ColumnForm():
+        raise TransferFailed("--versions, --types and --spreadsheet are for --format csv")
+    if form.name and form.name not in _WRITERS:
+        known = ", ".join((COLUMNS, *_WRITERS))
+        raise TransferFailed(f"--format {form.name}: it is one of {known}")
+    name = form.name or _SUFFIXES.get(path.suffix.lower())
+    if name is None:
+        suffixes = ", ".join(_SUFFIXES)
+        raise TransferFailed(f"{path}: end its name with one of {suffixes}, or give --format")
+    return _WRITERS[name]
 
 
 @contextmanager
 def new_file(
-    path: Path, table: TableFacts, facts: Callable[[], Mapping[str, str]], *, overwrite: bool
+    path: Path,
+    table: TableFacts,
+    facts: Callable[[], Mapping[str, str]],
+    *,
+    overwrite: bool,
+    form: FileForm = BY_SUFFIX,
 ) -> Iterator[RowWriter]:
     """A writer of rows whose file appears, synced and whole, when the block ends well.
 
     `facts` is asked at the end. Raises: `TransferFailed` for a name that is taken or of no known
     format, and where the directory cannot be written.
     """
-    make = _WRITERS.get(path.suffix.lower())
-    if make is None:
-        raise TransferFailed(f"{path}: end its name with one of {', '.join(_WRITERS)}")
+    make = _maker(path, form)
     if path.exists() and not overwrite:
         raise TransferFailed(f"{path} exists; give another name or --overwrite")
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")

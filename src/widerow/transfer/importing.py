@@ -27,7 +27,7 @@ _LOOKED_AT_ROWS: Final = 1000
 class Import:
     """What to import, and how. `key`: the key columns of a table that `create` makes.
 
-    `encoding`: of a text file (`FileSource`).
+    `encoding` and `spreadsheet`: of a text file (`FileSource`).
     """
 
     path: Path
@@ -37,11 +37,12 @@ class Import:
     key: Sequence[str] = ()
     load: ImportOptions = field(default_factory=ImportOptions)
     encoding: str = UTF_8
+    spreadsheet: bool = False
 
     @property
     def source(self) -> FileSource:
         """The file that is read."""
-        return FileSource(self.path, self.encoding)
+        return FileSource(self.path, self.encoding, self.spreadsheet)
 
     @property
     def journal(self) -> Path:
@@ -74,6 +75,7 @@ def import_file(
         "size": stat.st_size,
         "modified_ns": stat.st_mtime_ns,
         "encoding": wish.encoding,
+        "spreadsheet": wish.spreadsheet,
         "instance": endpoint.instance,
         "table": table.name,
         "created": table.created,

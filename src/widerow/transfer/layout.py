@@ -28,6 +28,7 @@ __all__ = [
     "cells_of",
     "json_cells",
     "json_value",
+    "kind_of_value",
     "parquet_cell",
     "plain_cells",
     "read_key",
@@ -127,12 +128,13 @@ def _converted(name: str, given: object, kind: str) -> Value:
     value = _natural(name, given)
     if kind == "double" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if _kind_of(value) != kind:
+    if kind_of_value(value) != kind:
         raise ValueError(f"{name} holds {_shown(given)}, and the column is {kind}")
     return value
 
 
-def _kind_of(value: Value) -> str:
+def kind_of_value(value: Value) -> str:
+    """The type of a value, by its name in `KINDS`."""
     return _KIND_NAMES[type(value)]
 
 
@@ -266,5 +268,5 @@ def parquet_cell(cell: VersionedValue) -> dict[str, Any]:
         "column": cell.column,
         "version": cell.version,
         **dict.fromkeys(KINDS),
-        _kind_of(cell.value): cell.value,
+        kind_of_value(cell.value): cell.value,
     }
