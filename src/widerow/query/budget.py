@@ -21,6 +21,7 @@ class QueryResource(Enum):
     """What a query may use up."""
 
     ROWS_READ = "rows read"
+    DOCUMENTS_READ = "documents read"
     BYTES_READ = "bytes read"
     VALUES_HELD = "values held in memory"
     TIME = "seconds"
@@ -62,12 +63,12 @@ class QueryBudget:
         self._between = between
         self._begun_us = now_us()
 
-    def read(self, rows: int, size: int) -> None:
-        """Count rows and bytes that were read. Raises `QueryStopped`."""
+    def read(self, rows: int, size: int, resource: QueryResource = QueryResource.ROWS_READ) -> None:
+        """Count rows and bytes that were read. Raises `QueryStopped`; `resource`: of what rows."""
         self.rows += rows
         self.bytes += size
         if self.rows > self.limits.rows:
-            raise QueryStopped(QueryResource.ROWS_READ, self.limits.rows)
+            raise QueryStopped(resource, self.limits.rows)
         if self.bytes > self.limits.bytes:
             raise QueryStopped(QueryResource.BYTES_READ, self.limits.bytes)
 

@@ -59,7 +59,6 @@ from widerow.engine.tablestore.transactions.transactions import Transactions
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_CATALOG
 from widerow.limits import TABLES_PER_INSTANCE_MAX
-from widerow.model.tablestore.mapping import SqlMapping
 from widerow.model.tablestore.requests import (
     ComputeSplitPoints,
     CreateTable,
@@ -399,17 +398,15 @@ class TablestoreEngine(OpenModel[Table]):
 
         return Plan((self.indexes.changing(instance, name, make),), failing)
 
-    def map_table(
-        self, instance: str, name: str, mapped: Callable[[Table], SqlMapping | None]
-    ) -> Plan[Table]:
-        """Change how SQL sees a table, to what `mapped` makes of the table as it is then (sql §2).
+    def map_table(self, instance: str, name: str, mapped: Callable[[Table], Table]) -> Plan[Table]:
+        """Change how SQL sees a table: `mapped` gives it other mappings, as it is then (sql §2).
 
         The answer is the table after the change. `mapped` may raise errors of `widerow.errors`.
         """
         self._table(instance, name)
 
         def make(table: Table, _: Draft) -> Table:
-            return replace(table, mapping=mapped(table))
+            return mapped(table)
 
         return Plan((self.indexes.changing(instance, name, make),), single)
 

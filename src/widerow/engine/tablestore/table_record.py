@@ -21,7 +21,7 @@ from widerow.model.tablestore.delivery import (
     EventTimeFormat,
     ParquetType,
 )
-from widerow.model.tablestore.mapping import MappedColumn, SqlMapping, SqlType
+from widerow.model.tablestore.mapping import MappedColumn, SearchMapping, SqlMapping, SqlType
 from widerow.model.tablestore.schema import (
     DefinedColumn,
     Encryption,
@@ -81,11 +81,19 @@ def _parts(table: Table) -> Iterator[tuple[str, Json]]:
     yield "search", [encode_search_index(each) for each in table.search] or None
     yield "journal", None if journal is None else _log_record(journal)
     yield "mapping", None if table.mapping is None else _mapping_record(table.mapping)
+    yield "search_mappings", list(map(_search_mapping_record, table.search_mappings)) or None
 
 
 def _mapping_record(mapping: SqlMapping) -> Json:
-    columns: list[Json] = [[c.name, c.type.name, c.nullable] for c in mapping.columns]
-    return [columns, mapping.consistent, mapping.exact]
+    return [_columns(mapping.columns), mapping.consistent, mapping.exact]
+
+
+def _search_mapping_record(mapping: SearchMapping) -> Json:
+    return [mapping.name, mapping.index, _columns(mapping.columns)]
+
+
+def _columns(columns: tuple[MappedColumn, ...]) -> Json:
+    return [[c.name, c.type.name, c.nullable] for c in columns]
 
 
 def _encryption_record(asked: Encryption) -> Json:
@@ -190,6 +198,7 @@ def _table(record: dict[str, Json]) -> Table:
         search=tuple(decode_search_index(each) for each in _items(pop("search", []))),
         journal=_journal(pop("journal", None)),
         mapping=_mapping(pop("mapping", None)),
+        search_mappings=tuple(map(_search_mapping, _items(pop("search_mappings", [])))),
     )
 
 
@@ -197,14 +206,19 @@ def _mapping(value: Json) -> SqlMapping | None:
     if value is None:
         return None
     columns, consistent, exact = _items(value)
-    return SqlMapping(
-        tuple(
-            MappedColumn(_as(str, name), SqlType[_as(str, kind)], _as(bool, nullable))
-            for name, kind, nullable in map(_items, _items(columns))
-        ),
-        _as(bool, consistent),
-        _as(bool, exact),
+    return SqlMapping(_mapped(columns), _as(bool, consistent), _as(bool, exact))
+
+
+def _mapped(columns: Json) -> tuple[MappedColumn, ...]:
+    return tuple(
+        MappedColumn(_as(str, name), SqlType[_as(str, kind)], _as(bool, nullable))
+        for name, kind, nullable in map(_items, _items(columns))
     )
+
+
+def _search_mapping(value: Json) -> SearchMapping:
+    name, index, columns = _items(value)
+    return SearchMapping(_as(str, name), _as(str, index), _mapped(columns))
 
 
 def _plain(value: str | int | tuple[str, ...]) -> Json:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-__all__ = ["MappedColumn", "SqlMapping", "SqlType"]
+__all__ = ["MappedColumn", "SearchMapping", "SqlMapping", "SqlType"]
 
 
 class SqlType(Enum):
@@ -37,3 +37,12 @@ class SqlMapping:
     columns: tuple[MappedColumn, ...]
     consistent: bool = False
     exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchMapping:
+    """How SQL sees a search index of a table: under a name of its own, with some of its fields."""
+
+    name: str
+    index: str
+    columns: tuple[MappedColumn, ...]

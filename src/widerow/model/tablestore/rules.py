@@ -493,6 +493,11 @@ class TablestoreRule(AnyRule):
     SQL_VALUE_TYPE = "Give a value of the column's type."
     SQL_KEY_NULL = "Give every primary key column a value."
     SQL_KEY_LARGEST = "Use a smaller integer: the largest one is no key of rows that SQL writes."
+    SQL_SEARCH_FUNCTION = (
+        "Give the table a search index with the field, and let the function be a condition."
+    )
+    SQL_INDEX_UNKNOWN = "SHOW INDEX IN the table lists its indexes."
+    SQL_DOCUMENTS_READ = "Let the index decide more: compare columns with values in WHERE."
     SQL_ROWS_READ = (
         "Restrict the leading primary key columns, or make an index that serves the query."
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from widerow.model.search.schema import SearchIndex
 from widerow.model.tablestore.delivery import DeliveryTask
-from widerow.model.tablestore.mapping import SqlMapping
+from widerow.model.tablestore.mapping import SearchMapping, SqlMapping
 from widerow.model.tablestore.tunnel import Tunnel
 from widerow.model.values import ColumnType, KeyType
 
@@ -146,7 +146,7 @@ class Table:
     rows. `tunnels` and `deliveries`: those of the table, by their names. `search`: its search
     indexes, by their names; `journal`: the log of which rows were written, which is there while
     there are search indexes, and which no client sees. `mapping`: how SQL sees the table, if that
-    was said (CREATE TABLE).
+    was said (CREATE TABLE); `search_mappings`: how it sees search indexes, by names of their own.
     """
 
     instance: str
@@ -171,6 +171,7 @@ class Table:
     search: tuple[SearchIndex, ...] = ()
     journal: Stream | None = None
     mapping: SqlMapping | None = None
+    search_mappings: tuple[SearchMapping, ...] = ()
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     @property

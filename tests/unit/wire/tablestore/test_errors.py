@@ -128,6 +128,7 @@ RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts 
     TimeseriesRule.TABLE_NAME: {"name"},
     TimeseriesRule.STORE_NAME: {"name"},
     TablestoreRule.SQL_ROWS_READ: {"limit"},
+    TablestoreRule.SQL_DOCUMENTS_READ: {"limit"},
     TablestoreRule.SQL_BYTES_READ: {"limit"},
     TablestoreRule.SQL_VALUES_HELD: {"limit"},
     TablestoreRule.SQL_TIME: {"limit"},

@@ -76,7 +76,9 @@ def without_search_index(table: Table, name: str) -> Table:
     """
     gone = search_index_named(table, name)
     kept = tuple(_without_weights(each, name) for each in table.search if each is not gone)
-    return replace(table, search=kept, journal=table.journal if kept else None)
+    mapped = tuple(each for each in table.search_mappings if each.index != name)
+    journal = table.journal if kept else None
+    return replace(table, search=kept, journal=journal, search_mappings=mapped)
 
 
 def _without_weights(index: SearchIndex, gone: str) -> SearchIndex:

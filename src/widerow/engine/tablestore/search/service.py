@@ -207,6 +207,18 @@ class SearchIndexes:
         rows = tuple([each.row for each in found if each is not None])
         return ScanPage(rows, token, self._rows.units_of(rows))
 
+    @contextmanager
+    def viewed(
+        self, table: Table, index: SearchIndex, check: Callable[[], None]
+    ) -> "Iterator[IndexView]":
+        """The documents of an index for a statement of SQL, with every write answered before.
+
+        `check` is called between steps of searches on the view, and may raise.
+        """
+        deadline = Deadline(self._parts.clock, SEARCH_TIMEOUT_MS)
+        with self._whole(table, index):
+            yield self._view(table, index, deadline, check)
+
     def _chosen(self, table: Table, index: SearchIndex) -> SearchIndex:
         """The index that answers a search of this one, by their weights (search §1.4)."""
         if not index.weights:

@@ -123,6 +123,18 @@ SQL_ERRORS: Final[dict[AnyRule, Foreign]] = {
     TablestoreRule.SQL_KEY_LARGEST: c.INVALID(
         "The input parameter is invalid.", "the largest integer as a value of the primary key"
     ),
+    TablestoreRule.SQL_SEARCH_FUNCTION: c.UNSUPPORT_OPERATION(
+        "{function} is only supported for {field} in filter conditions in search index",
+        "TEXT_MATCH and its kin without a search index, outside of WHERE, or for another field",
+    ),
+    TablestoreRule.SQL_INDEX_UNKNOWN: c.INVALID.ours(
+        "Index '{index}' doesn't exist in table '{table}'.", "an index behind USE INDEX"
+    ),
+    TablestoreRule.SQL_DOCUMENTS_READ: c.QUOTA_EXHAUSTED(
+        "The sql scanned rows of search exceeds the quota! Search quota is {limit} rows, "
+        "table quota is {limit} rows",
+        "a statement that reads more rows of a search index",
+    ),
     TablestoreRule.SQL_ROWS_READ: c.QUOTA_EXHAUSTED(
         "The sql scanned rows of kv exceeds the quota! Search quota is {limit} rows, "
         "table quota is {limit} rows",

@@ -72,10 +72,15 @@ def _encode(answer: _Answer) -> bytes:
         sent.rows = encode_flat_rows(columns, values, rows, typed_times=typed_times)
     if result.affected is not None:
         sent.affected_rows = result.affected
-    for table, read, write in result.consumed:
+    for table, read, write, index in result.consumed:
         unit = m.CapacityUnit(read=read, write=write)
         consumed = m.ConsumedCapacity(capacity_unit=unit)
-        sent.consumes.append(m.TableConsumedCapacity(table_name=table, consumed=consumed))
+        if index:
+            sent.search_consumes.append(
+                m.SearchConsumedCapacity(table_name=table, index_name=index, consumed=consumed)
+            )
+        else:
+            sent.consumes.append(m.TableConsumedCapacity(table_name=table, consumed=consumed))
     return sent.SerializeToString()
 
 

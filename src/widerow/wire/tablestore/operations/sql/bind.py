@@ -44,8 +44,12 @@ from widerow.wire.tablestore.operations.sql.kinds import (
 )
 from widerow.wire.tablestore.operations.sql.moments import DAY_US
 from widerow.wire.tablestore.operations.sql.scope import NameScope
+from widerow.wire.tablestore.operations.sql.search_conditions import SEARCH_FUNCTIONS
 
-__all__ = ["Binder", "comparable", "unsupported"]
+__all__ = ["SCORE_COLUMN", "Binder", "comparable", "unsupported"]
+
+SCORE_COLUMN: Final = "score()"
+"""The hidden column of scores, where a search index reads the rows; no column has this name."""
 
 _FUNCTIONS: Final[Functions] = {
     **TEXT_FUNCTIONS,
@@ -320,6 +324,14 @@ class Binder:
     def _called(self, name: str, nodes: Sequence[exp.Expr]) -> TypedExpression:
         if name in _OF_NOW and not nodes:
             return self._moment(_OF_NOW[name])
+        if name == "SCORE" and not nodes and self._scope.has(SCORE_COLUMN):
+            return self._scope.find(SCORE_COLUMN, self._scope.columns[0].table, self._clause)
+        if name in SEARCH_FUNCTIONS:
+            raise Unsupported(
+                TablestoreRule.SQL_SEARCH_FUNCTION,
+                function=name.lower(),
+                field=SEARCH_FUNCTIONS[name],
+            )
         special = self._SPECIAL.get(name)
         if special is not None:
             least, most, make = special

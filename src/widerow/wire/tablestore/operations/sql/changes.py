@@ -324,4 +324,6 @@ def _table(engine: TablestoreEngine, instance: str, name: str) -> SeenTable:
     seen = find_seen_table(engine, instance, name)
     if seen.table.index_of:
         raise _refused("changes of index tables are not supported")
+    if seen.search is not None:
+        raise _refused("changes of mappings of search indexes are not supported")
     return seen

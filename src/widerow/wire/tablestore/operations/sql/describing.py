@@ -7,6 +7,7 @@ from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.query.describe import described
 from widerow.query.plan import Operator
 from widerow.query.relation import Values
+from widerow.wire.tablestore.operations.sql.documents import SearchScan
 from widerow.wire.tablestore.operations.sql.kinds import SqlKind
 from widerow.wire.tablestore.operations.sql.select import ResultColumn
 from widerow.wire.tablestore.operations.sql.tables import (
@@ -37,7 +38,13 @@ def _listing(names: Sequence[str], kinds: Sequence[SqlKind], rows: Sequence[Row]
 
 def show_tables(engine: TablestoreEngine, instance: str) -> Listing:
     """The instance's tables that have a mapping, those that get one with their first use too."""
-    rows = [(table.name,) for table in seen_tables(engine, instance) if not table.index_of]
+    names = [
+        name
+        for table in seen_tables(engine, instance)
+        if not table.index_of or table.mapping is not None
+        for name in (table.name, *[mapped.name for mapped in table.search_mappings])
+    ]
+    rows = [(name,) for name in sorted(names)]
     return _listing([f"Tables_in_{instance}"], [SqlKind.TEXT], rows)
 
 
@@ -106,7 +113,9 @@ def list_operators(plan: Operator) -> Listing:
     return _listing(["Plan"], [SqlKind.TEXT], [(line,) for line in described(plan, _shown_scan)])
 
 
-def _shown_scan(source: TableScan) -> str:
+def _shown_scan(source: TableScan | SearchScan) -> str:
+    if isinstance(source, SearchScan):
+        return _shown_search(source)
     scanned, ranges = source.scanned, source.ranges
     what = f"table {scanned.name}"
     if scanned is not source.table:
@@ -120,3 +129,18 @@ def _shown_scan(source: TableScan) -> str:
     if not key:
         return f"{what}: all rows{way}"
     return f"{what}: {len(ranges.accesses)} ranges of the key by {', '.join(key)}{way}"
+
+
+def _shown_search(source: SearchScan) -> str:
+    """What is read by a search index: which rows, in what order, and what gives their values."""
+    which = f"rows where {' AND '.join(source.shown)}" if source.shown else "all rows"
+    order = ", ".join(name + (" descending" if down else "") for name, down in source.order)
+    parts = [f"search index {source.index.name} of table {source.table.name}: {which}"]
+    if order:
+        parts.append(f"in the order of {order}")
+    elif source.reverse:
+        parts.append("from the last key to the first")
+    parts.append("values from the rows" if source.reads_rows else "values from the index")
+    if not source.counted:
+        parts.append("of which only groups count as read")
+    return ", ".join(parts)

@@ -6,6 +6,7 @@ first row, as MySQL does without ONLY_FULL_GROUP_BY.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from sqlglot import exp
@@ -24,10 +25,12 @@ from widerow.query.plan import (
     Order,
     Project,
     RowFilter,
+    Scan,
     Sort,
 )
 from widerow.query.relation import RelationColumn
 from widerow.wire.tablestore.operations.sql.bind import Binder, unsupported
+from widerow.wire.tablestore.operations.sql.documents import SearchScan
 from widerow.wire.tablestore.operations.sql.functions.aggregates import AGGREGATES, collected_text
 from widerow.wire.tablestore.operations.sql.kinds import SqlKind, TypedExpression, as_truth
 from widerow.wire.tablestore.operations.sql.scope import NameScope
@@ -248,6 +251,12 @@ class _Groups:
         columns = [RelationColumn("", typed.kind) for _, typed in self._keys]
         columns += [RelationColumn(call.name, kind) for _, call, kind in self._calls]
         keys = tuple([typed.expression for _, typed in self._keys])
+        plain = (*keys, *[call.argument for _, call, _ in self._calls])
+        source = below.source if isinstance(below, Scan) else None
+        only_plain = all(isinstance(each, InputColumn | Constant) for each in plain)
+        if isinstance(source, SearchScan) and only_plain:
+            # The index makes the groups: its documents are no rows that are read.
+            below = Scan(replace(source, counted=False), below.columns)
         return Aggregate(below, keys, tuple([call for _, call, _ in self._calls]), tuple(columns))
 
 

@@ -9,11 +9,19 @@ from sqlglot import exp
 
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Conflict, InvalidRequest, NotFound
+from widerow.errors import Conflict, NotFound
 from widerow.model.tablestore.mapping import MappedColumn, SqlMapping, SqlType
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.wire.tablestore.operations.sql.bind import unsupported
+from widerow.wire.tablestore.operations.sql.search_mappings import (
+    alter_search_mapping,
+    drop_search_mapping,
+    invalid_mapping,
+    map_search_index,
+    with_column,
+    without_column,
+)
 from widerow.wire.tablestore.operations.sql.syntax import (
     AlterMapping,
     CreateMapping,
@@ -44,10 +52,6 @@ _CONSTRAINTS: Final = (
 )
 
 
-def _invalid(reason: str) -> InvalidRequest:
-    return InvalidRequest(TablestoreRule.SQL_MAPPING, reason=reason)
-
-
 def create_mapping(
     engine: TablestoreEngine, instance: str, statement: CreateMapping
 ) -> Plan[Table] | None:
@@ -60,32 +64,36 @@ def create_mapping(
     if not isinstance(schema, exp.Schema) or tree.args.get("expression") is not None:
         raise unsupported("CREATE TABLE without a list of columns")
     name, keeps = schema.this.name, bool(tree.args.get("exists"))
-    table = find_seen_table(engine, instance, name).table
-    if keeps and table.mapping is not None:
+    engine_name, attributes = _options(tree.args.get("properties"))
+    if engine_name == "searchindex":
+        return map_search_index(engine, instance, (name, keeps), attributes, _declared(schema)[0])
+    seen = find_seen_table(engine, instance, name)
+    if keeps and (seen.table.mapping is not None or seen.search is not None):
         return None
-    make = partial(_created, schema, tree.args.get("properties"), keeps)
-    return engine.map_table(instance, table.name, make)
+    if seen.search is not None:
+        raise Conflict(TablestoreRule.SQL_TABLE_EXISTS, instance=instance, table=name)
+    make = partial(_created, schema, _attributes(attributes), keeps)
+    return engine.map_table(instance, seen.table.name, make)
 
 
 def _created(
     schema: exp.Schema,
-    properties: exp.Properties | None,
+    attributes: tuple[bool, bool],
     keeps: bool,  # noqa: FBT001  # IF NOT EXISTS
     table: Table,
-) -> SqlMapping:
+) -> Table:
     if table.mapping is not None:
         if keeps:
-            return table.mapping
+            return table
         raise Conflict(TablestoreRule.SQL_TABLE_EXISTS, instance=table.instance, table=table.name)
     columns, key = _declared(schema)
     actual = automatic_mapping(table)
     own = {column.name.lower(): column for column in actual.columns}
     named = [_named_as(own, column) for column in columns]
     if len({column.name.lower() for column in named}) < len(named):
-        raise _invalid("two columns have one name")
+        raise invalid_mapping("two columns have one name")
     _check_key([column.name for column in table.key_columns], key, own, named)
-    consistent, exact = _attributes(properties)
-    return SqlMapping(tuple(named), consistent, exact)
+    return replace(table, mapping=SqlMapping(tuple(named), *attributes))
 
 
 def _declared(schema: exp.Schema) -> tuple[list[MappedColumn], list[str]]:
@@ -113,7 +121,7 @@ def _type(node: exp.Expr | None) -> SqlType:
     name = node.this.name if isinstance(node, exp.DataType) else ""
     found = _TYPES.get(name)
     if found is None or (name == "TINYINT" and _length(node) != "1"):
-        raise _invalid(f"no column has the type {name or 'of this text'}")
+        raise invalid_mapping(f"no column has the type {name or 'of this text'}")
     return found
 
 
@@ -128,7 +136,7 @@ def _named_as(own: dict[str, MappedColumn], column: MappedColumn) -> MappedColum
     if found is None:
         return column
     if _ALIKE.get(found.type, found.type) is not _ALIKE.get(column.type, column.type):
-        raise _invalid(f"column {found.name} is {found.type.value} in the table")
+        raise invalid_mapping(f"column {found.name} is {found.type.value} in the table")
     return _replaced_name(column, found.name)
 
 
@@ -143,30 +151,36 @@ def _check_key(
     """The primary key is the table's: all of its columns, in their order, with their types."""
     spelled = [own[name.lower()].name if name.lower() in own else name for name in key]
     if spelled != actual:
-        raise _invalid(f"the primary key of the table is ({', '.join(actual)})")
+        raise invalid_mapping(f"the primary key of the table is ({', '.join(actual)})")
     types = {column.name: column.type for column in columns}
     for name in actual:
         if types.get(name) is not own[name.lower()].type:
-            raise _invalid(f"primary key column {name} is {own[name.lower()].type.value}")
+            raise invalid_mapping(f"primary key column {name} is {own[name.lower()].type.value}")
 
 
-def _attributes(properties: exp.Properties | None) -> tuple[bool, bool]:
-    """Whether the mapping is consistent, and exact, as ENGINE_ATTRIBUTE says."""
-    consistent = exact = False
+def _options(properties: exp.Properties | None) -> tuple[str, dict[str, Any]]:
+    """The name behind ENGINE in lower case, and what stands in ENGINE_ATTRIBUTE."""
+    engine, attributes = "tablestore", dict[str, Any]()
     for each in properties.expressions if properties is not None else ():
         if isinstance(each, exp.EngineProperty):
-            if each.this.name.lower() != "tablestore":
+            engine = each.this.name.lower()
+            if engine not in ("tablestore", "searchindex"):
                 raise unsupported(f"ENGINE {each.this.name}")
             continue
         if not isinstance(each, exp.Property) or each.name.lower() != "engine_attribute":
             raise unsupported(f"the table option {each.name}")
-        given = _json(each.args["value"].name)
-        level = given.pop("consistency", given.pop("data_consistency", "eventual"))
-        inexact = given.pop("allow_inaccurate_aggregation", True)
-        if given or level not in ("eventual", "strong") or not isinstance(inexact, bool):
-            raise _invalid("ENGINE_ATTRIBUTE has consistency and allow_inaccurate_aggregation")
-        consistent, exact = level == "strong", not inexact
-    return consistent, exact
+        attributes = _json(each.args["value"].name)
+    return engine, attributes
+
+
+def _attributes(given: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether the mapping is consistent, and exact, as ENGINE_ATTRIBUTE says."""
+    left = dict(given)
+    level = left.pop("consistency", left.pop("data_consistency", "eventual"))
+    inexact = left.pop("allow_inaccurate_aggregation", True)
+    if left or level not in ("eventual", "strong") or not isinstance(inexact, bool):
+        raise invalid_mapping("ENGINE_ATTRIBUTE has consistency and allow_inaccurate_aggregation")
+    return level == "strong", not inexact
 
 
 def _json(text: str) -> dict[str, Any]:
@@ -175,39 +189,41 @@ def _json(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise _invalid("ENGINE_ATTRIBUTE is a JSON object")
+        raise invalid_mapping("ENGINE_ATTRIBUTE is a JSON object")
     return found
 
 
 def alter_mapping(engine: TablestoreEngine, instance: str, statement: AlterMapping) -> Plan[Table]:
     """ALTER TABLE: a column more, or one less. Raises as `create_mapping`."""
-    table = find_seen_table(engine, instance, statement.table).table
+    seen = find_seen_table(engine, instance, statement.table)
     kind = None if statement.type is None else _type(read_type(statement.type))
+    column = None if kind is None else MappedColumn(statement.column, kind)
+    if seen.search is not None:
+        return alter_search_mapping(engine, seen, statement.column, column)
 
-    def make(now: Table) -> SqlMapping:
+    def make(now: Table) -> Table:
         if now.mapping is None:
-            raise _invalid("the mapping is an automatic one: CREATE TABLE makes one to alter")
-        if kind is None:
-            return _without(now, statement.column, now.mapping)
-        return _with(now, MappedColumn(statement.column, kind), now.mapping)
+            raise invalid_mapping(
+                "the mapping is an automatic one: CREATE TABLE makes one to alter"
+            )
+        if column is None:
+            mapping = _without(now, statement.column, now.mapping)
+        else:
+            mapping = _with(now, column, now.mapping)
+        return replace(now, mapping=mapping)
 
-    return engine.map_table(instance, table.name, make)
+    return engine.map_table(instance, seen.table.name, make)
 
 
 def _with(table: Table, column: MappedColumn, mapping: SqlMapping) -> SqlMapping:
-    if any(each.name.lower() == column.name.lower() for each in mapping.columns):
-        raise _invalid(f"column {column.name} is there already")
     own = {each.name.lower(): each for each in automatic_mapping(table).columns}
-    return replace(mapping, columns=(*mapping.columns, _named_as(own, column)))
+    return replace(mapping, columns=with_column(mapping.columns, _named_as(own, column)))
 
 
 def _without(table: Table, name: str, mapping: SqlMapping) -> SqlMapping:
     if any(name.lower() == column.name.lower() for column in table.key_columns):
-        raise _invalid(f"column {name} belongs to the primary key")
-    left = tuple([each for each in mapping.columns if each.name.lower() != name.lower()])
-    if len(left) == len(mapping.columns):
-        raise _invalid(f"there is no column {name}")
-    return replace(mapping, columns=left)
+        raise invalid_mapping(f"column {name} belongs to the primary key")
+    return replace(mapping, columns=without_column(mapping.columns, name))
 
 
 def drop_mappings(
@@ -220,11 +236,17 @@ def drop_mappings(
     found = []
     for name in statement.tables:
         try:
-            table = find_seen_table(engine, instance, name).table
+            seen = find_seen_table(engine, instance, name)
         except NotFound:
             if statement.if_exists:
                 continue
             raise
-        if table.mapping is not None:
-            found.append(engine.map_table(instance, table.name, lambda _: None))
+        if seen.search is not None:
+            found.append(drop_search_mapping(engine, seen))
+        elif seen.table.mapping is not None:
+            found.append(engine.map_table(instance, seen.table.name, _unmapped))
     return found
+
+
+def _unmapped(table: Table) -> Table:
+    return replace(table, mapping=None)

@@ -1,17 +1,16 @@
-"""Reads the rows of a table for a query: chunks of columns, whose cells have the mapped types."""
+"""Reads the rows of a table or an index for a query: chunks of columns of the mapped types."""
 
-import json
-from collections.abc import Iterator, Sequence
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Final
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest
-from widerow.model.tablestore.mapping import MappedColumn, SqlType
-from widerow.model.tablestore.rules import TablestoreRule
 from widerow.query.budget import QueryBudget
 from widerow.query.plan import Scan
-from widerow.query.relation import Chunk, Values
+from widerow.query.relation import Chunk
+from widerow.wire.tablestore.operations.sql.cells import check_types
+from widerow.wire.tablestore.operations.sql.documents import SearchScan, read_documents
 
 if TYPE_CHECKING:
     from widerow.wire.tablestore.operations.sql.tables import TableScan
@@ -19,64 +18,46 @@ if TYPE_CHECKING:
 __all__ = ["RowReader"]
 
 _FIRST_ROWS: Final = 16  # a query that ends early has read few rows more than it needed
-_TYPES: Final = {
-    SqlType.BIGINT: (int, "INTEGER"),
-    SqlType.DOUBLE: (float, "DOUBLE"),
-    SqlType.BOOL: (bool, "BOOLEAN"),
-    SqlType.VARCHAR: (str, "STRING"),
-    SqlType.MEDIUMTEXT: (str, "STRING"),
-    SqlType.VARBINARY: (bytes, "BINARY"),
-    SqlType.MEDIUMBLOB: (bytes, "BINARY"),
-}
-_NAMES: Final = dict(_TYPES.values())
 
 
 class RowReader:
-    """Reads for one statement, and counts the bytes of each table that it has read."""
+    """Reads for one statement, and counts the bytes that it has read.
+
+    `bytes`: by the names of tables and secondary indexes. `search_bytes`: by the names of a table
+    and its search index.
+    """
 
     def __init__(self, engine: TablestoreEngine, budget: QueryBudget) -> None:
         self._engine = engine
         self._budget = budget
-        self.bytes: dict[str, int] = {}  # by the names of tables and indexes
+        self.bytes: Counter[str] = Counter()
+        self.search_bytes: Counter[tuple[str, str]] = Counter()
 
     def __call__(self, scan: Scan) -> Iterator[Chunk]:
-        """The rows of a table's ranges. Raises `InvalidRequest` for a cell of another type."""
-        source: TableScan = scan.source
+        """The rows of a scan. Raises `InvalidRequest` for a cell of another type."""
+        source: TableScan | SearchScan = scan.source
+        if isinstance(source, SearchScan):
+            place = (source.table.name, source.index.name)
+            self.search_bytes[place] += 0
+            count = partial(self._count_searched, place)
+            return read_documents(self._engine, source, self._budget, count)
+        self.bytes[source.scanned.name] += 0
+        return self._rows(source)
+
+    def _count_searched(self, place: tuple[str, str], size: int) -> None:
+        self.search_bytes[place] += size
+
+    def _rows(self, source: "TableScan") -> Iterator[Chunk]:
+        """The rows of a table's ranges."""
         scanned = source.scanned.name
-        self.bytes.setdefault(scanned, 0)
         wanted = [column.name for column in source.columns]
         key = [column.name for column in source.scanned.key_columns]
         names = wanted + [name for name in key if name not in wanted]  # for messages
+        places = [names.index(name) for name in key]
         for access in source.ranges.accesses:
             for page in self._engine.scan_columns(source.table, access, names, _FIRST_ROWS):
                 self.bytes[scanned] += page.size
                 self._budget.read(page.rows, page.size)
-                _check_types(source.columns, page.columns, [names.index(name) for name in key], key)
-                yield Chunk(page.rows, tuple(page.columns[: len(wanted)]))
-
-
-def _check_types(
-    columns: Sequence[MappedColumn], values: Sequence[Values], places: list[int], key: list[str]
-) -> None:
-    """Raise `InvalidRequest` for the first cell of another type than its column has."""
-    for column, found in zip(columns, values, strict=False):
-        kind, expected = _TYPES[column.type]
-        if {type(value) for value in found} <= {kind, NoneType}:
-            continue
-        row = next(at for at, value in enumerate(found) if type(value) not in (kind, NoneType))
-        cells = [
-            {"ColumnName": name, "Value": _shown(values[place][row]), "PrimaryKeyOption": 0}
-            for name, place in zip(key, places, strict=True)
-        ]
-        shown = json.dumps({"PrimaryKeys": cells}, separators=(",", ":"), ensure_ascii=False)
-        raise InvalidRequest(
-            TablestoreRule.SQL_FIELD_TYPE,
-            actual=_NAMES[type(found[row])],
-            expected=expected,
-            column=column.name,
-            key=shown,
-        )
-
-
-def _shown(value: Any) -> Any:  # noqa: ANN401  # JSON
-    return value.hex() if isinstance(value, bytes) else value
+                columns = tuple(page.columns[: len(wanted)])
+                check_types(source.columns, columns, [page.columns[at] for at in places], key)
+                yield Chunk(page.rows, columns)

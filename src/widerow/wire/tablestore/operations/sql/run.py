@@ -10,7 +10,7 @@ from widerow.engine.between import Between, never_ends
 from widerow.engine.capacity import units
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Exhausted, InvalidRequest
+from widerow.errors import Conflict, Exhausted, InvalidRequest
 from widerow.limits import (
     SQL_BYTES_READ_MAX,
     SQL_ROWS_READ_MAX,
@@ -65,6 +65,7 @@ _LIMITS: Final = QueryLimits(
 )
 _STOPPED: Final = {
     QueryResource.ROWS_READ: TablestoreRule.SQL_ROWS_READ,
+    QueryResource.DOCUMENTS_READ: TablestoreRule.SQL_DOCUMENTS_READ,
     QueryResource.BYTES_READ: TablestoreRule.SQL_BYTES_READ,
     QueryResource.VALUES_HELD: TablestoreRule.SQL_VALUES_HELD,
     QueryResource.TIME: TablestoreRule.SQL_TIME,
@@ -86,11 +87,12 @@ class StatementType(IntEnum):
 
 
 class StatementUnits(NamedTuple):
-    """The capacity units of one table or index."""
+    """The capacity units of one table or index. `search`: of that search index of the table."""
 
     table: str
     read: int
     write: int
+    search: str = ""
 
 
 class Result(NamedTuple):
@@ -218,13 +220,16 @@ class _Run:
         self, engine: TablestoreEngine, instance: str, between: Between = never_ends
     ) -> None:
         clock = engine.core.clock
+        self._engine = engine
         self._budget = QueryBudget(_LIMITS, clock.now_us, between)
         self._reader = RowReader(engine, self._budget)
-        self._planner = Planner(engine, instance, clock.now_us(), self._values)
+        self._instance = instance
 
-    def planned(self, select: Select) -> PlannedQuery:
-        """The plan."""
-        return self._planner.plan(select.tree, select.headers)
+    def planned(self, select: Select, *, search: bool = True) -> PlannedQuery:
+        """The plan; `search`: search indexes serve statements that do not ask for them."""
+        now_us = self._engine.core.clock.now_us()
+        planner = Planner(self._engine, self._instance, now_us, self._values, search=search)
+        return planner.plan(select.tree, select.headers)
 
     def explained(self, statement: Explain) -> Result:
         """The plan in words. Queries inside it are run, since the plan may depend on them."""
@@ -235,10 +240,20 @@ class _Run:
     def result(self, select: Select) -> Result:
         """The rows of the query."""
         with _telling_stops():
-            query = self.planned(select)
-            values, rows = self._all(query)
+            try:
+                query = self.planned(select)
+                values, rows = self._all(query)
+            except Conflict as error:
+                if error.rule is not TablestoreRule.SEARCH_INDEX_BUILDING:
+                    raise
+                # A table answers while an index is built, unless the statement asks for the index.
+                self._reader = RowReader(self._engine, self._budget)
+                query = self.planned(select, search=False)
+                values, rows = self._all(query)
         read = self._reader.bytes.items()
         consumed = tuple([StatementUnits(name, max(1, units(size)), 0) for name, size in read])
+        for (table, index), size in self._reader.search_bytes.items():
+            consumed = (*consumed, StatementUnits(table, max(1, units(size)), 0, index))
         return Result(StatementType.SELECT, Listing(query.columns, values, rows), consumed)
 
     def _all(self, query: PlannedQuery) -> tuple[tuple[Values, ...], int]:

@@ -29,6 +29,10 @@ class NameScope:
         self.columns = tuple(columns)
         self.hidden = hidden
 
+    def has(self, name: str) -> bool:
+        """Whether a column has this name."""
+        return any(column.name == name for column in self.columns)
+
     def find(self, name: str, table: str, clause: str) -> TypedExpression:
         """The column of a name; `table` empty: of any table. Raises `InvalidRequest`.
 

@@ -16,10 +16,17 @@ from widerow.query.access import KeyComparator, KeyComparison
 from widerow.query.expression import And, Expression, InputColumn, columns_read, moved
 from widerow.query.plan import Join, JoinKind, Operator, Project, RowFilter, Rows, Scan
 from widerow.query.relation import Chunk, RelationColumn
-from widerow.wire.tablestore.operations.sql.bind import Binder, comparable, unsupported
+from widerow.wire.tablestore.operations.sql.bind import (
+    SCORE_COLUMN,
+    Binder,
+    comparable,
+    unsupported,
+)
 from widerow.wire.tablestore.operations.sql.kinds import KIND_OF, SqlKind, TypedExpression
 from widerow.wire.tablestore.operations.sql.listing import plan_list
 from widerow.wire.tablestore.operations.sql.scope import NamedColumn, NameScope
+from widerow.wire.tablestore.operations.sql.search_access import SearchWanted, serving_index
+from widerow.wire.tablestore.operations.sql.search_conditions import functions_in
 from widerow.wire.tablestore.operations.sql.tables import (
     SeenTable,
     TableScan,
@@ -46,12 +53,25 @@ class PlannedQuery:
 
 
 class _Piece(NamedTuple):
-    """Something behind FROM: a table that is seen, or a query whose plan is made."""
+    """Something behind FROM: a table that is seen, or a query whose plan is made.
+
+    `hint`: the indexes behind USE INDEX; None: there is none.
+    """
 
     columns: tuple[NamedColumn, ...]
     seen: SeenTable | None
     needed: tuple[MappedColumn, ...]
     made: Operator | None
+    hint: tuple[str, ...] | None = None
+
+
+class _Source(NamedTuple):
+    """What is read, its columns, whether rows come as they are wanted, and conditions for them."""
+
+    plan: Operator
+    scope: NameScope
+    ordered: bool
+    rest: Sequence[exp.Expr]
 
 
 class _Joined(NamedTuple):
@@ -86,8 +106,14 @@ class Planner:
         instance: str,
         now_us: int,
         values_of: Callable[[PlannedQuery], list[Any]],
+        *,
+        search: bool = True,
     ) -> None:
-        """`values_of`: runs a query of one column at once, for IN and for single values."""
+        """`values_of`: runs a query of one column at once, for IN and for single values.
+
+        `search`: whether search indexes serve statements that do not ask for them.
+        """
+        self._search = search
         self._engine = engine
         self._instance = instance
         self._now_us = now_us
@@ -116,10 +142,10 @@ class Planner:
             if tree.args.get(argument):
                 raise unsupported(what)
         conjuncts = _conjuncts(tree.args["where"].this) if tree.args.get("where") else []
-        below, scope, ordered = self._from(tree, conjuncts)
-        if conjuncts:
+        below, scope, ordered, rest = self._from(tree, conjuncts)
+        if rest:
             binder = self._binder(scope)
-            parts = [binder.condition(each, "where clause") for each in conjuncts]
+            parts = [binder.condition(each, "where clause") for each in rest]
             below = RowFilter(below, parts[0] if len(parts) == 1 else And(tuple(parts)))
         plan = plan_list(tree, headers, scope, below, self._binder, ordered)
         return PlannedQuery(plan, tuple([ResultColumn(*column) for column in plan.columns]))
@@ -140,24 +166,23 @@ class Planner:
 
     # --- tables --------------------------------------------------------------------------------
 
-    def _from(
-        self, tree: exp.Select, conjuncts: Sequence[exp.Expr]
-    ) -> tuple[Operator, NameScope, bool]:
-        """What is read, its columns, and whether the rows come in the order that is asked for."""
+    def _from(self, tree: exp.Select, conjuncts: Sequence[exp.Expr]) -> _Source:
+        """What a query reads."""
         first = tree.args.get("from_")
         if first is None:
-            return Rows((), Chunk(1, ())), NameScope(()), False
+            return _Source(Rows((), Chunk(1, ())), NameScope(()), ordered=False, rest=conjuncts)
         wanted = _names_used(tree)
         pieces = [_Joined(self._piece(first.this, wanted), "", None, ())]
         pieces += [self._joined(each, wanted) for each in tree.args.get("joins") or ()]
         names = [each.piece.columns[0].table.lower() for each in pieces if each.piece.columns]
         if len(set(names)) < len(names):
             raise InvalidRequest(TablestoreRule.SQL_TABLE_TWICE)
+        if len(pieces) == 1:
+            return self._alone(tree, pieces[0].piece, conjuncts)
         scope = NameScope([column for each in pieces for column in each.piece.columns])
         found = [each for each in map(partial(self._comparison, scope), conjuncts) if each]
-        if len(pieces) == 1:
-            return self._alone(tree, pieces[0].piece, scope, [each for each, _ in found])
-        return self._all_joined(pieces, found, conjuncts)
+        plan, joined = self._all_joined(pieces, found, conjuncts)
+        return _Source(plan, joined, ordered=False, rest=conjuncts)
 
     def _piece(self, node: exp.Expr, wanted: frozenset[str] | None) -> _Piece:
         self._tables += 1
@@ -177,9 +202,9 @@ class Planner:
         )
         if not needed:
             needed = seen.mapping.columns[:1]
-        alias = node.alias or seen.table.name
+        alias = node.alias or seen.name
         columns = tuple([NamedColumn(alias, c.name, KIND_OF[c.type]) for c in needed])
-        return _Piece(columns, seen, needed, None)
+        return _Piece(columns, seen, needed, None, _hint(node, seen))
 
     def _joined(self, node: exp.Join, wanted: frozenset[str] | None) -> _Joined:
         if node.args.get("method") or node.side == "FULL" or node.kind not in _JOIN_KINDS:
@@ -188,33 +213,59 @@ class Planner:
         piece = self._piece(node.this, wanted)
         return _Joined(piece, node.side or "", node.args.get("on"), using)
 
-    def _alone(
-        self,
-        tree: exp.Select,
-        piece: _Piece,
-        scope: NameScope,
-        comparisons: list[KeyComparison],
-    ) -> tuple[Operator, NameScope, bool]:
-        """One table: read in the order that is asked for, if its key has it."""
+    def _alone(self, tree: exp.Select, piece: _Piece, conjuncts: Sequence[exp.Expr]) -> _Source:
+        """One table: read in the order that is asked for, if its key or an index has it."""
+        scope = NameScope(piece.columns)
         if piece.seen is None:
             assert piece.made is not None
-            return piece.made, scope, False
-        scanned, ranges = best_access(piece.seen, comparisons, piece.needed)
+            return _Source(piece.made, scope, ordered=False, rest=conjuncts)
+        found = map(partial(self._comparison, scope), self._comparable(piece, conjuncts))
+        comparisons = [each for each, _ in filter(None, found)]
         order = _plain_order(tree)
+        limited = [name for name, _ in order] if tree.args.get("limit") is not None else []
+        scanned, ranges = best_access(piece.seen, comparisons, piece.needed, piece.hint, limited)
+        functions = frozenset(functions_in(tree))
+        alone = not functions and (ranges.points or not self._search)
+        alias = piece.columns[0].table
+        searched = serving_index(
+            SearchWanted(
+                *(piece.seen, alias, piece.needed, conjuncts, piece.hint, order, functions, alone)
+            )
+        )
+        if searched is not None:
+            scope = _with_score(piece.columns) if searched.scan.scored else scope
+            scan = Scan(
+                searched.scan, tuple([RelationColumn(c.name, c.kind) for c in scope.columns])
+            )
+            return _Source(scan, scope, searched.ordered, searched.rest)
         free = [column.name.lower() for column in scanned.key_columns[ranges.equal :]]
         columns = [name for name, _ in order]
         descending = {down for _, down in order}
         ordered = bool(order) and columns == free[: len(order)] and len(descending) == 1
         if ordered and descending == {True}:
             ranges = ranges.reversed()
-        scan = TableScan(piece.seen.table, scanned, ranges, piece.needed)
-        return Scan(scan, _plan_columns(piece)), scope, ordered
+        table_scan = TableScan(piece.seen.table, scanned, ranges, piece.needed)
+        return _Source(Scan(table_scan, _plan_columns(piece)), scope, ordered, conjuncts)
+
+    def _comparable(self, piece: _Piece, conjuncts: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
+        """The conditions that ranges of the key may follow from: none for a search index."""
+        assert piece.seen is not None
+        if piece.seen.search is not None:
+            return ()
+        return [each for each in conjuncts if not functions_in(each)]
 
     def _operator(self, piece: _Piece, comparisons: Sequence[KeyComparison]) -> Operator:
         if piece.seen is None:
             assert piece.made is not None
             return piece.made
-        scanned, ranges = best_access(piece.seen, comparisons, piece.needed)
+        if piece.seen.search is not None:
+            every = SearchWanted(
+                piece.seen, "", piece.needed, (), None, (), frozenset(), alone=False
+            )
+            searched = serving_index(every)
+            assert searched is not None
+            return Scan(searched.scan, _plan_columns(piece))
+        scanned, ranges = best_access(piece.seen, comparisons, piece.needed, piece.hint)
         scan = TableScan(piece.seen.table, scanned, ranges, piece.needed)
         return Scan(scan, _plan_columns(piece))
 
@@ -223,7 +274,7 @@ class Planner:
         pieces: Sequence[_Joined],
         found: Sequence[tuple[KeyComparison, int]],
         conjuncts: Sequence[exp.Expr],
-    ) -> tuple[Operator, NameScope, bool]:
+    ) -> tuple[Operator, NameScope]:
         """Pieces joined from left to right."""
         below: Operator | None = None
         scope = NameScope(())
@@ -239,7 +290,7 @@ class Planner:
             candidates = list(conjuncts) if not joined.side else []
             below, scope = self._join(below, right, joined, (scope, both), candidates)
         assert below is not None
-        return below, scope, False
+        return below, scope
 
     def _join(
         self,
@@ -344,6 +395,35 @@ class Planner:
 
 
 _JOIN_KINDS: Final = frozenset(("", "INNER", "CROSS", "OUTER"))
+
+
+def _hint(node: exp.Table, seen: SeenTable) -> tuple[str, ...] | None:
+    """The indexes behind USE INDEX; None: it is not there.
+
+    Raises `InvalidRequest` and `Unsupported`.
+    """
+    hints = node.args.get("hints")
+    if not hints:
+        return None
+    if len(hints) > 1 or not isinstance(hints[0], exp.IndexTableHint):
+        raise unsupported("more than one index hint")
+    if str(hints[0].this).upper() != "USE" or hints[0].args.get("target"):
+        raise unsupported("index hints other than USE INDEX")
+    names = tuple([each.name for each in hints[0].expressions])
+    known = {each.name.lower() for each in seen.indexes}
+    known |= {each.name.lower() for each in seen.table.search}
+    for name in names:
+        if name.lower() not in known:
+            raise InvalidRequest(
+                TablestoreRule.SQL_INDEX_UNKNOWN, index=name, table=seen.table.name
+            )
+    return names
+
+
+def _with_score(columns: tuple[NamedColumn, ...]) -> NameScope:
+    """The columns, and behind them the score that SCORE() stands for."""
+    score = NamedColumn(columns[0].table, SCORE_COLUMN, SqlKind.DOUBLE)
+    return NameScope((*columns, score), frozenset((len(columns),)))
 
 
 def _plan_columns(piece: _Piece) -> tuple[RelationColumn, ...]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, NotFound
+from widerow.errors import InvalidRequest, NotFound, Unsupported
+from widerow.model.search.schema import SearchIndex
 from widerow.model.tablestore.mapping import MappedColumn, SqlMapping, SqlType
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
@@ -37,11 +38,16 @@ _COLUMN_TYPES: Final = {
 
 
 class SeenTable(NamedTuple):
-    """A table as SQL sees it. `indexes`: its secondary indexes that are ready, as tables."""
+    """A table as SQL sees it. `indexes`: its secondary indexes that are ready, as tables.
+
+    `name`: as SQL knows it. `search`: the search index that it is a mapping of, and nothing else.
+    """
 
     table: Table
     mapping: SqlMapping
     indexes: tuple[Table, ...]
+    name: str
+    search: SearchIndex | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +78,28 @@ def seen_tables(engine: TablestoreEngine, instance: str) -> list[Table]:
 def find_seen_table(engine: TablestoreEngine, instance: str, name: str) -> SeenTable:
     """The table of a name, whose letters may be of either case. Raises `InvalidRequest`."""
     wanted = name.lower()
-    found = [each for each in seen_tables(engine, instance) if each.name.lower() == wanted]
+    tables = seen_tables(engine, instance)
+    found = [each for each in tables if each.name.lower() == wanted]
     if not found:
+        searched = next(filter(None, (_seen_search(each, wanted) for each in tables)), None)
+        if searched is not None:
+            return searched
         raise NotFound(TablestoreRule.SQL_TABLE_UNKNOWN, instance=instance, table=name)
     if len(found) > 1:
         raise InvalidRequest(TablestoreRule.SQL_TABLE_AMBIGUOUS, table=name)
     table = found[0]
     indexes = [engine.tables.find(instance, each.name) for each in table.indexes if each.ready]
-    return SeenTable(table, table.mapping or automatic_mapping(table), tuple(indexes))
+    mapping = table.mapping or automatic_mapping(table)
+    return SeenTable(table, mapping, tuple(indexes), table.name)
+
+
+def _seen_search(table: Table, wanted: str) -> SeenTable | None:
+    """The mapping of a search index of a table, by its name in lower case."""
+    for mapped in table.search_mappings:
+        if mapped.name.lower() == wanted:
+            search = next(each for each in table.search if each.name == mapped.index)
+            return SeenTable(table, SqlMapping(mapped.columns), (), mapped.name, search)
+    return None
 
 
 def names_of(table: Table) -> list[str]:
@@ -89,21 +109,47 @@ def names_of(table: Table) -> list[str]:
 
 
 def best_access(
-    seen: SeenTable, comparisons: Sequence[KeyComparison], needed: Sequence[MappedColumn]
+    seen: SeenTable,
+    comparisons: Sequence[KeyComparison],
+    needed: Sequence[MappedColumn],
+    hint: tuple[str, ...] | None = None,
+    orders: Sequence[str] = (),
 ) -> tuple[Table, KeyRanges]:
     """The table or the index to read, and which ranges of its key (sql §8).
 
     An index where its key matches more columns than the table's own does and it has all that is
-    needed; the first of several.
+    needed; the first of several. `hint`: the indexes that a statement names, of which one is taken;
+    without any in it the table is; None: no hint. `orders`: columns, in lower case, by which few
+    rows are wanted: an index that has them in their order is taken where nothing else decides.
     """
     chosen = seen.table
     best = key_ranges([column.name for column in chosen.key_columns], comparisons)
     names = {column.name for column in needed}
+    named = None if hint is None else {each.lower() for each in hint}
+    ordered = _has_order(chosen, best, orders)
     for index in seen.indexes:
-        if not names <= set(names_of(index)):
+        if named is not None and index.name.lower() not in named:
+            continue
+        covers = names <= set(names_of(index))
+        if not covers and named is not None:
+            raise Unsupported(TablestoreRule.SQL_UNSUPPORTED, detail=_NOT_COVERED)
+        if not covers:
             continue
         key = [column.name for column in index.key_columns]
         found = key_ranges(key, comparisons, index.name)
-        if found.matched > best.matched:
-            chosen, best = index, found
+        sorts = _has_order(index, found, orders)
+        better = found.matched > best.matched or (
+            found.matched == best.matched and sorts and not ordered
+        )
+        if better or (named is not None and chosen is seen.table):
+            chosen, best, ordered = index, found, sorts
     return chosen, best
+
+
+_NOT_COVERED: Final = "USE INDEX of a secondary index that lacks columns of the statement"
+
+
+def _has_order(table: Table, ranges: KeyRanges, orders: Sequence[str]) -> bool:
+    """Whether rows of these ranges come in the order of some columns, or in its reverse."""
+    free = [column.name.lower() for column in table.key_columns[ranges.equal :]]
+    return bool(orders) and free[: len(orders)] == list(orders)

@@ -138,7 +138,7 @@ def test_definitions_that_do_not_fit_the_table(
         ("ENGINE='tablestore'", None),
         ('ENGINE=tablestore, ENGINE_ATTRIBUTE=\'{"consistency": "strong"}\'', None),
         ("ENGINE_ATTRIBUTE='{\"allow_inaccurate_aggregation\": false}'", None),
-        ("ENGINE='searchindex'", R.SQL_UNSUPPORTED),
+        ("ENGINE='searchindex'", R.SQL_TABLE_EXISTS),
         ('ENGINE_ATTRIBUTE=\'{"consistency": "weak"}\'', R.SQL_MAPPING),
         ("ENGINE_ATTRIBUTE='{\"what\": 1}'", R.SQL_MAPPING),
         ("ENGINE_ATTRIBUTE='['", R.SQL_MAPPING),
