@@ -125,7 +125,11 @@ class SqlSession:
 
 def _costs(answer: StatementAnswer, seconds: float) -> str:
     counted = "" if answer.columns is None else f"{_rows(len(answer.rows))} in "
-    costs = [f"{each.table}: {each.read} read, {each.write} write units" for each in answer.costs]
+    costs = [
+        f"{each.table}{f' by index {each.search}' if each.search else ''}: {each.read} read, "
+        f"{each.write} write units"
+        for each in answer.costs
+    ]
     return "; ".join([f"{counted}{seconds * 1000:.0f} ms", *costs])
 
 

@@ -16,11 +16,15 @@ _FLAT_BUFFERS: Final = 2
 
 
 class StatementCost(NamedTuple):
-    """The capacity units of a table or an index that a statement used."""
+    """The capacity units of a table or an index that a statement used.
+
+    `search`: the name of a search index of the table; "": it is the table, or a secondary index.
+    """
 
     table: str
     read: int
     write: int
+    search: str = ""
 
 
 class StatementAnswer(NamedTuple):
@@ -45,6 +49,16 @@ def ask_statement(client: Client, statement: str) -> StatementAnswer:
                 each.consumed.capacity_unit.write,
             )
             for each in found.consumes
+        ]
+    ) + tuple(
+        [
+            StatementCost(
+                text(each.table_name),
+                each.consumed.capacity_unit.read,
+                each.consumed.capacity_unit.write,
+                text(each.index_name),
+            )
+            for each in found.search_consumes
         ]
     )
     affected = found.affected_rows if found.HasField("affected_rows") else None

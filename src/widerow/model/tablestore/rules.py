@@ -483,7 +483,7 @@ class TablestoreRule(AnyRule):
     SQL_OVERFLOW = "Integers have 64 bits; multiply with 1.0 for a DOUBLE."
     SQL_VALUE_SIZE = "Make shorter texts: a value has at most two megabytes."
     SQL_FIELD_TYPE = "Map the column with the type that its cells have, or leave it out."
-    SQL_TOKEN = "Leave search_token out: no answer of this server has one to go on with."  # noqa: S105  # a hint
+    SQL_TOKEN = "Send a search_token with the statement whose answer had it, letter by letter."  # noqa: S105  # a hint
     SQL_MAPPING = "DESCRIBE the table, and give its primary key and its columns as they are."
     SQL_CHANGE = "Change rows with PutRow, UpdateRow and DeleteRow where SQL does not offer it."
     SQL_POINT_CHANGE = "Name every primary key column in WHERE, each with = and one value."

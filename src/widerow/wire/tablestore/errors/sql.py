@@ -91,7 +91,7 @@ SQL_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "a cell of another type than the mapping says, in a column that the statement needs",
     ),
     TablestoreRule.SQL_TOKEN: c.INVALID.ours(
-        "Invalid search token.", "a search_token with a statement"
+        "Invalid search token.", "a search_token that is not of the last page of the statement"
     ),
     TablestoreRule.SQL_MAPPING: c.INVALID.ours(
         "The mapping is invalid: {reason}.", "a statement that does not fit its table or mapping"

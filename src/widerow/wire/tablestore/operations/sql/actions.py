@@ -6,13 +6,17 @@ from widerow.auth.keyring import Permission
 from widerow.engine.between import Between, never_ends
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, WiderowError
-from widerow.model.tablestore.rules import TablestoreRule
+from widerow.errors import WiderowError
 from widerow.wire.tablestore import sql_messages as m
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.sql.answers import encode_flat_rows
-from widerow.wire.tablestore.operations.sql.run import Result, permission_of, run_statement
+from widerow.wire.tablestore.operations.sql.run import (
+    GroupPage,
+    Result,
+    permission_of,
+    run_statement,
+)
 from widerow.wire.tablestore.operations.sql.syntax import named_tables, read_statement
 
 __all__ = ["SQL_ACTIONS", "run_asked", "statement_permission", "statement_units"]
@@ -21,10 +25,14 @@ _FLAT_BUFFERS: Final = 2  # SQLPayloadVersion
 
 
 class _Statement(NamedTuple):
-    """A statement's text, and whether its client takes dates and times as numbers."""
+    """A statement's text, and whether its client takes dates and times as numbers.
+
+    `token`: of the page before. Who takes numbers takes pages.
+    """
 
     text: str
     typed_times: bool
+    token: str = ""
 
     @property
     def named_tables(self) -> frozenset[str]:
@@ -44,9 +52,7 @@ class _Answer(NamedTuple):
 
 @decoder(m.SQLQueryRequest)
 def _statement(sent: m.SQLQueryRequest) -> _Statement:
-    if sent.search_token:
-        raise InvalidRequest(TablestoreRule.SQL_TOKEN)
-    return _Statement(text(sent.query), sent.sql_version >= 1)
+    return _Statement(text(sent.query), sent.sql_version >= 1, text(sent.search_token))
 
 
 def statement_permission(body: bytes) -> Permission:
@@ -58,7 +64,8 @@ def run_asked(
     engine: TablestoreEngine, instance: str, asked: _Statement, between: Between = never_ends
 ) -> _Answer | Plan[_Answer]:
     """The answer to a statement, or the plan of its change. Raises as `run_statement`."""
-    found = run_statement(engine, instance, asked.text, between)
+    page = GroupPage(asked.token) if asked.typed_times or asked.token else None
+    found = run_statement(engine, instance, asked.text, between, page)
     if isinstance(found, Plan):
         return found.answering(lambda result: _Answer(result, asked.typed_times))
     return _Answer(found, asked.typed_times)
@@ -72,6 +79,8 @@ def _encode(answer: _Answer) -> bytes:
         sent.rows = encode_flat_rows(columns, values, rows, typed_times=typed_times)
     if result.affected is not None:
         sent.affected_rows = result.affected
+    if result.token:
+        sent.next_search_token = result.token
     for table, read, write, index in result.consumed:
         unit = m.CapacityUnit(read=read, write=write)
         consumed = m.ConsumedCapacity(capacity_unit=unit)

@@ -35,7 +35,7 @@ from widerow.wire.tablestore.operations.sql.functions.aggregates import AGGREGAT
 from widerow.wire.tablestore.operations.sql.kinds import SqlKind, TypedExpression, as_truth
 from widerow.wire.tablestore.operations.sql.scope import NameScope
 
-__all__ = ["Item", "MakeBinder", "plan_list"]
+__all__ = ["Item", "MakeBinder", "limits_of", "plan_list"]
 
 MakeBinder = Callable[[NameScope, Callable[[exp.Expr], TypedExpression | None]], Binder]
 
@@ -170,7 +170,7 @@ class _List:
         below = Project(below, tuple(shown), wide)
         if distinct:
             below = Distinct(below)
-        count, offset = _limits(self._tree)
+        count, offset = limits_of(self._tree)
         if orders:
             first = None if count is None else count + offset
             by = [Order(InputColumn(k), down) for k, (_, down) in zip(keys, orders, strict=True)]
@@ -330,7 +330,8 @@ def _column(name: str, table: str) -> exp.Column:
     return exp.Column(this=exp.to_identifier(name, quoted=True), table=qualifier)
 
 
-def _limits(tree: exp.Select) -> tuple[int | None, int]:
+def limits_of(tree: exp.Select) -> tuple[int | None, int]:
+    """LIMIT (None: there is none) and OFFSET of a query. Raises `InvalidRequest`."""
     limit, offset = tree.args.get("limit"), tree.args.get("offset")
     if isinstance(limit, exp.Fetch):
         raise unsupported("FETCH")

@@ -39,6 +39,13 @@ from widerow.wire.tablestore.operations.sql.mappings import (
     create_mapping,
     drop_mappings,
 )
+from widerow.wire.tablestore.operations.sql.paging import (
+    groups_by_index,
+    groups_given,
+    is_paged,
+    paged,
+    token_of,
+)
 from widerow.wire.tablestore.operations.sql.rows import RowReader
 from widerow.wire.tablestore.operations.sql.select import PlannedQuery, Planner
 from widerow.wire.tablestore.operations.sql.syntax import (
@@ -58,7 +65,14 @@ from widerow.wire.tablestore.operations.sql.syntax import (
 )
 from widerow.wire.tablestore.operations.sql.tables import find_seen_table
 
-__all__ = ["Result", "StatementType", "StatementUnits", "permission_of", "run_statement"]
+__all__ = [
+    "GroupPage",
+    "Result",
+    "StatementType",
+    "StatementUnits",
+    "permission_of",
+    "run_statement",
+]
 
 _LIMITS: Final = QueryLimits(
     SQL_ROWS_READ_MAX, SQL_BYTES_READ_MAX, SQL_VALUES_HELD_MAX, SQL_SECONDS_MAX * 1_000_000
@@ -96,12 +110,22 @@ class StatementUnits(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a statement gives. `table`: its rows; None: it has none. `affected`: changed rows."""
+    """What a statement gives. `table`: its rows; None: it has none. `affected`: changed rows.
+
+    `token`: with which the statement is sent again for its next page; "": there is none.
+    """
 
     type: StatementType
     table: Listing | None = None
     consumed: tuple[StatementUnits, ...] = ()
     affected: int | None = None
+    token: str = ""
+
+
+class GroupPage(NamedTuple):
+    """Which page of its groups a client wants: the one behind `token`; "": the first."""
+
+    token: str = ""
 
 
 _WRITES: Final = ("INSERT", "REPLACE", "UPDATE", "DELETE")
@@ -124,11 +148,16 @@ def permission_of(text: str) -> Permission:
 
 
 def run_statement(
-    engine: TablestoreEngine, instance: str, text: str, between: Between = never_ends
+    engine: TablestoreEngine,
+    instance: str,
+    text: str,
+    between: Between = never_ends,
+    page: GroupPage | None = None,
 ) -> Result | Plan[Result]:
     """The result of a statement, or the plan of its change. Raises errors of `widerow.errors`.
 
-    `between` is called with every chunk of rows, and may end the statement.
+    `between` is called with every chunk of rows, and may end the statement. `page`: the page that
+    is wanted; None: the client takes no pages, and gets the first one.
     """
     statement = read_statement(text)
     if permission_of(text) is not _NEEDED.get(type(statement), Permission.READ):
@@ -136,7 +165,11 @@ def run_statement(
         raise InvalidRequest(TablestoreRule.SQL_SYNTAX, near=text[:40])
     if isinstance(statement, Select | Explain):
         run = _Run(engine, instance, between)
-        return run.result(statement) if isinstance(statement, Select) else run.explained(statement)
+        if isinstance(statement, Explain):
+            return run.explained(statement)
+        return run.result(statement) if page is None else run.page(statement, text, page.token)
+    if page is not None and page.token:
+        raise InvalidRequest(TablestoreRule.SQL_TOKEN)
     runner: Callable[..., Result | Plan[Result]] = _RUNNERS[type(statement)]
     return runner(engine, instance, statement)
 
@@ -236,6 +269,23 @@ class _Run:
         with _telling_stops():
             query = self.planned(statement.select)
         return Result(StatementType.SELECT, list_operators(query.plan))
+
+    def page(self, select: Select, text: str, token: str) -> Result:
+        """A page of the groups of a query; all rows of a query that has none."""
+        position = groups_given(text, token) if token else 0
+        with _telling_stops():
+            comes_in_pages = is_paged(select.tree) and groups_by_index(self.planned(select).plan)
+        if not comes_in_pages:
+            if token:
+                raise InvalidRequest(TablestoreRule.SQL_TOKEN)
+            return self.result(select)
+        tree, size = paged(select.tree, position)
+        found = self.result(Select(tree, select.headers))
+        table = found.table
+        if table is None or table.rows <= size:
+            return found
+        kept = Listing(table.columns, tuple([each[:size] for each in table.values]), size)
+        return found._replace(table=kept, token=token_of(text, position + size))
 
     def result(self, select: Select) -> Result:
         """The rows of the query."""

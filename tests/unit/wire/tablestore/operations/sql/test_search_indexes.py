@@ -14,6 +14,7 @@ from tests.support.statements import rows_of_statement, rule_of_refusal, run_sql
 from tests.support.volume import examples
 
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.errors import InvalidRequest
 from widerow.model.search.requests import CreateSearchIndex, SearchIndexName
 from widerow.model.search.schema import (
     SearchField,
@@ -25,7 +26,12 @@ from widerow.model.search.schema import SearchFieldType as T
 from widerow.model.tablestore.rules import TablestoreRule as R
 from widerow.model.tablestore.schema import DefinedColumn, KeyColumn
 from widerow.model.values import ColumnType, KeyType
-from widerow.wire.tablestore.operations.sql.run import StatementUnits
+from widerow.wire.tablestore.operations.sql.run import (
+    GroupPage,
+    Result,
+    StatementUnits,
+    run_statement,
+)
 
 NUMBERS = st.integers(-3, 3)
 WORDS = st.sampled_from(["", "a", "ab", "b", "Ba", "é", "a*b", "a_b", "q\\z"])
@@ -309,3 +315,53 @@ def test_a_mapping_of_an_index_lives_with_it() -> None:
     engine.core.run(engine.search.delete("i", SearchIndexName("t", "x")))
     assert rule_of_refusal(engine, "SELECT * FROM m") is R.SQL_TABLE_UNKNOWN
     assert rows_of_statement(engine, "SELECT n FROM t") == [(5,)]
+
+
+# --- pages ---------------------------------------------------------------------------------------
+
+
+@given(table=TABLES, size=st.integers(1, 4), order=st.sampled_from(["", " ORDER BY count(*)"]))
+@settings(max_examples=examples(60))
+def test_pages_of_groups_add_up(
+    table: dict[tuple[int, str], dict[str, Any]], size: int, order: str
+) -> None:
+    engine = engine_with(table, FIELDS)
+    text = f"SELECT n, s, count(*) FROM t GROUP BY n, s{order}"
+    every = rows_of_statement(engine, text)
+    found: list[tuple[Any, ...]] = []
+    token = ""
+    while True:
+        page = run_statement(engine, "i", f"{text} LIMIT {size}", page=GroupPage(token))
+        assert isinstance(page, Result)
+        assert page.table is not None
+        assert page.table.rows <= size
+        found += zip(*page.table.values, strict=True)
+        token = page.token
+        if not token:
+            break
+        assert page.table.rows == size
+    assert found == every
+
+
+def test_a_token_is_for_its_statement() -> None:
+    engine = engine_with({(n, "p"): {} for n in range(3)}, FIELDS)
+    text = "SELECT a FROM t GROUP BY a LIMIT 1"
+    first = run_statement(engine, "i", text, page=GroupPage())
+    assert isinstance(first, Result)
+    for other, token in (
+        (text + " ", first.token),
+        (text, "?"),
+        (text, "AAAA"),
+        ("SELECT a FROM t LIMIT 1", first.token),
+        ("SHOW TABLES", first.token),
+        ("SELECT a FROM t USE INDEX () GROUP BY a LIMIT 1", first.token),
+    ):
+        with pytest.raises(InvalidRequest) as caught:
+            run_statement(engine, "i", other, page=GroupPage(token))
+        assert caught.value.rule is R.SQL_TOKEN
+    (rest,) = rows_of_statement(engine, text)
+    assert rest == (0,)
+    for plain in ("SELECT a FROM t USE INDEX () GROUP BY a LIMIT 1", "SELECT a FROM t LIMIT 1"):
+        found = run_statement(engine, "i", plain, page=GroupPage())
+        assert isinstance(found, Result)
+        assert found.token == ""
