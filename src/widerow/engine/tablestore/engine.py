@@ -401,14 +401,18 @@ class TablestoreEngine(OpenModel[Table]):
     def map_table(self, instance: str, name: str, mapped: Callable[[Table], Table]) -> Plan[Table]:
         """Change how SQL sees a table: `mapped` gives it other mappings, as it is then (sql §2).
 
-        The answer is the table after the change. `mapped` may raise errors of `widerow.errors`.
+        Indexes have mappings as tables have. The answer is the table after the change. `mapped` may
+        raise errors of `widerow.errors`.
         """
-        self._table(instance, name)
+        number = self._table(instance, name).id
 
-        def make(table: Table, _: Draft) -> Table:
-            return mapped(table)
+        def body(draft: Draft) -> Table:
+            found: Table | None = draft.state.by_id.get(number)
+            if found is None:
+                raise NotFound(Rule.TABLE_NOT_FOUND, instance=instance, table=name)
+            return draft.put(TABLESTORE_MODEL, mapped(found))
 
-        return Plan((self.indexes.changing(instance, name, make),), single)
+        return Plan((self.tables.catalog.change(body),), single)
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
         """DeleteTable: the table and its indexes are gone when it answers; space is freed later.

@@ -19,7 +19,7 @@ from widerow.query.plan import Aggregate, Operator, Scan
 from widerow.wire.tablestore.operations.sql.documents import SearchScan
 from widerow.wire.tablestore.operations.sql.listing import limits_of
 
-__all__ = ["groups_by_index", "is_paged", "paged", "groups_given", "token_of"]
+__all__ = ["groups_by_index", "groups_given", "is_paged", "paged", "token_of"]
 
 _DIGEST_BYTES: Final = 12
 _POSITION_BYTES: Final = 8

@@ -28,6 +28,7 @@ from widerow.wire.tablestore.operations.sql.scope import NamedColumn, NameScope
 from widerow.wire.tablestore.operations.sql.search_access import SearchWanted, serving_index
 from widerow.wire.tablestore.operations.sql.search_conditions import functions_in
 from widerow.wire.tablestore.operations.sql.tables import (
+    AccessWanted,
     SeenTable,
     TableScan,
     best_access,
@@ -223,7 +224,9 @@ class Planner:
         comparisons = [each for each, _ in filter(None, found)]
         order = _plain_order(tree)
         limited = [name for name, _ in order] if tree.args.get("limit") is not None else []
-        scanned, ranges = best_access(piece.seen, comparisons, piece.needed, piece.hint, limited)
+        present = {each.column.lower() for each in comparisons} | _not_null(conjuncts)
+        access = AccessWanted(piece.hint, limited, frozenset(present))
+        scanned, ranges = best_access(piece.seen, comparisons, piece.needed, access)
         functions = frozenset(functions_in(tree))
         alone = not functions and (ranges.points or not self._search)
         alias = piece.columns[0].table
@@ -265,7 +268,9 @@ class Planner:
             searched = serving_index(every)
             assert searched is not None
             return Scan(searched.scan, _plan_columns(piece))
-        scanned, ranges = best_access(piece.seen, comparisons, piece.needed, piece.hint)
+        present = frozenset([each.column.lower() for each in comparisons])
+        access = AccessWanted(piece.hint, present=present)
+        scanned, ranges = best_access(piece.seen, comparisons, piece.needed, access)
         scan = TableScan(piece.seen.table, scanned, ranges, piece.needed)
         return Scan(scan, _plan_columns(piece))
 
@@ -395,6 +400,18 @@ class Planner:
 
 
 _JOIN_KINDS: Final = frozenset(("", "INNER", "CROSS", "OUTER"))
+
+
+def _not_null(conjuncts: Sequence[exp.Expr]) -> set[str]:
+    """The columns that conditions say are there, in lower case, of a query of one table."""
+    found = set()
+    for each in conjuncts:
+        inner = each.this if isinstance(each, exp.Not) else None
+        inner = inner.unnest() if isinstance(inner, exp.Paren) else inner
+        is_null = isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
+        if inner is not None and is_null and isinstance(inner.this, exp.Column):
+            found.add(inner.this.name.lower())
+    return found
 
 
 def _hint(node: exp.Table, seen: SeenTable) -> tuple[str, ...] | None:

@@ -14,6 +14,7 @@ from widerow.model.values import ColumnType, KeyType
 from widerow.query.access import KeyComparison, KeyRanges, key_ranges
 
 __all__ = [
+    "AccessWanted",
     "SeenTable",
     "TableScan",
     "automatic_mapping",
@@ -108,20 +109,32 @@ def names_of(table: Table) -> list[str]:
     return key + [column.name for column in table.defined_columns]
 
 
+class AccessWanted(NamedTuple):
+    """What else decides on an access, names in lower case.
+
+    `hint`: the indexes behind USE INDEX; None: no hint. `orders`: columns in whose order few rows
+    are wanted. `present`: columns that no row of the result lacks.
+    """
+
+    hint: tuple[str, ...] | None = None
+    orders: Sequence[str] = ()
+    present: frozenset[str] = frozenset()
+
+
 def best_access(
     seen: SeenTable,
     comparisons: Sequence[KeyComparison],
     needed: Sequence[MappedColumn],
-    hint: tuple[str, ...] | None = None,
-    orders: Sequence[str] = (),
+    wanted: AccessWanted,
 ) -> tuple[Table, KeyRanges]:
     """The table or the index to read, and which ranges of its key (sql §8).
 
-    An index where its key matches more columns than the table's own does and it has all that is
-    needed; the first of several. `hint`: the indexes that a statement names, of which one is taken;
-    without any in it the table is; None: no hint. `orders`: columns, in lower case, by which few
-    rows are wanted: an index that has them in their order is taken where nothing else decides.
+    An index where its key matches more columns than the table's own does, it has all that is
+    needed, and no row can be missing; the first of several. `wanted.hint`: the indexes that a
+    statement names, of which one is taken; without any in it the table is. An index that has the
+    columns of `wanted.orders` in their order is taken where nothing else decides.
     """
+    hint, orders = wanted.hint, wanted.orders
     chosen = seen.table
     best = key_ranges([column.name for column in chosen.key_columns], comparisons)
     names = {column.name for column in needed}
@@ -133,7 +146,7 @@ def best_access(
         covers = names <= set(names_of(index))
         if not covers and named is not None:
             raise Unsupported(TablestoreRule.SQL_UNSUPPORTED, detail=_NOT_COVERED)
-        if not covers:
+        if not covers or (named is None and not _has_every_row(seen.table, index, wanted.present)):
             continue
         key = [column.name for column in index.key_columns]
         found = key_ranges(key, comparisons, index.name)
@@ -144,6 +157,17 @@ def best_access(
         if better or (named is not None and chosen is seen.table):
             chosen, best, ordered = index, found, sorts
     return chosen, best
+
+
+def _has_every_row(table: Table, index: Table, present: frozenset[str]) -> bool:
+    """Whether an index has all rows that have certain columns.
+
+    A row without a column of the index's key has no entry (change §A4); nor has one from before an
+    index that was made without the rows that were there.
+    """
+    own = {column.name for column in table.key_columns}
+    listed = {column.name.lower() for column in index.key_columns if column.name not in own}
+    return listed <= present and all(each.complete for each in table.indexes if each.id == index.id)
 
 
 _NOT_COVERED: Final = "USE INDEX of a secondary index that lacks columns of the statement"
