@@ -386,16 +386,29 @@ def test_a_script_runs_to_its_end_and_has_the_first_failure(
     widerow: Widerow, tmp_path: Path
 ) -> None:
     script = tmp_path / "script.ts"
-    script.write_text("use -t nosuch\nget -k '[1]'\nlits\nsql\ndrop -t x\nput\nlist\nexit\nnever\n")
+    script.write_text(
+        "use -t nosuch\nget -k '[1]'\nlits\nputts\ndrop -t x\nput\nlist\nexit\nnever\n"
+    )
     done = widerow("ts", "--file", script, expect=2)
     assert done.stdout == "No table in the instance shop.\n"
     told = done.stderr.splitlines()
     assert "there is no table nosuch" in told[0]
     assert told[1].startswith("no table is in use")
     assert told[2] == "there is no command lits; did you mean list? `help` lists them"
-    assert told[3].startswith("sql: this version of widerow has no SQL")
+    assert told[3].startswith("putts: this version of widerow has no tables")
     assert "give -y" in told[4]
     assert len(told) == 6
+
+
+@pytest.mark.usefixtures("cards")
+def test_the_mode_of_statements_lasts_until_exit(widerow: Widerow) -> None:
+    script = "list\nsql\nSELECT 1\n  AS one; SHOW TABLES;\nselec;\nexit;\nlist\n"
+    done = widerow("ts", typed=script, expect=1)
+    assert "┃ one ┃" in done.stdout
+    assert done.stdout.count("cards") == 3
+    assert "SELEC statements" in done.stderr
+    assert "│   2 │" in widerow("ts", "sql", "SELECT 1 + 1 AS two").stdout
+    assert "syntax" in widerow("ts", "sql", "SELECT", expect=1).stderr
 
 
 @pytest.mark.usefixtures("cards")

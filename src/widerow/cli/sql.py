@@ -24,7 +24,7 @@ from widerow.client.statements import StatementAnswer, ask_statement
 from widerow.errors import WiderowError
 from widerow.text_lines import text_lines
 
-__all__ = ["SQL", "SqlLines", "SqlSession"]
+__all__ = ["SQL", "SqlLines", "SqlSession", "completed_names", "rows_as_table"]
 
 _PROMPT: Final = "sql> "
 _FAILED: Final = 1
@@ -80,7 +80,7 @@ class SqlSession:
         self.finished = False
         self.write: Callable[[str], None] = print_line
         self.told = False  # whether times and capacity units are printed as well
-        self._client = client
+        self.client = client
         self._form = form
         self._names: list[str] | None = None
 
@@ -91,27 +91,31 @@ class SqlSession:
 
     def run(self, statement: str) -> int:
         """Ask a statement and print its answer, or what is wrong; the exit code."""
-        begun = time.perf_counter()
         try:
-            answer = ask_statement(self._client, statement)
+            self.ask(statement)
         except (RequestFailed, WiderowError) as error:
             sys.stderr.write(f"widerow: {error}\n")
             return _FAILED
+        return 0
+
+    def ask(self, statement: str) -> None:
+        """Ask a statement and print its answer. Raises as `ask_statement`."""
+        begun = time.perf_counter()
+        answer = ask_statement(self.client, statement)
         for line in self._form(answer):
             self.write(line)
         if self.told:
             self.write(_costs(answer, time.perf_counter() - begun))
         if not statement.lstrip()[:6].upper().startswith(("SELECT", "SHOW", "DESC")):
             self._names = None  # tables and columns may be others now
-        return 0
 
     def names(self) -> list[str]:
         """The names of tables and of their columns, asked for once; none where that fails."""
         if self._names is None:
             self._names = []
             try:
-                tables = [str(row[0]) for row in ask_statement(self._client, "SHOW TABLES").rows]
-                described = [ask_statement(self._client, f"DESCRIBE `{each}`") for each in tables]
+                tables = [str(row[0]) for row in ask_statement(self.client, "SHOW TABLES").rows]
+                described = [ask_statement(self.client, f"DESCRIBE `{each}`") for each in tables]
             except WiderowError:
                 return []
             columns = {str(row[0]) for answer in described for row in answer.rows}
@@ -120,7 +124,7 @@ class SqlSession:
 
     def close(self) -> None:
         """End the connection."""
-        self._client.close()
+        self.client.close()
 
 
 def _costs(answer: StatementAnswer, seconds: float) -> str:
@@ -140,7 +144,8 @@ def _rows(count: int) -> str:
 # --- forms of answers ------------------------------------------------------------------------
 
 
-def _as_table(answer: StatementAnswer) -> Iterator[str]:
+def rows_as_table(answer: StatementAnswer) -> Iterator[str]:
+    """The lines of a table with a head; of a statement without rows what it changed."""
     if answer.columns is None:
         yield "OK" if answer.affected is None else f"OK, {_rows(answer.affected)} changed"
         return
@@ -191,7 +196,7 @@ def _form(given: Given) -> Callable[[StatementAnswer], Iterator[str]]:
         raise CommandFailed("give --json or --csv, not both")
     if given["as_json"]:
         return _as_json
-    return _as_csv if given["csv"] else _as_table
+    return _as_csv if given["csv"] else rows_as_table
 
 
 # --- the command -----------------------------------------------------------------------------
@@ -232,14 +237,14 @@ def _shell(session: SqlSession) -> Shell:
         script_reader=SqlLines,
         run=session.run,
         run_words=run_words,
-        completions=partial(_completions, session),
+        completions=partial(completed_names, session),
         meet=meet,
         interrupted=session.close,  # an answer may be on its way
     )
 
 
-def _completions(session: SqlSession, line: str) -> list[str]:
-    """What may end the word under the cursor."""
+def completed_names(session: SqlSession, line: str) -> list[str]:
+    """The tables, columns and words of SQL that may end the word under the cursor."""
     begun = line.rpartition(" ")[2]
     words: list[Any] = [*session.names(), *_KEYWORDS]
     return [f"{word} " for word in words if word.lower().startswith(begun.lower())]

@@ -28,6 +28,7 @@ from widerow.cli.ts.definitions import (
 )
 from widerow.cli.ts.searched import DESCRIBE_SEARCH_INDEX, DROP_SEARCH_INDEX, LIST_SEARCH_INDEX
 from widerow.cli.ts.settings import CLEAR, CONFIG, ELSEWHERE, EXIT_TS, TS_HELP
+from widerow.cli.ts.statements import SQL_MODE
 
 __all__ = ["TS_COMMANDS"]
 
@@ -38,6 +39,7 @@ TS_COMMANDS: Final = (
     *(PUT_ROW, GET_ROW, UPDATE_ROW, DELETE_ROW, SCAN, EXPORT_ROWS, IMPORT_ROWS),
     *(CREATE_INDEX, DROP_INDEX),
     *(LIST_SEARCH_INDEX, DESCRIBE_SEARCH_INDEX, DROP_SEARCH_INDEX),
+    SQL_MODE,
     *(CREATE_TUNNEL, LIST_TUNNEL, DESCRIBE_TUNNEL, DROP_TUNNEL),
     *(CLEAR, EXIT_TS),
     *ELSEWHERE,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from widerow.cli.sql import SqlSession, rows_as_table
 from widerow.cli.tablestore.grid import Grid, render_grid
 from widerow.cli.tablestore.output import terminal_width, text_width
 from widerow.cli.ts.command import TsCommand, TsUsage
@@ -18,7 +19,7 @@ class TsSession:
 
     `kept`: the parts of the connection, by their names; `keep` keeps them as a profile, and returns
     its name. `ask`: answers a question of the person at the terminal, None where there is nobody.
-    `columns`: names that were seen of each table, for completion.
+    `columns`: names that were seen of each table, for completion. `in_sql`: lines are statements.
     """
 
     endpoint: Endpoint
@@ -30,7 +31,9 @@ class TsSession:
     table: str = ""
     finished: bool = False
     columns: dict[str, set[str]] = field(default_factory=dict)
+    in_sql: bool = False
     _client: Client | None = None
+    _statements: SqlSession | None = None
 
     @property
     def client(self) -> Client:
@@ -40,8 +43,18 @@ class TsSession:
         return self._client
 
     @property
+    def statements(self) -> SqlSession:
+        """What runs statements of SQL, over the connection that is open."""
+        if self._statements is None or self._statements.client is not self.client:
+            self._statements = SqlSession(self.client, rows_as_table)
+            self._statements.write = self.write
+        return self._statements
+
+    @property
     def prompt(self) -> str:
         """The text before a line that is typed: the instance, and the table in use."""
+        if self.in_sql:
+            return f"{self.endpoint.instance}:sql> "
         return f"{self.endpoint.instance}{':' if self.table else ''}{self.table}> "
 
     def connect(self, endpoint: Endpoint, kept: Mapping[str, str]) -> None:

@@ -85,7 +85,6 @@ _WHY: Final = {
     "consume_tunnel": "tunnels are consumed with an SDK; `widerow tail` follows a table",
     "create_search_index": "search indexes are made with an SDK (docs/guide/search.md)",
     "search": "there is no editor here; `widerow search TABLE INDEX QUERY` asks a search index",
-    "sql": "this version of widerow has no SQL; `scan --where` filters rows",
     "putts": "this version of widerow has no tables of time series",
     "getts": "this version of widerow has no tables of time series",
     "qtm": "this version of widerow has no tables of time series",

@@ -11,10 +11,10 @@ from typing import Final
 
 from widerow.cli.shell.command import ShellFlag, offered_words
 from widerow.cli.shell.running import Shell
+from widerow.cli.sql import completed_names
 from widerow.cli.ts.command import (
     COLUMNS_VALUE,
     TABLE_VALUE,
-    TsLines,
     TsUsage,
     find_ts_command,
     known_command,
@@ -22,6 +22,7 @@ from widerow.cli.ts.command import (
     parse_arguments,
 )
 from widerow.cli.ts.session import TsSession
+from widerow.cli.ts.statements import ModeLines, run_in_mode
 from widerow.client.failures import Refused
 from widerow.client.tables import list_tables
 from widerow.errors import WiderowError
@@ -44,8 +45,8 @@ def ts_shell(session: TsSession) -> Shell:
         session,
         history="ts-history",
         mark="> ",
-        reader=TsLines,
-        script_reader=TsLines,
+        reader=partial(ModeLines, session),
+        script_reader=partial(ModeLines, session),
         run=partial(_run, session),
         run_words=partial(_run_words, session),
         completions=partial(_completions, session),
@@ -55,6 +56,8 @@ def ts_shell(session: TsSession) -> Shell:
 
 
 def _run(session: TsSession, line: str) -> int:
+    if session.in_sql:
+        return run_in_mode(session, line)
     try:
         return _run_words(session, line_words(line))
     except ValueError as error:
@@ -79,6 +82,8 @@ def _run_words(session: TsSession, words: Sequence[str]) -> int:
 
 def _completions(session: TsSession, line: str) -> list[str]:
     """Names of commands, of flags, of tables behind `-t`, and of columns that were seen."""
+    if session.in_sql:
+        return completed_names(session.statements, line)
     words = line.split()
     typed = "" if not words or line[-1:].isspace() else words.pop()
     begun, _, last = typed.rpartition(",")

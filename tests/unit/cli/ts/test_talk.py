@@ -74,6 +74,13 @@ def conversation(session: TsSession, *typed: object) -> list[str]:
     return prompts
 
 
+def test_statements_have_a_prompt_and_end_with_a_semicolon(session: TsSession) -> None:
+    prompts = conversation(session, "sql", "SELECT", "exit;", "exit ;", "exit")
+    assert prompts[:3] == ["shop> ", "shop:sql> ", "        > "]
+    prompts = conversation(session, "exit")
+    assert not prompts  # the shell has ended
+
+
 def test_a_line_goes_on_until_its_quote_is_closed(session: TsSession) -> None:
     prompts = conversation(session, "help 'li", "st'", "", "exit")
     assert prompts == ["shop> ", "    > ", "shop> ", "shop> "]

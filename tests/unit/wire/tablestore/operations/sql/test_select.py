@@ -295,3 +295,11 @@ def test_a_cell_of_another_type_is_refused_where_it_is_needed(engine: Tablestore
         '{"ColumnName":"b","Value":"z","PrimaryKeyOption":0}]}',
     }
     engine.core.run(engine.rows.write_row("i", put("t", {"a": 9, "b": "z"}, {})))
+
+
+def test_bytes_that_are_no_text(engine: TablestoreEngine) -> None:
+    """Where a text is wanted each is U+FFFD; what takes bytes has them (differences, SQL)."""
+    found = select(
+        engine, "concat(x), hex(x), length(x), x = X'FF00', x FROM t WHERE a = 2 AND b = 'p'"
+    )
+    assert found == [("\ufffd\0", "FF00", 2, True, b"\xff\0")]
