@@ -81,10 +81,9 @@ def build(work: Path, program: str = "Actions") -> list[str]:
     return ["java", *JVM, "-cp", f"{work}{os.pathsep}{libraries}", program]
 
 
-def fetched_libraries() -> Path:
-    """The directory of the libraries that this pom.xml asks for."""
-    pom = SOURCES / "pom.xml"
-    libraries = CACHE / f"compat-java-{hashlib.sha256(pom.read_bytes()).hexdigest()[:16]}"
+def fetched_libraries(pom: Path = SOURCES / "pom.xml", name: str = "compat-java") -> Path:
+    """The directory, which is called so, of the libraries that a pom.xml asks for."""
+    libraries = CACHE / f"{name}-{hashlib.sha256(pom.read_bytes()).hexdigest()[:16]}"
     if libraries.exists():
         return libraries
     if shutil.which("mvn") is None:

@@ -464,6 +464,7 @@ class TablestoreRule(AnyRule):
     SQL_DEPTH = "Simplify the statement: its expressions are nested too deeply."
     SQL_UNSUPPORTED = "Leave out what the message names: the service's SQL has no such thing."
     SQL_TABLE_UNKNOWN = "Create the table first, or check its name and the instance; SHOW TABLES."
+    SQL_DATABASE_UNKNOWN = "Leave the database out: it is the instance of the request."
     SQL_TABLE_AMBIGUOUS = "Rename a table: SQL does not tell capital letters from small ones."
     SQL_TABLE_EXISTS = "Remove the mapping first (DROP MAPPING TABLE), or add IF NOT EXISTS."
     SQL_TABLE_TWICE = "Give the tables behind FROM aliases that differ."

@@ -34,6 +34,9 @@ SQL_ERRORS: Final[dict[AnyRule, Foreign]] = {
     TablestoreRule.SQL_TABLE_UNKNOWN: c.INVALID(
         "Table '{instance}.{table}' doesn't exist", "a table of a statement that is not there"
     ),
+    TablestoreRule.SQL_DATABASE_UNKNOWN: c.INVALID.ours(
+        "Unknown database '{database}'", "a database in a statement that is not its instance"
+    ),
     TablestoreRule.SQL_TABLE_AMBIGUOUS: c.INVALID.ours(
         "Table '{table}' is ambiguous: table names differ only in case.",
         "a table's name in a statement, where another one differs from it in case only",

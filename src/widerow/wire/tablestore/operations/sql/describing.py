@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.model.tablestore.mapping import SqlType
 from widerow.query.describe import described
 from widerow.query.plan import Operator
 from widerow.query.relation import Values
 from widerow.wire.tablestore.operations.sql.documents import SearchScan
+from widerow.wire.tablestore.operations.sql.functions.texts import matches_like
 from widerow.wire.tablestore.operations.sql.kinds import SqlKind
 from widerow.wire.tablestore.operations.sql.select import ResultColumn
 from widerow.wire.tablestore.operations.sql.tables import (
@@ -17,7 +19,14 @@ from widerow.wire.tablestore.operations.sql.tables import (
     seen_tables,
 )
 
-__all__ = ["Listing", "list_columns", "list_operators", "show_index", "show_tables"]
+__all__ = [
+    "Listing",
+    "list_columns",
+    "list_operators",
+    "show_columns",
+    "show_index",
+    "show_tables",
+]
 
 Row = tuple[Any, ...]
 
@@ -36,16 +45,23 @@ def _listing(names: Sequence[str], kinds: Sequence[SqlKind], rows: Sequence[Row]
     return Listing(columns, values, len(rows))
 
 
-def show_tables(engine: TablestoreEngine, instance: str) -> Listing:
-    """The instance's tables that have a mapping, those that get one with their first use too."""
+def show_tables(engine: TablestoreEngine, instance: str, pattern: str | None = None) -> Listing:
+    """The instance's tables that have a mapping, those that get one with their first use too.
+
+    `pattern`: those whose names are like it, in whatever case; None: all.
+    """
     names = [
         name
         for table in seen_tables(engine, instance)
         if not table.index_of or table.mapping is not None
         for name in (table.name, *[mapped.name for mapped in table.search_mappings])
     ]
-    rows = [(name,) for name in sorted(names)]
+    rows = [(name,) for name in sorted(names) if _is_like(name, pattern)]
     return _listing([f"Tables_in_{instance}"], [SqlKind.TEXT], rows)
+
+
+def _is_like(name: str, pattern: str | None) -> bool:
+    return pattern is None or matches_like(name.lower(), pattern.lower())
 
 
 _DESCRIBED: Final = ("Field", "Type", "Null", "Key", "Default", "Extra")
@@ -66,6 +82,26 @@ def list_columns(seen: SeenTable) -> Listing:
         for column in seen.mapping.columns
     ]
     return _listing(_DESCRIBED, [SqlKind.TEXT] * len(_DESCRIBED), rows)
+
+
+_FULL: Final = (*_DESCRIBED[:2], "Collation", *_DESCRIBED[2:], "Privileges", "Comment")
+
+
+def show_columns(seen: SeenTable, pattern: str | None, *, full: bool) -> Listing:
+    """The columns of a mapping whose names are like a pattern (None: all).
+
+    `full`: with collation, privileges and comment, as MySQL has them (the JDBC driver asks so).
+    """
+    described = list_columns(seen)
+    rows = [row for row in zip(*described.values, strict=True) if _is_like(row[0], pattern)]
+    if not full:
+        return _listing(_DESCRIBED, [SqlKind.TEXT] * len(_DESCRIBED), rows)
+    texts = (SqlType.VARCHAR.value, SqlType.MEDIUMTEXT.value)
+    wide = [
+        (name, kind, "utf8mb4_bin" if kind in texts else None, *rest, "select", "")
+        for name, kind, *rest in rows
+    ]
+    return _listing(_FULL, [SqlKind.TEXT] * len(_FULL), wide)
 
 
 _TEXT, _LONG = SqlKind.TEXT, SqlKind.LONG

@@ -10,7 +10,7 @@ from widerow.engine.between import Between, never_ends
 from widerow.engine.capacity import units
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Conflict, Exhausted, InvalidRequest
+from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound
 from widerow.limits import (
     SQL_BYTES_READ_MAX,
     SQL_ROWS_READ_MAX,
@@ -31,6 +31,7 @@ from widerow.wire.tablestore.operations.sql.describing import (
     Listing,
     list_columns,
     list_operators,
+    show_columns,
     show_index,
     show_tables,
 )
@@ -57,10 +58,13 @@ from widerow.wire.tablestore.operations.sql.syntax import (
     Explain,
     Insert,
     Select,
+    ShowColumns,
     ShowIndex,
     ShowTables,
+    SqlStatement,
     Update,
     first_word,
+    named_databases,
     read_statement,
 )
 from widerow.wire.tablestore.operations.sql.tables import find_seen_table
@@ -163,6 +167,7 @@ def run_statement(
     if permission_of(text) is not _NEEDED.get(type(statement), Permission.READ):
         # What stands before the statement was read in two ways, and the sender checked by one.
         raise InvalidRequest(TablestoreRule.SQL_SYNTAX, near=text[:40])
+    _check_databases(statement, instance)
     if isinstance(statement, Select | Explain):
         run = _Run(engine, instance, between)
         if isinstance(statement, Explain):
@@ -174,8 +179,21 @@ def run_statement(
     return runner(engine, instance, statement)
 
 
-def _show_tables(engine: TablestoreEngine, instance: str, _statement: ShowTables) -> Result:
-    return Result(StatementType.SHOW, show_tables(engine, instance))
+def _check_databases(statement: SqlStatement, instance: str) -> None:
+    """Raise `NotFound` where a statement names another database than its instance."""
+    for each in named_databases(statement):
+        if each.lower() != instance.lower():
+            raise NotFound(TablestoreRule.SQL_DATABASE_UNKNOWN, database=each)
+
+
+def _show_tables(engine: TablestoreEngine, instance: str, statement: ShowTables) -> Result:
+    return Result(StatementType.SHOW, show_tables(engine, instance, statement.pattern))
+
+
+def _show_columns(engine: TablestoreEngine, instance: str, statement: ShowColumns) -> Result:
+    seen = find_seen_table(engine, instance, statement.table)
+    found = show_columns(seen, statement.pattern, full=statement.full)
+    return Result(StatementType.SHOW, found)
 
 
 def _show_index(engine: TablestoreEngine, instance: str, statement: ShowIndex) -> Result:
@@ -227,6 +245,7 @@ def _changes(
 _RUNNERS: Final[dict[type, Callable[..., Result | Plan[Result]]]] = {
     ShowTables: _show_tables,
     ShowIndex: _show_index,
+    ShowColumns: _show_columns,
     Describe: _describe,
     CreateMapping: _create,
     AlterMapping: _alter,

@@ -29,11 +29,13 @@ __all__ = [
     "Explain",
     "Insert",
     "Select",
+    "ShowColumns",
     "ShowIndex",
     "ShowTables",
     "SqlStatement",
     "Update",
     "first_word",
+    "named_databases",
     "named_tables",
     "read_statement",
     "read_type",
@@ -59,14 +61,31 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class ShowTables:
-    """The mapping tables of the instance."""
+    """The mapping tables of the instance, which `database` names unless it is empty.
+
+    `pattern`: those whose names are like it; None: all.
+    """
+
+    database: str = ""
+    pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ShowIndex:
-    """The indexes of a table."""
+    """The indexes of a table. `database` as above."""
 
     table: str
+    database: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowColumns:
+    """The columns of a mapping; `full`: with collation, privileges and comment."""
+
+    table: str
+    full: bool
+    database: str = ""
+    pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +146,7 @@ SqlStatement = (
     | Explain
     | ShowTables
     | ShowIndex
+    | ShowColumns
     | Describe
     | CreateMapping
     | AlterMapping
@@ -352,14 +372,32 @@ def _explain(text: str, words: _Words, tokens: Sequence[Token]) -> Explain:
 
 def _show(_text: str, words: _Words, _tokens: Sequence[Token]) -> SqlStatement:
     words.take("SHOW")
-    if words.take("TABLES"):
-        words.end()
-        return ShowTables()
-    if words.take("INDEX") and (words.take("FROM") or words.take("IN")):
-        table = words.name()
-        words.end()
-        return ShowIndex(table)
-    raise _unsupported("this SHOW statement")
+    full = words.take("FULL")
+    if words.take("TABLES") and not full:
+        found: ShowTables | ShowColumns | ShowIndex = ShowTables(
+            _behind_from(words), _behind_like(words)
+        )
+    elif any(words.take(each) for each in ("COLUMNS", "FIELDS")):
+        table = _behind_from(words)
+        found = ShowColumns(table, full, _behind_from(words), _behind_like(words))
+    elif any(words.take(each) for each in ("INDEX", "INDEXES", "KEYS")) and not full:
+        table = _behind_from(words)
+        found = ShowIndex(table, _behind_from(words))
+    else:
+        raise _unsupported("this SHOW statement")
+    words.end()
+    if not isinstance(found, ShowTables) and not found.table:
+        raise _unsupported("SHOW without a table")
+    return found
+
+
+def _behind_from(words: _Words) -> str:
+    """The name behind FROM or IN; empty where there is none."""
+    return words.name() if words.take("FROM") or words.take("IN") else ""
+
+
+def _behind_like(words: _Words) -> str | None:
+    return words.name() if words.take("LIKE") else None
 
 
 def _describe(_text: str, words: _Words, _tokens: Sequence[Token]) -> Describe:
@@ -458,7 +496,7 @@ def named_tables(statement: SqlStatement) -> frozenset[str]:
     match statement:
         case ShowTables():
             return frozenset()
-        case ShowIndex(table) | Describe(table) | AlterMapping(table):
+        case ShowIndex(table) | ShowColumns(table) | Describe(table) | AlterMapping(table):
             return frozenset((table,))
         case DropMapping(tables):
             return frozenset(tables)
@@ -466,3 +504,16 @@ def named_tables(statement: SqlStatement) -> frozenset[str]:
             return named_tables(select)
         case _:
             return frozenset([each.name for each in statement.tree.find_all(exp.Table)])
+
+
+def named_databases(statement: SqlStatement) -> frozenset[str]:
+    """The databases that a statement names, as they are written."""
+    match statement:
+        case ShowTables() | ShowIndex() | ShowColumns():
+            return frozenset((statement.database,)) - {""}
+        case Explain(select):
+            return named_databases(select)
+        case Describe() | AlterMapping() | DropMapping():
+            return frozenset()
+        case _:
+            return frozenset([each.db for each in statement.tree.find_all(exp.Table)]) - {""}

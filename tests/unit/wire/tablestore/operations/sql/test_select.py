@@ -303,3 +303,29 @@ def test_bytes_that_are_no_text(engine: TablestoreEngine) -> None:
         engine, "concat(x), hex(x), length(x), x = X'FF00', x FROM t WHERE a = 2 AND b = 'p'"
     )
     assert found == [("\ufffd\0", "FF00", 2, True, b"\xff\0")]
+
+
+def test_what_drivers_ask_of_tables_and_columns(engine: TablestoreEngine) -> None:
+    """The JDBC driver's statements, and that a database is the instance (issue 37, sql §2)."""
+    assert rows_of_statement(engine, "SHOW TABLES FROM `i`") == [("t",), ("u",)]
+    assert rows_of_statement(engine, "SHOW TABLES FROM i LIKE 'T%'") == [("t",)]
+    found = rows_of_statement(engine, "SHOW FULL COLUMNS FROM `u` FROM `i` LIKE '%'")
+    assert found == [
+        ("name", "varchar(1024)", "utf8mb4_bin", "NO", "PRI", None, "", "select", ""),
+        ("code", "bigint(20)", None, "YES", "", None, "", "select", ""),
+    ]
+    assert rows_of_statement(engine, "SHOW COLUMNS IN u LIKE 'c_de'") == [
+        found[1][:2] + found[1][3:7]
+    ]
+    keys = rows_of_statement(engine, "SHOW KEYS FROM `t` FROM `i`")
+    assert keys == rows_of_statement(engine, "SHOW INDEX IN t")
+    assert select(engine, "code FROM i.u WHERE name = 'red'") == [(1,)]
+    for text in (
+        "SHOW TABLES FROM j",
+        "SHOW KEYS FROM t IN j",
+        "SELECT * FROM j.t",
+        "DELETE FROM j.t",
+    ):
+        assert rule_of_refusal(engine, text) is R.SQL_DATABASE_UNKNOWN
+    for text in ("SHOW COLUMNS", "SHOW FULL TABLES", "SHOW DATABASES"):
+        assert rule_of_refusal(engine, text) is R.SQL_UNSUPPORTED
