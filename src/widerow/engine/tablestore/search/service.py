@@ -192,7 +192,7 @@ class SearchIndexes:
         table = self._table(instance, request.table)
         index = search_index_named(table, request.index)
         with self._whole(table, index):
-            return self._scans.begin(index.id, self._view(table, index, deadline, safepoint))
+            return self._scans.begin(index, self._view(table, index, deadline, safepoint))
 
     def parallel_scan(self, instance: str, request: ParallelScan) -> ScanPage:
         """ParallelScan (search §7)."""
@@ -201,7 +201,7 @@ class SearchIndexes:
         index = search_index_named(table, request.index)
         with self._whole(table, index):
             keys, token = self._scans.page(
-                index.id, request, lambda: self._view(table, index, deadline, safepoint)
+                index, request, lambda: self._view(table, index, deadline, safepoint)
             )
         found = self._rows.read(table, index, keys, request.columns, deadline)
         rows = tuple([each.row for each in found if each is not None])
