@@ -23,7 +23,10 @@ from tests.postgres import fresh_url
 from widerow.testing.process import ServeFailed, WiderowProcess
 
 pytest.register_assert_rewrite(
-    "tests.compat.changes", "tests.compat.consumers", "tests.compat.statements"
+    "tests.compat.changes",
+    "tests.compat.consumers",
+    "tests.compat.series",
+    "tests.compat.statements",
 )
 
 Facts = dict[str, Any]
