@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 
 	"github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+	"github.com/aliyun/aliyun-tablestore-go-sdk/tablestore/otsprotocol"
 )
 
 // scenario uses tables of its own and returns what it saw.
@@ -46,6 +47,13 @@ var ofActions = map[string]scenario{
 	"delivery":        delivery,
 	"searches":        searches,
 	"sql":             sql,
+
+	"series tables":      seriesTables,
+	"series":             measured(otsprotocol.RowsSerializeType_RST_FLAT_BUFFER),
+	"series as messages": measured(otsprotocol.RowsSerializeType_RST_PROTO_BUFFER),
+	"keyed series":       keyedSeries,
+	"analytical stores":  analyticalStores,
+	"last points":        lastPoints,
 }
 
 // hasty is a client that does not repeat what was refused: others repeat conflicts for seconds.
@@ -61,6 +69,7 @@ func main() {
 	once := tablestore.NewDefaultTableStoreConfig()
 	once.RetryTimes = 0
 	hasty = tablestore.NewClientWithConfig(endpoint, instance, "widerow", "widerow", "", once)
+	seriesClient = tablestore.NewTimeseriesClient(endpoint, instance, "widerow", "widerow")
 	seen := map[string]facts{}
 	for name, run := range scenarios[os.Args[1]] {
 		seen[name] = attempt(run, client)

@@ -50,6 +50,12 @@ final class Actions {
         SCENARIOS.put("delivery", Delivery::delivery);
         SCENARIOS.put("searches", Searches::searches);
         SCENARIOS.put("sql", Statements::sql);
+        SCENARIOS.put("series tables", Series::tables);
+        SCENARIOS.put("series", Series::measured);
+        SCENARIOS.put("keyed series", Series::keyed);
+        SCENARIOS.put("analytical stores", LastPoints::stores);
+        SCENARIOS.put("last points", LastPoints::lastPoints);
+        SCENARIOS.put("scans", Scans::scans);
         SCENARIOS.put("ranges", Ranges::ranges);
         SCENARIOS.put("range iterator", Ranges::iterator);
         SCENARIOS.put("filters", Ranges::filters);
