@@ -1,4 +1,4 @@
-"""Timeseries tables through the vendor's Java SDK, in each way that it is set up (timeseries §14)."""
+"""Timeseries tables through the vendor's Java SDK, set up in each way (timeseries §14)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -308,7 +308,7 @@ def keyed(client: ts.OTSClient) -> Facts:
 # --- what is judged --------------------------------------------------------------------------
 
 
-def test_timelisted_tables_from_creation_to_deletion(ots: ts.OTSClient) -> None:
+def test_timeseries_tables_from_creation_to_deletion(ots: ts.OTSClient) -> None:
     seen = tables(ots)
     for check in (*TABLES, check_options_of_metas):
         check(seen)
