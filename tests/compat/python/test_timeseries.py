@@ -123,7 +123,7 @@ def put(
     *points: tuple[int, dict[str, Any]],
 ) -> list[Any]:
     rows = [ts.TimeseriesRow(key(series), fields, T0 + at) for at, fields in points]
-    return client.put_timelisted_data(table, rows).failedRows or []
+    return client.put_timeseries_data(table, rows).failedRows or []
 
 
 def fetched(
@@ -134,7 +134,7 @@ def fetched(
 ) -> tuple[list[ts.TimeseriesRow], bytes | None]:
     times = {"beginTimeInUs": 0, "endTimeInUs": T0 + 1_000_000}
     request = ts.GetTimeseriesDataRequest(table, key(series), **(times | more))
-    answer = client.get_timelisted_data(request)
+    answer = client.get_timeseries_data(request)
     return answer.rows or [], answer.nextToken
 
 
