@@ -19,9 +19,12 @@ from typing import Any, Final, final
 from widerow.errors import StoreDamaged
 from widerow.model.values import ColumnType, Value
 
-__all__ = ["INLINE", "Layout", "Layouts", "PointRecord"]
+__all__ = ["FIRST_NUMBER", "INLINE", "Layout", "Layouts", "PointRecord"]
 
 INLINE: Final = 0  # the number of a layout that stands in the record
+# Lower numbers are kinds of rows of other models (rows/record.py): what measures the rows of any
+# table by their first bytes (engine/partitions/walk.py) must take no point for a part of a row.
+FIRST_NUMBER: Final = 4
 _LENGTH_BYTES: Final = 4
 _FORMATS: Final = {
     ColumnType.INTEGER: "q",

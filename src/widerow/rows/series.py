@@ -15,6 +15,7 @@ from typing import Final, final
 from widerow.errors import StoreDamaged
 from widerow.limits import SERIES_LAYOUT_BYTES_MAX, SERIES_LAYOUTS_MAX
 from widerow.model.timeseries.series import Tags, tags_text
+from widerow.rows.points import FIRST_NUMBER
 
 __all__ = ["SeriesRecord", "decode_meta", "decode_series", "encode_meta", "pairs_of"]
 
@@ -30,7 +31,7 @@ class SeriesRecord:
 
     `epoch_us`: when its meta was last deleted; 0: never. `refreshed_us`: the update time of its
     meta as the last put knew it; 0: the meta is not known to be there. `layouts`: those of its
-    points that have a number, from 1 on.
+    points that have a number, from `FIRST_NUMBER` on.
     """
 
     __slots__ = ("canonical", "epoch_us", "layouts", "refreshed_us")
@@ -56,12 +57,12 @@ class SeriesRecord:
         """The number of a layout, which is given one if there is room; 0: it has none."""
         for at, known in enumerate(self.layouts):
             if known == layout:
-                return at + 1
+                return at + FIRST_NUMBER
         size = sum([len(known) for known in self.layouts]) + len(layout)
         if len(self.layouts) >= SERIES_LAYOUTS_MAX or size > SERIES_LAYOUT_BYTES_MAX:
             return 0
         self.layouts.append(layout)
-        return len(self.layouts)
+        return len(self.layouts) - 1 + FIRST_NUMBER
 
 
 def decode_series(record: bytes) -> SeriesRecord:

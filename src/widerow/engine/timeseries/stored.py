@@ -5,7 +5,7 @@ from typing import Final
 from widerow.errors import StoreDamaged
 from widerow.keys.series import series_shards
 from widerow.model.values import Value
-from widerow.rows.points import INLINE, Layout, Layouts
+from widerow.rows.points import FIRST_NUMBER, INLINE, Layout, Layouts
 from widerow.rows.series import SeriesRecord, decode_series
 from widerow.storage.interface import Reader
 
@@ -40,9 +40,9 @@ def point_layout(layouts: Layouts, series: SeriesRecord, record: bytes) -> tuple
     """The layout of a point's record, and where its values begin. Raises `StoreDamaged`."""
     number = record[0] if record else 255
     if number != INLINE:
-        if number > len(series.layouts):
+        if not FIRST_NUMBER <= number < FIRST_NUMBER + len(series.layouts):
             raise StoreDamaged(f"a point has a layout that its series lacks: {record[:99]!r}")
-        return layouts.of_bytes(series.layouts[number - 1]), 1
+        return layouts.of_bytes(series.layouts[number - FIRST_NUMBER]), 1
     stop = _LAYOUT_AT + int.from_bytes(record[_LENGTH_AT:_LAYOUT_AT], "big")
     return layouts.of_bytes(record[_LAYOUT_AT:stop]), stop
 

@@ -8,6 +8,8 @@ import pytest
 from tests.conformance.drivers import DRIVERS
 from tests.unit.engine.timeseries.world import CPU, DISK, Series, of_host
 
+from widerow.engine.partitions.walk import Walk
+from widerow.engine.timeseries.model import TIMESERIES_MODEL
 from widerow.errors import InvalidRequest, NotFound
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import MetaUpdateMode, PointQuery
@@ -117,3 +119,13 @@ def test_rules_of_points_are_kept(world: Series) -> None:
     for name in ("温度", "温度.abc", "123Test", "_@?%$A"):
         world.put(table, (CPU._replace(measurement=name), 1, good), mode=MetaUpdateMode.IGNORE)
     world.check()
+
+
+def test_points_are_measured_as_rows_are(world: Series) -> None:
+    """Whatever fields points have, a walk that looks for splits counts each."""
+    table = world.create()
+    kinds: list[dict[str, Value]] = [{"l": 1}, {"d": 0.5}, {"s": "x"}, {"b": True}, {"d": 1.5}]
+    world.put(table, *[(CPU, at, fields) for at, fields in enumerate(kinds)])
+    walk = Walk(table.id, TIMESERIES_MODEL.partition_key(table).end, b"", None, 1 << 20)
+    assert walk.step(world.store.snapshot())
+    assert [piece.rows for piece in walk.found] == [len(kinds)]
