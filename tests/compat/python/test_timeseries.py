@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+import pytest
 import tablestore as ts
 from tablestore.timeseries_condition import (
     AttributeMetaQueryCondition,
@@ -17,6 +18,9 @@ from tablestore.timeseries_condition import (
 from tests.compat.series import KEYED, MEASURED, T0, TABLES, check_options_of_metas
 
 from widerow.system import SystemClock
+
+# The SDK encodes points by a deprecated call of its FlatBuffers library.
+pytestmark = pytest.mark.filterwarnings("ignore:numElems is deprecated:DeprecationWarning")
 
 Facts = dict[str, Any]
 DATA_TYPES: Final = {"LONG": 1, "STRING": 4}
