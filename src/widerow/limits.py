@@ -503,8 +503,5 @@ SERIES_LAYOUTS_MAX: Final = (
     64  # with a number in the record of a series; others stand in each point
 )
 SERIES_LAYOUT_BYTES_MAX: Final = 16 * 1024  # of a series record, which each put of it reads
-SERIES_TAGS_MAX: Final = (
-    170  # of a series: more do not fit into a text of 1024 bytes (timeseries §2)
-)
+SERIES_TAGS_MAX: Final = 170  # of a series: their text has 1024 bytes (timeseries §2)
 SERIES_CONDITIONS_MAX: Final = 1000  # on metas, of one query
-SERIES_CONDITION_DEPTH_MAX: Final = 32  # conditions on metas in each other
