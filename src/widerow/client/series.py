@@ -12,7 +12,7 @@ from widerow.near_names import did_you_mean
 from widerow.wire.tablestore import timeseries_messages as m
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.operations.bodies import text
-from widerow.wire.tablestore.timeseries_keys import series_message
+from widerow.wire.tablestore.operations.timeseries.keys import series_message
 
 __all__ = ["check_series_table", "make_series_table", "put_points"]
 

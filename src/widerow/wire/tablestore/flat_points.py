@@ -18,10 +18,9 @@ from widerow.limits import (
 )
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.timeseries.series import SeriesKey
+from widerow.model.timeseries.series import SeriesKey, tags_of_pairs, tags_of_text
 from widerow.model.values import Value
 from widerow.rows.words import double_at, integer_at, length_at
-from widerow.wire.tablestore.timeseries_keys import tags_of_pairs, tags_of_text
 
 __all__ = ["flat_points"]
 

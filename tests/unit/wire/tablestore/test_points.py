@@ -15,13 +15,12 @@ from widerow.errors import InvalidRequest
 from widerow.limits import INT64_MAX, INT64_MIN, SERIES_POINTS_MAX
 from widerow.model.timeseries.points import Point, StoredPoint
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.timeseries.series import SeriesKey
+from widerow.model.timeseries.series import SeriesKey, tags_of_text
 from widerow.model.timeseries.table import FieldKey, TimeseriesTable
 from widerow.model.values import KeyType, Value
 from widerow.rows.plain_values import decode_plain_rows
 from widerow.wire.tablestore.flat_points import flat_points
 from widerow.wire.tablestore.point_rows import encode_points
-from widerow.wire.tablestore.timeseries_keys import tags_of_text
 
 # The SDK's encoder calls flatbuffers in a way that newer releases warn of.
 pytestmark = pytest.mark.filterwarnings("ignore:numElems is deprecated:DeprecationWarning")

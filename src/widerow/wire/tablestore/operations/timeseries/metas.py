@@ -26,18 +26,18 @@ from widerow.model.timeseries.requests import (
     NotThis,
 )
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.timeseries.series import SeriesKey, SeriesMeta, tags_text
+from widerow.model.timeseries.series import SeriesKey, SeriesMeta, tags_of_text, tags_text
 from widerow.wire.tablestore import timeseries_messages as m
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.bodies import decoder, parsed, text
 from widerow.wire.tablestore.operations.timeseries.found import OnTable, found_table, timeseries
+from widerow.wire.tablestore.operations.timeseries.keys import sent_series, series_message
 from widerow.wire.tablestore.operations.timeseries.points import failed_rows
 from widerow.wire.tablestore.operations.timeseries.tokens import (
     PageOf,
     decode_page_token,
     encode_page_token,
 )
-from widerow.wire.tablestore.timeseries_keys import sent_series, series_message, tags_of_text
 
 __all__ = ["META_ACTIONS"]
 

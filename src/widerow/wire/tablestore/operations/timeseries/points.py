@@ -27,13 +27,13 @@ from widerow.wire.tablestore.flat_points import flat_points
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.bodies import decoder, parsed, text
 from widerow.wire.tablestore.operations.timeseries.found import OnTable, found_table, timeseries
+from widerow.wire.tablestore.operations.timeseries.keys import sent_series
 from widerow.wire.tablestore.operations.timeseries.tokens import (
     PageOf,
     decode_page_token,
     encode_page_token,
 )
 from widerow.wire.tablestore.point_rows import encode_points
-from widerow.wire.tablestore.timeseries_keys import sent_series
 
 __all__ = ["POINT_ACTIONS", "failed_rows", "point_units"]
 
