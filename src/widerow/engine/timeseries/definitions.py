@@ -3,13 +3,18 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from widerow.errors import Conflict, Exhausted
+from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound
 from widerow.limits import SERIES_INDEXES_MAX
 from widerow.model.timeseries.requests import TableRequest
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.timeseries.table import DEFAULT_KEY, LastpointIndex, TimeseriesTable
+from widerow.model.timeseries.table import (
+    DEFAULT_KEY,
+    AnalyticalStore,
+    LastpointIndex,
+    TimeseriesTable,
+)
 
-__all__ = ["check_indexes", "new_series_table", "with_lastpoint"]
+__all__ = ["check_indexes", "new_series_table", "store_named", "with_lastpoint", "with_store"]
 
 
 def new_series_table(
@@ -38,6 +43,23 @@ def with_lastpoint(table: TimeseriesTable, index: LastpointIndex) -> TimeseriesT
     after = replace(table, lastpoints=(*table.lastpoints, index))
     check_indexes(after)
     return after
+
+
+def with_store(table: TimeseriesTable, store: AnalyticalStore) -> TimeseriesTable:
+    """The table with an analytical store, its only one. Raises `InvalidRequest`, `Exhausted`."""
+    if table.stores:
+        raise InvalidRequest(TimeseriesRule.STORE_COUNT, table=table.name)
+    after = replace(table, stores=(store,))
+    check_indexes(after)
+    return after
+
+
+def store_named(table: TimeseriesTable, name: str) -> AnalyticalStore:
+    """The analytical store of that name (timeseries §11). Raises `NotFound`."""
+    for store in table.stores:
+        if store.name == name:
+            return store
+    raise NotFound(TimeseriesRule.STORE_NOT_FOUND, table=table.name, store=name)
 
 
 def check_indexes(table: TimeseriesTable) -> None:

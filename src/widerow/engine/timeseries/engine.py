@@ -1,6 +1,6 @@
 """The operations on timeseries tables. Reads, plans and errors: see `engine/engine.py`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +12,12 @@ from widerow.engine.index_builds import IndexBuilds
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.scan import ColumnPage, RowAccess, ScannedRow
 from widerow.engine.timeseries.context import TimeseriesContext
-from widerow.engine.timeseries.definitions import new_series_table, with_lastpoint
+from widerow.engine.timeseries.definitions import (
+    new_series_table,
+    store_named,
+    with_lastpoint,
+    with_store,
+)
 from widerow.engine.timeseries.lastpoint_builds import LastpointBuilds
 from widerow.engine.timeseries.lastpoints import (
     LastpointRow,
@@ -25,7 +30,12 @@ from widerow.engine.timeseries.puts import PointsPut
 from widerow.engine.timeseries.reads import read_points
 from widerow.engine.timeseries.scan import scan_point_columns, scan_points_by_key
 from widerow.engine.timeseries.splits import make_splits, scan_split
-from widerow.engine.timeseries.static import check_name, check_request, with_options
+from widerow.engine.timeseries.static import (
+    check_name,
+    check_request,
+    check_store_ttl,
+    with_options,
+)
 from widerow.engine.timeseries.sweep import TimeseriesSweep
 from widerow.errors import Exhausted, Replan, WiderowError
 from widerow.keys.series import canonical_key, series_hash
@@ -45,7 +55,7 @@ from widerow.model.timeseries.requests import (
 )
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.series import SeriesKey
-from widerow.model.timeseries.table import LastpointIndex, TimeseriesTable
+from widerow.model.timeseries.table import AnalyticalStore, LastpointIndex, TimeseriesTable
 from widerow.model.values import KeyInput
 from widerow.storage.interface import Outcome
 
@@ -108,13 +118,11 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
 
     def change_options(self, instance: str, name: str, change: SeriesOptionsChange) -> Plan[None]:
         """UpdateTimeseriesTable (timeseries §3.1)."""
-        table = self.find(instance, name)
-        with_options(table.options, change)  # refused before it is planned
 
         def make(table: TimeseriesTable) -> TimeseriesTable:
             return replace(table, options=with_options(table.options, change))
 
-        return Plan((self.tables.change(table, make),), failing)
+        return self._changed(instance, name, make)
 
     def find(self, instance: str, name: str) -> TimeseriesTable:
         """The table of that name (timeseries §3). Raises `NotFound`."""
@@ -172,6 +180,44 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
     def hash_of(self, series: SeriesKey) -> str:
         """The hash of a series as `_#h` shows it (timeseries §10)."""
         return series_hash(canonical_key(series)).hex()
+
+    # --- analytical stores -------------------------------------------------------------------
+
+    def add_store(self, instance: str, table_name: str, store: AnalyticalStore) -> Plan[None]:
+        """CreateTimeseriesAnalyticalStore (timeseries §11)."""
+        check_name(store.name, TimeseriesRule.STORE_NAME)
+        check_store_ttl(store.ttl_s)
+        now_us = self.core.clock.now_us()
+        made = replace(store, created_us=now_us, with_table=False)
+        return self._changed(instance, table_name, lambda table: with_store(table, made))
+
+    def change_store(self, instance: str, table_name: str, name: str, ttl_s: int) -> Plan[None]:
+        """UpdateTimeseriesAnalyticalStore: how long it keeps its data (timeseries §11)."""
+        check_store_ttl(ttl_s)
+
+        def make(table: TimeseriesTable) -> TimeseriesTable:
+            return replace(table, stores=(replace(store_named(table, name), ttl_s=ttl_s),))
+
+        return self._changed(instance, table_name, make)
+
+    def drop_store(self, instance: str, table_name: str, name: str) -> Plan[None]:
+        """DeleteTimeseriesAnalyticalStore (timeseries §11)."""
+
+        def make(table: TimeseriesTable) -> TimeseriesTable:
+            dropped = store_named(table, name)
+            return replace(
+                table, stores=tuple([each for each in table.stores if each is not dropped])
+            )
+
+        return self._changed(instance, table_name, make)
+
+    def _changed(
+        self, instance: str, name: str, make: Callable[[TimeseriesTable], TimeseriesTable]
+    ) -> Plan[None]:
+        """A change of a table's definition, refused at once if it is refused now."""
+        table = self.find(instance, name)
+        make(table)
+        return Plan((self.tables.change(table, make),), failing)
 
     # --- last-point indexes ------------------------------------------------------------------
 

@@ -27,6 +27,9 @@ DEFAULT_KEY = (MEASUREMENT_COLUMN, SOURCE_COLUMN, TAGS_COLUMN)
 """The columns of a key of series where a table names none."""
 
 
+_FULL_SECONDS = 60  # as long as clients are shown that a new store catches up (timeseries §11)
+
+
 class SyncOption(IntEnum):
     """What an analytical store begins with; the numbers are those of the protocol."""
 
@@ -63,6 +66,16 @@ class AnalyticalStore:
     sync: SyncOption = SyncOption.FULL
     created_us: int = 0
     with_table: bool = True
+
+    def phase(self, now_us: int) -> SyncOption:
+        """What the store takes in at a time: for its first minute, if it began with everything.
+
+        A store that was made with its table has nothing to catch up with.
+        """
+        is_new = now_us < self.created_us + _FULL_SECONDS * 1_000_000
+        if self.sync is SyncOption.FULL and not self.with_table and is_new:
+            return SyncOption.FULL
+        return SyncOption.INCREMENTAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class Series:
     ) -> list[tuple[int, dict[str, Value]]]:
         """All points of a series, page by page."""
         found: list[tuple[int, dict[str, Value]]] = []
-        asked = PointQuery(series, 0, 2**62, **query)  # type: ignore[arg-type]  # as it is given
+        asked = PointQuery(series, 0, 2**62)._replace(**query)  # type: ignore[arg-type]  # as it is given
         while True:
             page = self.engine.read(table, asked)
             found += [(point.time_us, dict(point.fields)) for point in page.points]
