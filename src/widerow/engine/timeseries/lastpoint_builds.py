@@ -74,13 +74,16 @@ class LastpointBuilds:
         found: dict[bytes, LastPoint] = {}
         following: bytes | None = None
         rows = size = 0
+        live_from_us = context.live_from_us(table)
         for key, record in reader.scan(start or prefix, after_prefix(prefix)):
             if rows == STEP_RECORDS or size >= STEP_BYTES:
                 following = key
                 break
             rows, size = rows + 1, size + len(key) + len(record)
-            fields = point_fields(context.layouts, series.of(key).record, record)
             time_us = int.from_bytes(key[TIME_AT : TIME_AT + 8], "big")
+            if time_us < live_from_us:
+                continue
+            fields = point_fields(context.layouts, series.of(key).record, record)
             found.setdefault(key[:TIME_AT], LastPoint()).add(time_us, fields)
         writes = [self._write(table, index, each, last) for each, last in found.items()]
 
@@ -99,7 +102,7 @@ class LastpointBuilds:
         def body(txn: Transaction) -> None:
             current = self._tables.current(table, txn)
             if lastpoint_named(current, index.name).number == index.number:
-                keep_last(self._context.layouts, txn, key, last)
+                keep_last(self._context, current, txn, key, last)
 
         return Write(shards, body, reads=self._tables.catalog.reads)
 

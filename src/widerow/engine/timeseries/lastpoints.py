@@ -33,6 +33,7 @@ __all__ = [
     "keep_last",
     "lastpoint_named",
     "scan_lastpoints",
+    "stored_last",
 ]
 
 _KIND: Final = 1
@@ -118,10 +119,23 @@ def index_number(index: LastpointIndex) -> bytes:
     return index.number.to_bytes(4, "big")
 
 
-def keep_last(layouts: Layouts, txn: Transaction, key: bytes, added: LastPoint) -> None:
-    """Join values with those of an index that are there."""
+def stored_last(layouts: Layouts, txn: Transaction, key: bytes, live_from_us: int) -> LastPoint:
+    """The newest values of a series in an index; none where they have expired."""
     record = txn.get(key)
     found = LastPoint() if record is None else decode_last(layouts, record)
+    return found if found.time_us >= live_from_us else LastPoint()
+
+
+def keep_last(
+    context: TimeseriesContext,
+    table: TimeseriesTable,
+    txn: Transaction,
+    key: bytes,
+    added: LastPoint,
+) -> None:
+    """Join values with those of an index that are there."""
+    layouts = context.layouts
+    found = stored_last(layouts, txn, key, context.live_from_us(table))
     if found.join(added):
         txn.put(key, found.encode(layouts))
 

@@ -222,7 +222,7 @@ def deleting_metas(
 
         def body(txn: Transaction) -> None:
             context.tables.current(table, txn, planned)
-            counter, record = find_series(txn, table.id, known.digest, known.canonical)
+            counter, record = find_series(txn, shards[1], known.canonical)
             if record is None:
                 record = SeriesRecord(known.canonical, 0, 0, [])
             record.epoch_us = max(record.epoch_us + 1, context.clock.now_us())

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 
 from widerow.engine.plan import Plan
 from widerow.engine.timeseries.context import SECOND_US, KnownSeries, TimeseriesContext
-from widerow.engine.timeseries.lastpoints import LastPoint, decode_last, index_number
+from widerow.engine.timeseries.lastpoints import index_number, stored_last
 from widerow.engine.timeseries.static import check_values
 from widerow.engine.timeseries.stored import find_series, inline_record, point_fields
 from widerow.errors import InvalidRequest, Replan, StorageFailure, WiderowError
@@ -202,7 +202,7 @@ class SeriesPut(Write[tuple[int, int, int]]):
         context, mine, series = self.context, self.mine, self.mine.series
         table = context.tables.current(self.table, txn, self.planned)
         mine.missing = -1
-        counter, record = find_series(txn, table.id, series.digest, series.canonical)
+        counter, record = find_series(txn, self.record_prefix, series.canonical)
         is_changed = record is None
         if record is None:
             record = SeriesRecord(series.canonical, 0, 0, [])
@@ -223,13 +223,13 @@ class SeriesPut(Write[tuple[int, int, int]]):
     def _keep_last(self, txn: Transaction, table: TimeseriesTable, series: bytes) -> None:
         """Write the newest values into the last-point indexes."""
         layouts = self.context.layouts
+        live_from_us = self.context.live_from_us(table)
         unpacked = [
             (point.time_us, point.layout.unpack(point.values, 0)) for point in self.mine.points
         ]
         for index in table.lastpoints:
             key = series + index_number(index)
-            record = txn.get(key)
-            found = LastPoint() if record is None else decode_last(layouts, record)
+            found = stored_last(layouts, txn, key, live_from_us)
             for time_us, fields in unpacked:
                 found.add(time_us, fields)
             txn.put(key, found.encode(layouts))

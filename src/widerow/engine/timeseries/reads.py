@@ -69,11 +69,12 @@ def read_points(
     after = query.after
     if after and (after[:2] != direction or len(after) < len(direction) + _TIME_BYTES):
         raise InvalidRequest(TimeseriesRule.POSITION)
-    counter, record = find_series(reader, table.id, series.digest, series.canonical)
+    of_points, of_series = series_shards(table.id, series.digest)
+    counter, record = find_series(reader, of_series, series.canonical)
     begin_us = max(query.begin_us, context.live_from_us(table), 0)
     if record is None or begin_us >= query.end_us:
         return PointPage((), b"")
-    prefix = series_shards(table.id, series.digest)[0] + counter
+    prefix = of_points + counter
     start = prefix + time_bytes(begin_us)
     stop = prefix + time_bytes(min(query.end_us, _TIME_MAX))
     if after and query.backward:

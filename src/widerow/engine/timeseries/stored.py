@@ -3,7 +3,6 @@
 from typing import Final
 
 from widerow.errors import StoreDamaged
-from widerow.keys.series import series_shards
 from widerow.model.values import Value
 from widerow.rows.points import FIRST_NUMBER, INLINE, Layout, Layouts
 from widerow.rows.series import SeriesRecord, decode_series
@@ -19,12 +18,12 @@ FoundSeries = tuple[bytes, SeriesRecord | None]
 """The counter byte of a series, and its record, None where it has none yet."""
 
 
-def find_series(reader: Reader, table_id: int, digest: bytes, canonical: bytes) -> FoundSeries:
+def find_series(reader: Reader, prefix: bytes, canonical: bytes) -> FoundSeries:
     """The series of a canonical key among those of its hash. Raises `StoreDamaged`.
 
-    Cost: one read, but for series whose hashes are equal.
+    `prefix`: of the records of these series (`series_shards`). Cost: one read, but for series whose
+    hashes are equal.
     """
-    prefix = series_shards(table_id, digest)[1]
     for counter in range(_COUNTERS):
         number = bytes((counter,))
         record = reader.get(prefix + number)
@@ -33,7 +32,7 @@ def find_series(reader: Reader, table_id: int, digest: bytes, canonical: bytes) 
         found = decode_series(record)
         if found.canonical == canonical:
             return number, found
-    raise StoreDamaged(f"256 series have the hash {digest.hex()}")
+    raise StoreDamaged(f"256 series have one hash: {prefix.hex()}")
 
 
 def point_layout(layouts: Layouts, series: SeriesRecord, record: bytes) -> tuple[Layout, int]:

@@ -44,7 +44,6 @@ class TimeseriesMachine(RuleBasedStateMachine):
     """What a dictionary says that a table with a last-point index holds.
 
     `points`: by series and time, the fields. `last`: by series, the newest value of each field.
-    `lost`: series whose last points a sweep may have removed, though newer puts brought some back.
     """
 
     def __init__(self) -> None:
@@ -81,6 +80,9 @@ class TimeseriesMachine(RuleBasedStateMachine):
         made = [(series, now_us - hours * HOUR_US, fields) for series, hours, fields in points]
         result = self.world.put(self.table, *made, mode=mode)
         assert result.failed == {}
+        for series in {series for series, _, _ in made}:
+            if not self.is_shown(series):
+                self.last.pop(series, None)
         for series, at, fields in made:
             self.points.setdefault(series, {}).setdefault(at, {}).update(fields)
             last = self.last.setdefault(series, {})
@@ -105,33 +107,21 @@ class TimeseriesMachine(RuleBasedStateMachine):
         for each in series:
             self.metas.pop(each, None)
 
-    @rule(ttl_s=st.sampled_from([-1, DAY]))
-    def keep_for(self, ttl_s: int) -> None:
-        # What has expired by now is gone for good, and what a sweep may have left is not known.
-        self.forget_expired()
-        self.sweep()
-        change = SeriesOptionsChange(ttl_s=ttl_s)
+    @precondition(lambda self: self.ttl_s < 0)
+    @rule()
+    def keep_for_a_day(self) -> None:
+        """Never longer again: what a sweep has left of what had expired would be there again."""
+        self.ttl_s = DAY
+        change = SeriesOptionsChange(ttl_s=DAY)
         self.world.core.run(self.world.engine.change_options("me", "t", change))
-        self.ttl_s = ttl_s
 
     @rule(hours=st.integers(1, 12))
     def time_passes(self, hours: int) -> None:
         self.clock.advance(hours * 3600)
 
-    @precondition(lambda self: self.ttl_s >= 0)
     @rule()
-    def sweep(self) -> None:
-        if self.ttl_s >= 0:
-            self.world.clean(2)
-            self.forget_expired()
-
-    def forget_expired(self) -> None:
-        live = self.live_from()
-        for points in self.points.values():
-            for at in [at for at in points if at < live]:
-                del points[at]
-        for series in [s for s, c in self.last.items() if max(at for _, at in c.values()) < live]:
-            del self.last[series]
+    def clean(self) -> None:
+        self.world.clean(2)
 
     @rule(series=HOSTS, begin=st.integers(-9, 35), end=st.integers(-9, 35), limit=st.integers(1, 4))
     def read_a_range(self, series: SeriesKey, begin: int, end: int, limit: int) -> None:
@@ -144,6 +134,11 @@ class TimeseriesMachine(RuleBasedStateMachine):
         for backward in (False, True):
             found = self.world.read(self.table, series, backward=backward, **query)
             assert found == expected[:: -1 if backward else 1]
+
+    def is_shown(self, series: SeriesKey) -> bool:
+        """Whether a series is in the index: its newest point is live."""
+        times = [at for _, at in self.last.get(series, {}).values()]
+        return max(times, default=-1) >= self.live_from()
 
     def expected(self, series: SeriesKey) -> list[tuple[int, dict[str, Value]]]:
         live = self.live_from()
@@ -165,16 +160,11 @@ class TimeseriesMachine(RuleBasedStateMachine):
         assert found == {each: self.expected(each) for each in SERIES if self.expected(each)}
         shown = {meta.key: meta.attributes for meta in metas(self.world, table)}
         assert shown == self.metas
-        live = self.live_from()
         last = {
             each: {n: c for n, c in cells.items() if n != "_time"}
             for each, cells in newest(self.world).items()
         }
-        assert last == {
-            each: cells
-            for each, cells in self.last.items()
-            if max(at for _, at in cells.values()) >= live
-        }
+        assert last == {each: self.last[each] for each in SERIES if self.is_shown(each)}
 
     def teardown(self) -> None:
         self.world.check()
