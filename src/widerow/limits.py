@@ -498,7 +498,7 @@ SERIES_INDEXES_MAX: Final = (
 SERIES_META_REFRESH_SECONDS: Final = 3600  # of points before a meta's update time is written again
 SERIES_KNOWN_MAX: Final = 16384  # encoded keys kept in memory, about a kilobyte each
 SERIES_NEWEST_MAX: Final = 65536  # newest times kept in memory, about 150 bytes each
-POINT_LAYOUTS_MAX: Final = 4096  # kept in memory: names and types of fields; one a kind of point
+POINT_LAYOUT_FIELDS_MAX: Final = 65_536  # of layouts kept in memory, some 20 MB at most
 SERIES_LAYOUTS_MAX: Final = (
     64  # with a number in the record of a series; others stand in each point
 )

@@ -42,6 +42,7 @@ _OF_VALUES: Final[dict[type[Any], ColumnType]] = {
     bytes: ColumnType.BINARY,
 }
 
+_LikeLast = tuple[tuple[str, ...], list[type[Any]], "Layout"]
 PointRecord = tuple["Layout", bytes]
 """A layout and the values behind it."""
 
@@ -123,25 +124,35 @@ def decode_layout(encoded: bytes) -> Layout:
 
 @final
 class Layouts:
-    """Layouts that were met, at most `bound` of each kind; any thread may ask."""
+    """Layouts that were met, with at most about `bound` fields; any thread may ask."""
 
-    __slots__ = ("_bound", "_by_bytes", "_by_fields", "_check")
+    __slots__ = ("_bound", "_by_bytes", "_by_fields", "_check", "_held", "_last")
 
     def __init__(self, bound: int, check: Callable[[tuple[str, ...]], None]) -> None:
         """`check`: raises for names that no fields have."""
         self._bound = bound
+        self._held = 0
         self._check = check
         self._by_bytes: dict[bytes, Layout] = {}
         self._by_fields: dict[tuple[Any, ...], Layout] = {}
+        self._last: _LikeLast = ((), [], Layout((), ()))
 
     def of_bytes(self, encoded: bytes) -> Layout:
         """The layout of its bytes. Raises `StoreDamaged`."""
         found = self._by_bytes.get(encoded)
         if found is None:
-            if len(self._by_bytes) >= self._bound:
-                self._by_bytes.clear()
-            found = self._by_bytes[encoded] = decode_layout(encoded)
+            found = decode_layout(encoded)
+            self._make_room(len(found.names))
+            self._by_bytes[encoded] = found
         return found
+
+    def _make_room(self, fields: int) -> None:
+        """Forget everything where there is no room for a layout of so many fields."""
+        self._held += fields
+        if self._held > self._bound:
+            self._held = fields
+            self._by_bytes.clear()
+            self._by_fields.clear()
 
     def pack(self, fields: Mapping[str, Value]) -> PointRecord:
         """The layout and the values of fields.
@@ -150,20 +161,27 @@ class Layouts:
         """
         values: list[Any] = list(fields.values())
         names = tuple(fields)
-        key = (names, *map(type, values))
-        found = self._by_fields.get(key)
-        if found is None:
-            found = self._remember(key, names, values)
-        if found.names != names:
+        kinds = [type(value) for value in values]
+        last = self._last
+        if names == last[0] and kinds == last[1]:  # points of one put are mostly alike
+            found = last[2]
+        else:
+            found = self._looked_up(names, kinds)
+            self._last = names, kinds, found
+        if found.names is not names and found.names != names:
             values = [fields[name] for name in found.names]
         return found, found.pack(values)
 
-    def _remember(self, key: tuple[Any, ...], names: tuple[str, ...], values: list[Any]) -> Layout:
+    def _looked_up(self, names: tuple[str, ...], kinds: list[type[Any]]) -> Layout:
+        key = (names, *kinds)
+        found = self._by_fields.get(key)
+        if found is not None:
+            return found
         self._check(names)
-        types = dict(zip(names, [_OF_VALUES[type(value)] for value in values], strict=True))
+        types = dict(zip(names, [_OF_VALUES[kind] for kind in kinds], strict=True))
         ordered = tuple(sorted(names))
         made = Layout(ordered, tuple([types[name] for name in ordered]))
-        if len(self._by_fields) >= self._bound:
-            self._by_fields.clear()
-        self._by_fields[key] = made = self.of_bytes(made.encoded)
+        made = self.of_bytes(made.encoded)
+        self._make_room(len(names))
+        self._by_fields[key] = made
         return made

@@ -23,7 +23,7 @@ from widerow.keys.series import (
     series_of,
     series_shards,
 )
-from widerow.limits import POINT_LAYOUTS_MAX
+from widerow.limits import POINT_LAYOUT_FIELDS_MAX
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.rows.points import Layouts
 from widerow.rows.series import decode_meta, decode_series
@@ -35,7 +35,7 @@ __all__ = ["timeseries_parts"]
 def timeseries_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
     """The parts of every timeseries table: series, points, metas."""
     for table in Tables(catalog, TIMESERIES_MODEL).all():
-        layouts = Layouts(POINT_LAYOUTS_MAX, check_field_names)
+        layouts = Layouts(POINT_LAYOUT_FIELDS_MAX, check_field_names)
         series = SeriesOfPoints(snapshot)
         numbers = frozenset(
             [index_number(index) for index in table.lastpoints]

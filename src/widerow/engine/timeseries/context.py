@@ -10,7 +10,7 @@ from widerow.engine.catalog.catalog import Tables
 from widerow.engine.partitions.notes import Notes
 from widerow.engine.timeseries.static import check_field_names, check_series
 from widerow.keys.series import canonical_key, series_hash
-from widerow.limits import POINT_LAYOUTS_MAX, SERIES_KNOWN_MAX, SERIES_NEWEST_MAX
+from widerow.limits import POINT_LAYOUT_FIELDS_MAX, SERIES_KNOWN_MAX, SERIES_NEWEST_MAX
 from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.rows.points import Layouts
@@ -72,19 +72,20 @@ class TimeseriesContext:
         self.tables = tables
         self.clock = clock
         self.notes = notes
-        self.layouts = Layouts(POINT_LAYOUTS_MAX, check_field_names)
+        self.layouts = Layouts(POINT_LAYOUT_FIELDS_MAX, check_field_names)
         self.newest = None if store.capabilities.shared else NewestTimes(SERIES_NEWEST_MAX)
-        self._series: dict[tuple[tuple[str, ...], SeriesKey], KnownSeries] = {}
+        self._series: dict[tuple[str, ...], dict[SeriesKey, KnownSeries]] = {}
 
     def series(self, table: TimeseriesTable, key: SeriesKey) -> KnownSeries:
         """A series of a table. Raises `InvalidRequest` for a key that it cannot have."""
-        asked = table.key, key
-        known = self._series.get(asked)
+        of_schema = self._series.get(table.key)
+        known = None if of_schema is None else of_schema.get(key)
         if known is None:
             check_series(table, key)
-            if len(self._series) >= SERIES_KNOWN_MAX:
+            if sum([len(each) for each in self._series.values()]) >= SERIES_KNOWN_MAX:
                 self._series.clear()
-            known = self._series[asked] = KnownSeries(key)
+            known = KnownSeries(key)
+            self._series.setdefault(table.key, {})[key] = known
         return known
 
     def live_from_us(self, table: TimeseriesTable) -> int:

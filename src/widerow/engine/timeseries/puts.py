@@ -16,7 +16,7 @@ from widerow.engine.plan import Plan
 from widerow.engine.timeseries.context import SECOND_US, KnownSeries, TimeseriesContext
 from widerow.engine.timeseries.lastpoints import index_number, stored_last
 from widerow.engine.timeseries.static import check_values
-from widerow.engine.timeseries.stored import find_series, inline_record, point_fields
+from widerow.engine.timeseries.stored import find_series, point_fields, record_head
 from widerow.errors import InvalidRequest, Replan, StorageFailure, WiderowError
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import ROW_PREFIX_BYTES
@@ -77,7 +77,7 @@ class SeriesPoints:
 
     __slots__ = (
         "missing",
-        "places",
+        "newest_us",
         "points",
         "positions",
         "series",
@@ -88,7 +88,7 @@ class SeriesPoints:
     def __init__(self, series: KnownSeries) -> None:
         self.series = series
         self.points: list[PackedPoint] = []
-        self.places: dict[bytes, int] = {}
+        self.newest_us = -1
         self.positions: list[int] = []
         self.missing = -1
         self.written_at = 0
@@ -97,9 +97,11 @@ class SeriesPoints:
     def add(self, position: int, point: PackedPoint, layouts: Layouts) -> None:
         """Add a point; the fields of a later one with the same key overwrite those before it."""
         self.positions.append(position)
-        at = self.places.get(point.suffix, -1)
+        at = -1
+        if point.time_us <= self.newest_us:
+            at = next((n for n, each in enumerate(self.points) if each.suffix == point.suffix), -1)
         if at < 0:
-            self.places[point.suffix] = len(self.points)
+            self.newest_us = max(self.newest_us, point.time_us)
             self.points.append(point)
             return
         before = self.points[at]
@@ -253,7 +255,7 @@ class SeriesPut(Write[tuple[int, int, int]]):
         size = 0
         before = self._stored_before(txn, prefix)
         last: Layout | None = None
-        number = 0
+        head = b""
         for at, point in enumerate(points):
             layout, values = point.layout, point.values
             key = prefix + point.suffix
@@ -265,9 +267,9 @@ class SeriesPut(Write[tuple[int, int, int]]):
                 rows -= 1
                 size -= len(key) + len(old)
             if layout is not last:
-                number = record.number(layout.encoded)
+                head = record_head(record.number(layout.encoded), layout)
                 last = layout
-            new = b"%c%b" % (number, values) if number else inline_record(layout, values)
+            new = head + values
             txn.put(key, new)
             size += len(key) + len(new)
         return rows, size

@@ -8,7 +8,7 @@ from widerow.rows.points import FIRST_NUMBER, INLINE, Layout, Layouts
 from widerow.rows.series import SeriesRecord, decode_series
 from widerow.storage.interface import Reader
 
-__all__ = ["FoundSeries", "find_series", "inline_record", "point_fields", "point_layout"]
+__all__ = ["FoundSeries", "find_series", "point_fields", "point_layout", "record_head"]
 
 _COUNTERS: Final = 256
 _LENGTH_AT: Final = 1
@@ -52,7 +52,9 @@ def point_fields(layouts: Layouts, series: SeriesRecord, record: bytes) -> dict[
     return layout.unpack(record, start)
 
 
-def inline_record(layout: Layout, values: bytes) -> bytes:
-    """The record of a point whose layout has no number in its series."""
+def record_head(number: int, layout: Layout) -> bytes:
+    """What stands before the values of a point; the layout where it has no number."""
+    if number != INLINE:
+        return bytes((number,))
     size = len(layout.encoded).to_bytes(_LAYOUT_AT - _LENGTH_AT, "big")
-    return b"%c%b%b%b" % (INLINE, size, layout.encoded, values)
+    return bytes((INLINE,)) + size + layout.encoded

@@ -1,4 +1,4 @@
 """Timeseries tables as values: series, points, metas, tables, requests and their rules.
 
-The rules stand in docs/spec/timeseries.md.
+The rules stand in docs/spec/tablestore-timeseries.md.
 """
