@@ -87,11 +87,9 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         self.core = core
         self._settings = core.settings.of(TIMESERIES_DEFAULTS)
         self.tables = Tables(core.catalog, TIMESERIES_MODEL)
-        self._context = TimeseriesContext(
-            core.store, self.tables, core.clock, core.partitions.notes
-        )
-        self.sweep = TimeseriesSweep(self._context)
-        self._lastpoint_source = LastpointBuilds(self._context, core.nodes.settled)
+        self.context = TimeseriesContext(core.store, self.tables, core.clock, core.partitions.notes)
+        self.sweep = TimeseriesSweep(self.context)
+        self._lastpoint_source = LastpointBuilds(self.context, core.nodes.settled)
         self.builds = IndexBuilds(self._lastpoint_source)
         self.chores = {ChoreLine.CLEANING: (self.builds.step,)}
 
@@ -141,11 +139,11 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
 
         Raises `InvalidRequest` for the request as a whole.
         """
-        return PointsPut(self._context, table, points, mode).plan()
+        return PointsPut(self.context, table, points, mode).plan()
 
     def read(self, table: TimeseriesTable, query: PointQuery) -> PointPage:
         """GetTimeseriesData (timeseries §5)."""
-        context = self._context
+        context = self.context
         series = context.series(table, query.series)
         return read_points(context, self.core.store.snapshot(), table, series, query)
 
@@ -157,25 +155,25 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
 
     def scan_points(self, table: TimeseriesTable, scan: PointScan) -> PointPage:
         """ScanTimeseriesData: a page may have no points and lead on (timeseries §7)."""
-        return scan_split(self._context, self.core.store.snapshot(), table, scan)
+        return scan_split(self.context, self.core.store.snapshot(), table, scan)
 
     # --- metas -------------------------------------------------------------------------------
 
     def query_metas(self, table: TimeseriesTable, query: MetaQuery) -> MetaPage:
         """QueryTimeseriesMeta (timeseries §6)."""
-        return query_metas(self._context, self.core.store.snapshot(), table, query)
+        return query_metas(self.context, self.core.store.snapshot(), table, query)
 
     def change_metas(
         self, table: TimeseriesTable, changes: Sequence[MetaChange]
     ) -> Plan[dict[int, WiderowError]]:
         """UpdateTimeseriesMeta; it answers the errors of those that failed (timeseries §6)."""
-        return changing_metas(self._context, table, changes)
+        return changing_metas(self.context, table, changes)
 
     def delete_metas(
         self, table: TimeseriesTable, keys: Sequence[SeriesKey]
     ) -> Plan[dict[int, WiderowError]]:
         """DeleteTimeseriesMeta, which leaves points; answers as `change_metas` (timeseries §6)."""
-        return deleting_metas(self._context, table, keys)
+        return deleting_metas(self.context, table, keys)
 
     def hash_of(self, series: SeriesKey) -> str:
         """The hash of a series as `_#h` shows it (timeseries §10)."""
@@ -279,7 +277,7 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         A key has `_#h` and the columns of the table's key. Raises `Conflict` while it is built.
         """
         reader = self.core.store.snapshot()
-        return scan_lastpoints(self._context, reader, indexed, (start, end), reverse=reverse)
+        return scan_lastpoints(self.context, reader, indexed, (start, end), reverse=reverse)
 
     def lastpoint_row(
         self, indexed: tuple[TimeseriesTable, LastpointIndex], key: Sequence[str]
@@ -301,11 +299,11 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
     ) -> Iterator[ScannedRow]:
         """Every live point as a row, by `_#h`, `_time` and key fields (`scan.py`)."""
         reader = self.core.store.snapshot()
-        return scan_points_by_key(self._context, reader, table, access, after)
+        return scan_points_by_key(self.context, reader, table, access, after)
 
     def scan_columns(
         self, table: TimeseriesTable, access: RowAccess, names: Sequence[str], first: int
     ) -> Iterator[ColumnPage]:
         """As `scan`, some columns of each point."""
         reader = self.core.store.snapshot()
-        return scan_point_columns(self._context, reader, table, access, (names, first))
+        return scan_point_columns(self.context, reader, table, access, (names, first))

@@ -189,8 +189,12 @@ def _hash_near(bound: KeyInput) -> bytes:
     """A beginning of all hashes that are equal to a bound, and of some that are near to it."""
     if not isinstance(bound, str):
         return b""
-    size = next((at for at, each in enumerate(bound) if each not in _HEX), len(bound))
-    return bytes.fromhex(bound[: min(size, 2 * HASH_BYTES) // 2 * 2])
+    size = 0
+    for each in bound[: 2 * HASH_BYTES]:
+        if each not in _HEX:
+            break
+        size += 1
+    return bytes.fromhex(bound[: size // 2 * 2])
 
 
 def _found(

@@ -94,12 +94,17 @@ class SeriesPoints:
         self.written_at = 0
         self.written_us = 0
 
+    def _place_of(self, suffix: bytes) -> int:
+        """The place of the point with that key; -1 without one."""
+        for at, each in enumerate(self.points):
+            if each.suffix == suffix:
+                return at
+        return -1
+
     def add(self, position: int, point: PackedPoint, layouts: Layouts) -> None:
         """Add a point; the fields of a later one with the same key overwrite those before it."""
         self.positions.append(position)
-        at = -1
-        if point.time_us <= self.newest_us:
-            at = next((n for n, each in enumerate(self.points) if each.suffix == point.suffix), -1)
+        at = -1 if point.time_us > self.newest_us else self._place_of(point.suffix)
         if at < 0:
             self.newest_us = max(self.newest_us, point.time_us)
             self.points.append(point)
@@ -162,8 +167,8 @@ def _packed(layouts: Layouts, table: TimeseriesTable, point: Point) -> PackedPoi
         raise InvalidRequest(TimeseriesRule.FIELD_COUNT, count=0)
     try:
         layout, values = layouts.pack(fields)
-    except StructError:
-        raise InvalidRequest(TimeseriesRule.FIELD_NUMBER) from None
+    except StructError as error:
+        raise InvalidRequest(TimeseriesRule.FIELD_NUMBER) from error
     if len(values) > SERIES_FIELD_BYTES_MAX:
         check_values(fields)
     return PackedPoint(suffix, time_us, layout, values)

@@ -54,6 +54,7 @@ def decode_timeseries_table(record: bytes) -> TimeseriesTable:
 
 def _table(fields: dict[str, Any]) -> TimeseriesTable:
     pop = fields.pop
+    hashed, meta_index = _typed([pop("hashed"), pop("meta_index")], bool, bool)
     return TimeseriesTable(
         int(pop("id")),
         int(pop("meta_id")),
@@ -64,8 +65,8 @@ def _table(fields: dict[str, Any]) -> TimeseriesTable:
         tuple(FieldKey(str(name), KeyType(kind)) for name, kind in pop("field_keys")),
         tuple(_store(each) for each in pop("stores")),
         tuple(LastpointIndex(*_typed(each, str, int, bool, int)) for each in pop("lastpoints")),
-        bool(pop("hashed")),
-        bool(pop("meta_index")),
+        hashed,
+        meta_index,
         tuple(map(bytes.fromhex, pop("splits"))),
         tuple(map(bytes.fromhex, pop("asked"))),
     )

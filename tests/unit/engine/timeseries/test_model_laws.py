@@ -1,5 +1,7 @@
 """What holds for every table model, shown for timeseries tables (tests/support/toy_model.py)."""
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +18,11 @@ from widerow.engine.instance_copy import EMPTY_COPY, copy_instance, reset_instan
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.scan import WHOLE_TABLE
 from widerow.engine.settings import EngineSettings
-from widerow.errors import InvalidRequest, NotFound
+from widerow.engine.timeseries.table_record import (
+    decode_timeseries_table,
+    encode_timeseries_table,
+)
+from widerow.errors import InvalidRequest, NotFound, StoreDamaged
 from widerow.keys.layout import (
     SPACE_LOCAL_INDEXES,
     SPACE_ROWS,
@@ -25,6 +31,7 @@ from widerow.keys.layout import (
     row_prefix,
 )
 from widerow.model.timeseries.requests import SeriesOptionsChange
+from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import AnalyticalStore, SyncOption
 from widerow.storage.interface import Transaction
 from widerow.storage.memory import MemoryStore
@@ -136,6 +143,47 @@ def test_a_crash_leaves_all_that_was_acknowledged(keep: Keep) -> None:
     again.check()
     again.clean()
     again.check()
+
+
+def test_the_record_of_a_table_is_as_its_page_says() -> None:
+    page = (Path(__file__).parents[4] / "docs/formats/catalog.md").read_text()
+    found = re.search(r"```timeseries\n(.*)\n```", page)
+    assert found is not None
+    record = found[1].encode()
+    table = decode_timeseries_table(record)
+    assert encode_timeseries_table(table) == record
+    assert table.key_values(SeriesKey("cpu", "", (("a", "1"), ("region", "eu")))) == [
+        *("cpu", "eu", '["a=1"]')
+    ]
+    fields = json.loads(record)
+    wrong = [{**fields, "format": 2}, {**fields, "new": 1}, {**fields, "options": [1, 2]}]
+    wrong += [{**fields, "hashed": 1}, {**fields, "lastpoints": [["x", "9", True, 0]]}]
+    wrong += [{each: fields[each] for each in fields if each != name} for name in fields]
+    for each in wrong:
+        with pytest.raises(StoreDamaged):
+            decode_timeseries_table(json.dumps(each).encode())
+
+
+def test_series_with_one_hash_are_kept_apart() -> None:
+    world = Series(MemoryStore())
+    table = world.create(lastpoints=("last",))
+    some = [of_host(at) for at in range(4)]
+    digest = world.engine.context.series(table, some[0]).digest
+    for each in some[:3]:
+        world.engine.context.series(table, each).digest = digest
+    for at, each in enumerate(some):
+        world.put(table, (each, 5, {"v": at}), (each, 6, {f"f{at}": at}))
+    world.put(table, (some[1], 5, {"w": True}))
+    for at, each in enumerate(some):
+        more = {"w": True} if at == 1 else {}
+        assert world.read(table, each) == [(5, {"v": at, **more}), (6, {f"f{at}": at})]
+    assert {key: cells["v"][0] for key, cells in newest(world).items()} == {
+        each: at for at, each in enumerate(some)
+    }
+    assert world.core.run(world.engine.delete_metas(table, [some[2]])) == {}
+    world.put(table, (some[2], 9, {"v": 9}))
+    assert keys(world, table) == some
+    assert len(list(world.engine.scan(table, WHOLE_TABLE))) == 9
 
 
 def test_options_change_by_the_rules_of_the_vendor() -> None:
