@@ -205,7 +205,9 @@ def deleting_metas(
 ) -> Plan[dict[int, WiderowError]]:
     """DeleteTimeseriesMeta: metas go, points stay. Raises `InvalidRequest`.
 
-    First the meta goes, then the note that it is there, in the shard of the points.
+    First the note goes that it is there, in the shard of the points, so that a process that ends
+    behind that leaves no note of a meta that is gone; then the meta; then the note again, which a
+    put may have made in between.
     """
 
     def remove(table: TimeseriesTable, known: KnownSeries, _: int, planned: int) -> Write[None]:
@@ -232,4 +234,4 @@ def deleting_metas(
         return Write(shards, body, frees=True)
 
     series = _known(context, table, keys)
-    return SeriesSteps(context, table, series, (remove, forget)).plan()
+    return SeriesSteps(context, table, series, (forget, remove, forget)).plan()

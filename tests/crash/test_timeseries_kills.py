@@ -1,0 +1,17 @@
+"""A process that is killed while it puts points has lost none that it told of (timeseries §4)."""
+
+from tools.timeseries_kills import kill_many
+
+
+def test_points_that_were_told_are_there_with_their_metas_and_last_points() -> None:
+    outcome = kill_many(5, seed=3)
+    assert outcome.kills == 5
+    assert outcome.rounds > 0
+    assert (outcome.torn, outcome.lost, outcome.damaged) == (0, 0, 0)
+
+
+def test_fields_that_are_put_one_by_one_are_caught() -> None:
+    """The control: were this 0, the test above would show nothing."""
+    outcome = kill_many(5, seed=3, control=True)
+    assert outcome.torn > 0
+    assert outcome.damaged == 0
