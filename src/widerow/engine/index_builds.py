@@ -16,6 +16,7 @@ from widerow.errors import InvalidRequest, NotFound
 from widerow.storage.interface import Outcome, Reader
 
 __all__ = [
+    "STEP_BYTES",
     "STEP_RECORDS",
     "BuildSource",
     "BuildStep",

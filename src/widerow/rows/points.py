@@ -103,7 +103,7 @@ class Layout:
         return dict(zip(self.names, values))  # noqa: B905  # a keyword costs as much as the call
 
 
-def decode_layout(encoded: bytes) -> Layout:
+def _decode_layout(encoded: bytes) -> Layout:
     """The layout of its bytes. Raises `StoreDamaged`."""
     names: list[str] = []
     types: list[ColumnType] = []
@@ -141,7 +141,7 @@ class Layouts:
         """The layout of its bytes. Raises `StoreDamaged`."""
         found = self._by_bytes.get(encoded)
         if found is None:
-            found = decode_layout(encoded)
+            found = _decode_layout(encoded)
             self._make_room(len(found.names))
             self._by_bytes[encoded] = found
         return found

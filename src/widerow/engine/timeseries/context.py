@@ -16,7 +16,7 @@ from widerow.model.timeseries.table import TimeseriesTable
 from widerow.rows.points import Layouts
 from widerow.storage.interface import Store
 
-__all__ = ["KnownSeries", "NewestTimes", "TimeseriesContext"]
+__all__ = ["SECOND_US", "KnownSeries", "NewestTimes", "TimeseriesContext"]
 
 SECOND_US = 1_000_000
 

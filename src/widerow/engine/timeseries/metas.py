@@ -90,7 +90,7 @@ def walk_metas(
 
 # --- steps -----------------------------------------------------------------------------------
 
-Step = Callable[[TimeseriesTable, KnownSeries, int, int], Write[Any]]
+_Step = Callable[[TimeseriesTable, KnownSeries, int, int], Write[Any]]
 """The write of a step for a series: the table, the series, its position, the planned epoch."""
 
 
@@ -106,7 +106,7 @@ class SeriesSteps:
         context: TimeseriesContext,
         table: TimeseriesTable,
         series: Sequence[KnownSeries],
-        steps: Sequence[Step],
+        steps: Sequence[_Step],
     ) -> None:
         self._context = context
         self._table = table

@@ -54,7 +54,7 @@ def refresh_us(table: TimeseriesTable) -> int:
 
 
 @final
-class PackedPoint:
+class _PackedPoint:
     """A point that is checked and packed. `suffix`: its key behind that of its series."""
 
     __slots__ = ("layout", "suffix", "time_us", "values")
@@ -67,7 +67,7 @@ class PackedPoint:
 
 
 @final
-class SeriesPoints:
+class _SeriesPoints:
     """The points of a put that are of one series, no two with the same key.
 
     `positions`: of its points in the request. `missing`: the epoch of the series whose meta a put
@@ -87,7 +87,7 @@ class SeriesPoints:
 
     def __init__(self, series: KnownSeries) -> None:
         self.series = series
-        self.points: list[PackedPoint] = []
+        self.points: list[_PackedPoint] = []
         self.newest_us = -1
         self.positions: list[int] = []
         self.missing = -1
@@ -101,7 +101,7 @@ class SeriesPoints:
                 return at
         return -1
 
-    def add(self, position: int, point: PackedPoint, layouts: Layouts) -> None:
+    def add(self, position: int, point: _PackedPoint, layouts: Layouts) -> None:
         """Add a point; the fields of a later one with the same key overwrite those before it."""
         self.positions.append(position)
         at = -1 if point.time_us > self.newest_us else self._place_of(point.suffix)
@@ -113,7 +113,7 @@ class SeriesPoints:
         fields = before.layout.unpack(before.values, 0)
         fields.update(point.layout.unpack(point.values, 0))
         layout, values = layouts.pack(fields)
-        self.points[at] = PackedPoint(point.suffix, point.time_us, layout, values)
+        self.points[at] = _PackedPoint(point.suffix, point.time_us, layout, values)
 
 
 def _checked_keys(table: TimeseriesTable, fields: dict[str, Value]) -> bytes:
@@ -129,16 +129,16 @@ def _checked_keys(table: TimeseriesTable, fields: dict[str, Value]) -> bytes:
     return b"".join(parts)
 
 
-def pack_points(
+def _pack_points(
     context: TimeseriesContext, table: TimeseriesTable, points: Sequence[Point]
-) -> list[SeriesPoints]:
+) -> list[_SeriesPoints]:
     """The points of a request by their series, checked. Raises `InvalidRequest`."""
     if not 0 < len(points) <= SERIES_POINTS_MAX:
         raise InvalidRequest(TimeseriesRule.POINT_COUNT, count=len(points))
     layouts = context.layouts
-    found: dict[bytes, SeriesPoints] = {}
+    found: dict[bytes, _SeriesPoints] = {}
     key: object = None
-    group: SeriesPoints | None = None
+    group: _SeriesPoints | None = None
     size = 0
     for position, point in enumerate(points):
         if group is None or point.series is not key:
@@ -146,7 +146,7 @@ def pack_points(
             known = context.series(table, point.series)
             group = found.get(known.canonical)
             if group is None:
-                group = found[known.canonical] = SeriesPoints(known)
+                group = found[known.canonical] = _SeriesPoints(known)
         packed = _packed(layouts, table, point)
         size += len(packed.suffix) + len(packed.values)
         group.add(position, packed, layouts)
@@ -155,7 +155,7 @@ def pack_points(
     return list(found.values())
 
 
-def _packed(layouts: Layouts, table: TimeseriesTable, point: Point) -> PackedPoint:
+def _packed(layouts: Layouts, table: TimeseriesTable, point: Point) -> _PackedPoint:
     time_us, fields = point.time_us, point.fields
     if not 0 <= time_us <= _TIME_MAX:
         raise InvalidRequest(TimeseriesRule.POINT_TIME, value=time_us)
@@ -171,11 +171,11 @@ def _packed(layouts: Layouts, table: TimeseriesTable, point: Point) -> PackedPoi
         raise InvalidRequest(TimeseriesRule.FIELD_NUMBER) from error
     if len(values) > SERIES_FIELD_BYTES_MAX:
         check_values(fields)
-    return PackedPoint(suffix, time_us, layout, values)
+    return _PackedPoint(suffix, time_us, layout, values)
 
 
 @final
-class SeriesPut(Write[tuple[int, int, int]]):
+class _SeriesPut(Write[tuple[int, int, int]]):
     """The write of the points of one series.
 
     Its result: the update time of the meta, 0 if that was not looked at; by how many points and
@@ -188,7 +188,7 @@ class SeriesPut(Write[tuple[int, int, int]]):
         self,
         context: TimeseriesContext,
         table: TimeseriesTable,
-        mine: SeriesPoints,
+        mine: _SeriesPoints,
         planned: int,
         *,
         keeps_meta: bool,
@@ -306,7 +306,7 @@ class SeriesPut(Write[tuple[int, int, int]]):
 
 
 @final
-class MetaTouch(Write[int]):
+class _MetaTouch(Write[int]):
     """Writes the meta of a series if it is not there, or its update time if that is old.
 
     Its result: the update time.
@@ -356,7 +356,7 @@ class PointsPut:
         self._context = context
         self._table = table
         self._count = len(points)
-        self._left = pack_points(context, table, points)
+        self._left = _pack_points(context, table, points)
         self._keeps_meta = mode is MetaUpdateMode.NORMAL
         self._failed: dict[int, WiderowError] = {}
         self._metas: dict[int, int] = {}
@@ -367,14 +367,14 @@ class PointsPut:
         planned = context.tables.catalog.planned()
         self._table = context.tables.current(self._table)
         writes = [
-            SeriesPut(context, self._table, each, planned, keeps_meta=self._keeps_meta)
+            _SeriesPut(context, self._table, each, planned, keeps_meta=self._keeps_meta)
             for each in self._left
         ]
         size = sum([len(point.values) for each in self._left for point in each.points])
         return Plan(tuple(writes), self._finish, size, self._again)
 
     def _finish(self, outcomes: Sequence[Outcome[Any]]) -> PutResult:
-        left: list[SeriesPoints] = []
+        left: list[_SeriesPoints] = []
         for each, outcome in zip(self._left, outcomes, strict=True):
             error = outcome.error
             if error is None:
@@ -391,7 +391,7 @@ class PointsPut:
             raise Replan
         return self._result()
 
-    def _fail(self, each: SeriesPoints, error: Exception) -> None:
+    def _fail(self, each: _SeriesPoints, error: Exception) -> None:
         """Note an error of the store for the points of a series; raise any other one."""
         if not isinstance(error, StorageFailure):
             raise error
@@ -411,7 +411,7 @@ class PointsPut:
         context = self._context
         planned = context.tables.catalog.planned()
         table = self._table = context.tables.current(self._table)
-        writes = [MetaTouch(context, table, each.series.canonical, planned) for each in missing]
+        writes = [_MetaTouch(context, table, each.series.canonical, planned) for each in missing]
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> PutResult:
             for each, outcome in zip(missing, outcomes, strict=True):

@@ -23,7 +23,7 @@ from widerow.storage.interface import Reader
 
 __all__ = ["point_bounds", "scan_point_columns", "scan_points_by_key"]
 
-TIME_COLUMN: Final = "_time"
+_TIME_COLUMN: Final = "_time"
 _TIME_END: Final = TIME_AT + 8
 _PAGE_BYTES: Final = 1024 * 1024
 
@@ -90,7 +90,7 @@ def scan_points_by_key(
             met = series
             columns = dict(zip(table.key, table.key_values(series.key), strict=True))
         row = columns.copy()
-        row[TIME_COLUMN] = int.from_bytes(key[TIME_AT:_TIME_END], "big")
+        row[_TIME_COLUMN] = int.from_bytes(key[TIME_AT:_TIME_END], "big")
         if names:
             row.update(zip(names, key_fields(table, key), strict=True))
         row.update(point_fields(context.layouts, series.record, stored))
@@ -121,7 +121,7 @@ def scan_point_columns(
             of_series = dict(zip(table.key, table.key_values(series.key), strict=True))
         row: dict[str, Any] = point_fields(context.layouts, series.record, stored)
         row.update(of_series)
-        row[TIME_COLUMN] = int.from_bytes(key[TIME_AT:_TIME_END], "big")
+        row[_TIME_COLUMN] = int.from_bytes(key[TIME_AT:_TIME_END], "big")
         if keys:
             values = key_fields(table, key)
             row.update([(name, values[at]) for name, at in keys])

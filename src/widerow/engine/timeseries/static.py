@@ -42,7 +42,7 @@ __all__ = [
     "with_options",
 ]
 
-FOR_EVER: Final = -1
+_FOR_EVER: Final = -1
 _TTL_MIN: Final = 86400
 _META_TTL_MIN: Final = 604800
 _STORE_TTL_MIN: Final = 2592000
@@ -66,8 +66,8 @@ def check_request(request: TableRequest) -> None:
     """Raise `InvalidRequest` for a table that cannot be created (timeseries §3, §8, §11)."""
     check_name(request.name)
     check_options(request.options)
-    check_key(request.key)
-    check_field_keys(request.field_keys, request.key or ())
+    _check_key(request.key)
+    _check_field_keys(request.field_keys, request.key or ())
     for store in request.stores:
         check_name(store.name, TimeseriesRule.STORE_NAME)
         check_store_ttl(store.ttl_s)
@@ -77,7 +77,7 @@ def check_request(request: TableRequest) -> None:
         check_name(name, TimeseriesRule.STORE_NAME)
 
 
-def check_key(key: Sequence[str] | None) -> None:
+def _check_key(key: Sequence[str] | None) -> None:
     """Raise `InvalidRequest` for columns that are no key of series."""
     if key is None:
         return
@@ -87,7 +87,7 @@ def check_key(key: Sequence[str] | None) -> None:
         raise InvalidRequest(TimeseriesRule.KEY_SCHEMA, columns=", ".join(key)[:200])
 
 
-def check_field_keys(fields: Sequence[FieldKey], key: Sequence[str]) -> None:
+def _check_field_keys(fields: Sequence[FieldKey], key: Sequence[str]) -> None:
     """Raise `InvalidRequest` for fields that cannot be key columns together."""
     names = [each.name for each in fields]
     if len(fields) > SERIES_FIELD_KEYS_MAX or len({*names, *key}) < len(names) + len(key):
@@ -98,13 +98,13 @@ def check_field_keys(fields: Sequence[FieldKey], key: Sequence[str]) -> None:
 def check_options(options: TimeseriesOptions) -> None:
     """Raise `InvalidRequest` for options that do not go together (timeseries §3.1)."""
     ttl, meta_ttl = options.ttl_s, options.meta_ttl_s
-    if ttl != FOR_EVER and ttl < _TTL_MIN:
+    if ttl != _FOR_EVER and ttl < _TTL_MIN:
         raise InvalidRequest(TimeseriesRule.TABLE_TTL, value=ttl)
-    if meta_ttl == FOR_EVER:
+    if meta_ttl == _FOR_EVER:
         return
     if meta_ttl < _META_TTL_MIN:
         raise InvalidRequest(TimeseriesRule.META_TTL, value=meta_ttl)
-    if options.update_attributes or ttl == FOR_EVER or meta_ttl < ttl:
+    if options.update_attributes or ttl == _FOR_EVER or meta_ttl < ttl:
         raise InvalidRequest(TimeseriesRule.META_TTL_OPTIONS)
 
 
@@ -125,7 +125,7 @@ def with_options(options: TimeseriesOptions, change: SeriesOptionsChange) -> Tim
 
 def check_store_ttl(ttl_s: int) -> None:
     """Raise `InvalidRequest` for a time to live that no analytical store has (timeseries §11)."""
-    if ttl_s != FOR_EVER and ttl_s < _STORE_TTL_MIN:
+    if ttl_s != _FOR_EVER and ttl_s < _STORE_TTL_MIN:
         raise InvalidRequest(TimeseriesRule.STORE_TTL, value=ttl_s)
 
 
