@@ -4,8 +4,10 @@ The fields of a point, their names in order and their types, are its *layout*. A
 values only, behind the number by which the series knows the layout; one whose layout the series has
 no number for has the layout itself. Compiled: every point that is put or read comes by here.
 
-    number values           a layout that the series record has
-    00 length layout values another one; the length in four bytes
+    kind values                 a layout that the series record has
+    80 length layout values     another one; the length in four bytes
+
+The kind is 80 and the number of the layout, above the kinds of all other rows (`rows/record.py`).
 
 A layout is a type and a name for each field, and values are numbers of eight bytes, one byte for a
 boolean, the lengths of texts in four bytes; then the bytes of the texts.
@@ -19,12 +21,10 @@ from typing import Any, Final, final
 from widerow.errors import StoreDamaged
 from widerow.model.values import ColumnType, Value
 
-__all__ = ["FIRST_NUMBER", "INLINE", "Layout", "Layouts", "PointRecord"]
+__all__ = ["INLINE", "POINT", "Layout", "Layouts", "PointRecord"]
 
+POINT: Final = 0x80  # the kind of a record is this and the number of its layout
 INLINE: Final = 0  # the number of a layout that stands in the record
-# Lower numbers are kinds of rows of other models (rows/record.py): what measures the rows of any
-# table by their first bytes (engine/partitions/walk.py) must take no point for a part of a row.
-FIRST_NUMBER: Final = 4
 _LENGTH_BYTES: Final = 4
 _FORMATS: Final = {
     ColumnType.INTEGER: "q",

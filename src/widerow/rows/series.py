@@ -1,7 +1,7 @@
 """The record of a series, and its meta, as they are stored (docs/formats/timeseries.md).
 
     01 epoch refreshed length key layouts   the record of a series, beside its points
-    01 updated attributes                   its meta
+    05 updated attributes                   its meta
 
 `epoch`, `refreshed`, `updated` are microseconds since 1970 in eight bytes. Each layout of points
 has its length before it, as the key has, in four bytes. Compiled: a put reads the record.
@@ -15,11 +15,11 @@ from typing import Final, final
 from widerow.errors import StoreDamaged
 from widerow.limits import SERIES_LAYOUT_BYTES_MAX, SERIES_LAYOUTS_MAX
 from widerow.model.timeseries.series import Tags, tags_text
-from widerow.rows.points import FIRST_NUMBER
 
 __all__ = ["SeriesRecord", "decode_meta", "decode_series", "encode_meta", "pairs_of"]
 
 _KIND: Final = 1
+_META_KIND: Final = 5  # 1 to 4 are rows of other models, in the same space
 _HEADER: Final = Struct(">BQQI")
 _LENGTH: Final = Struct(">I")
 _META: Final = Struct(">BQ")
@@ -31,7 +31,7 @@ class SeriesRecord:
 
     `epoch_us`: when its meta was last deleted; 0: never. `refreshed_us`: the update time of its
     meta as the last put knew it; 0: the meta is not known to be there. `layouts`: those of its
-    points that have a number, from `FIRST_NUMBER` on.
+    points that have a number, from 1 on.
     """
 
     __slots__ = ("canonical", "epoch_us", "layouts", "refreshed_us")
@@ -57,12 +57,12 @@ class SeriesRecord:
         """The number of a layout, which is given one if there is room; 0: it has none."""
         for at, known in enumerate(self.layouts):
             if known == layout:
-                return at + FIRST_NUMBER
+                return at + 1
         size = sum([len(known) for known in self.layouts]) + len(layout)
         if len(self.layouts) >= SERIES_LAYOUTS_MAX or size > SERIES_LAYOUT_BYTES_MAX:
             return 0
         self.layouts.append(layout)
-        return len(self.layouts) - 1 + FIRST_NUMBER
+        return len(self.layouts)
 
 
 def decode_series(record: bytes) -> SeriesRecord:
@@ -85,7 +85,7 @@ def decode_series(record: bytes) -> SeriesRecord:
 
 def encode_meta(updated_us: int, attributes: Tags) -> bytes:
     """The bytes of a meta."""
-    return _META.pack(_KIND, updated_us) + tags_text(attributes).encode()
+    return _META.pack(_META_KIND, updated_us) + tags_text(attributes).encode()
 
 
 def decode_meta(record: bytes) -> tuple[int, Tags]:
@@ -95,7 +95,7 @@ def decode_meta(record: bytes) -> tuple[int, Tags]:
         attributes = pairs_of(record[_META.size :])
     except (StructError, ValueError, TypeError, AttributeError, RecursionError) as problem:
         raise StoreDamaged(f"a meta is malformed: {record[:99]!r}") from problem
-    if kind != _KIND:
+    if kind != _META_KIND:
         raise StoreDamaged(f"a meta is malformed: {record[:99]!r}")
     return updated_us, attributes
 

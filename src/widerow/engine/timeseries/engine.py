@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from widerow.engine.budget import Budget
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.chores import ChoreLine
@@ -141,11 +142,14 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         """
         return PointsPut(self.context, table, points, mode).plan()
 
-    def read(self, table: TimeseriesTable, query: PointQuery) -> PointPage:
-        """GetTimeseriesData (timeseries §5)."""
+    def read(
+        self, table: TimeseriesTable, query: PointQuery, budget: Budget | None = None
+    ) -> PointPage:
+        """GetTimeseriesData (timeseries §5). Raises `TooLong` above the budget, if there is one."""
         context = self.context
         series = context.series(table, query.series)
-        return read_points(context, self.core.store.snapshot(), table, series, query)
+        source = self.core.store.snapshot(), budget
+        return read_points(context, source, table, series, query)
 
     def splits(
         self, table: TimeseriesTable, measurement: str | None, count: int

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from widerow.engine.budget import Budget
 from widerow.engine.timeseries.context import KnownSeries, TimeseriesContext
 from widerow.engine.timeseries.stored import find_series, point_fields
 from widerow.errors import InvalidRequest
@@ -24,6 +25,7 @@ _FORWARD: Final = b"\x01f"  # a version and a direction; the key of the last poi
 _BACKWARD: Final = b"\x01b"
 _TIME_BYTES: Final = 8
 _TIME_END: Final = TIME_AT + _TIME_BYTES
+_UNIT_BYTES: Final = 4096  # that are counted as one unit of load
 _TIME_MAX: Final = 2**63
 
 
@@ -54,7 +56,7 @@ def key_fields(table: TimeseriesTable, key: bytes) -> tuple[KeyValue, ...]:
 
 def read_points(
     context: TimeseriesContext,
-    reader: Reader,
+    source: tuple[Reader, Budget | None],
     table: TimeseriesTable,
     series: KnownSeries,
     query: PointQuery,
@@ -62,7 +64,9 @@ def read_points(
     """A page of the points of a series. Raises `InvalidRequest`, `StoreDamaged`.
 
     Cost: one read, and a scan of the points of the page, and of those without a wanted field.
+    Raises `TooLong` where it takes more than the budget in `source`, if there is one.
     """
+    reader, budget = source
     if query.begin_us >= query.end_us:
         raise InvalidRequest(TimeseriesRule.TIME_RANGE)
     direction = _BACKWARD if query.backward else _FORWARD
@@ -81,8 +85,10 @@ def read_points(
         stop = min(stop, prefix + after[2:])
     elif after:
         start = max(start, prefix + after[2:] + b"\x00")
-    points = reader.scan(start, stop, reverse=query.backward)
-    return _page(context.layouts, table, (series, record), query, points)
+    stored = reader.scan(start, stop, reverse=query.backward)
+    page, size = _page(context.layouts, table, (series, record), query, (stored, budget))
+    context.notes.add(table.id, series.digest, 1 + size // _UNIT_BYTES, 0)
+    return page
 
 
 def _page(
@@ -90,10 +96,11 @@ def _page(
     table: TimeseriesTable,
     series: tuple[KnownSeries, SeriesRecord],
     query: PointQuery,
-    stored_points: Iterator[tuple[bytes, bytes]],
-) -> PointPage:
-    """The points of a scan up to the end of the page."""
+    source: tuple[Iterator[tuple[bytes, bytes]], Budget | None],
+) -> tuple[PointPage, int]:
+    """The points of a scan up to the end of the page, and the bytes that were read for them."""
     known, record = series
+    stored_points, budget = source
     limit = page_limit(query.limit)
     wanted, has_keys = query.fields, bool(table.field_keys)
     points: list[StoredPoint] = []
@@ -101,6 +108,8 @@ def _page(
     size = 0
     last = b""
     for key, stored in stored_points:
+        if budget is not None:
+            budget.take(len(stored), 1)
         fields = point_fields(layouts, record, stored)
         if wanted:
             fields = chosen_fields(fields, wanted)
@@ -108,11 +117,11 @@ def _page(
                 continue
         if len(points) >= limit or size >= SERIES_PAGE_BYTES_MAX:
             direction = _BACKWARD if query.backward else _FORWARD
-            return PointPage(points, direction + last[TIME_AT:])
+            return PointPage(points, direction + last[TIME_AT:]), size
         last = key
         size += len(key) + len(stored)
         if has_keys:
             keys = key_fields(table, key)
         time_us = int.from_bytes(key[TIME_AT:_TIME_END], "big")
         points.append(StoredPoint(known.key, time_us, keys, fields))
-    return PointPage(points, b"")
+    return PointPage(points, b""), size

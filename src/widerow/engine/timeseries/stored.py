@@ -4,7 +4,7 @@ from typing import Final
 
 from widerow.errors import StoreDamaged
 from widerow.model.values import Value
-from widerow.rows.points import FIRST_NUMBER, INLINE, Layout, Layouts
+from widerow.rows.points import INLINE, POINT, Layout, Layouts
 from widerow.rows.series import SeriesRecord, decode_series
 from widerow.storage.interface import Reader
 
@@ -37,11 +37,11 @@ def find_series(reader: Reader, prefix: bytes, canonical: bytes) -> FoundSeries:
 
 def point_layout(layouts: Layouts, series: SeriesRecord, record: bytes) -> tuple[Layout, int]:
     """The layout of a point's record, and where its values begin. Raises `StoreDamaged`."""
-    number = record[0] if record else 255
+    number = record[0] - POINT if record else -1
     if number != INLINE:
-        if not FIRST_NUMBER <= number < FIRST_NUMBER + len(series.layouts):
+        if not 0 < number <= len(series.layouts):
             raise StoreDamaged(f"a point has a layout that its series lacks: {record[:99]!r}")
-        return layouts.of_bytes(series.layouts[number - FIRST_NUMBER]), 1
+        return layouts.of_bytes(series.layouts[number - 1]), 1
     stop = _LAYOUT_AT + int.from_bytes(record[_LENGTH_AT:_LAYOUT_AT], "big")
     return layouts.of_bytes(record[_LAYOUT_AT:stop]), stop
 
@@ -54,7 +54,8 @@ def point_fields(layouts: Layouts, series: SeriesRecord, record: bytes) -> dict[
 
 def record_head(number: int, layout: Layout) -> bytes:
     """What stands before the values of a point; the layout where it has no number."""
+    head = bytes((POINT + number,))
     if number != INLINE:
-        return bytes((number,))
+        return head
     size = len(layout.encoded).to_bytes(_LAYOUT_AT - _LENGTH_AT, "big")
-    return bytes((INLINE,)) + size + layout.encoded
+    return head + size + layout.encoded

@@ -10,8 +10,9 @@ from tests.conformance.drivers import DRIVERS
 from tests.support.lossy import Keep, LossyDisk, LossyStore
 from tests.unit.engine.timeseries.test_lastpoints import newest
 from tests.unit.engine.timeseries.test_metas import keys
-from tests.unit.engine.timeseries.world import CPU, DISK, Series, of_host
+from tests.unit.engine.timeseries.world import CPU, DAY, DISK, Series, of_host
 
+from widerow.engine.budget import Budget
 from widerow.engine.check import check_store
 from widerow.engine.copying import CopyRefused
 from widerow.engine.instance_copy import EMPTY_COPY, copy_instance, reset_instance
@@ -22,7 +23,7 @@ from widerow.engine.timeseries.table_record import (
     decode_timeseries_table,
     encode_timeseries_table,
 )
-from widerow.errors import InvalidRequest, NotFound, StoreDamaged
+from widerow.errors import InvalidRequest, NotFound, StoreDamaged, TooLong
 from widerow.keys.layout import (
     SPACE_LOCAL_INDEXES,
     SPACE_ROWS,
@@ -30,7 +31,7 @@ from widerow.keys.layout import (
     local_index_prefix,
     row_prefix,
 )
-from widerow.model.timeseries.requests import SeriesOptionsChange
+from widerow.model.timeseries.requests import PointQuery, SeriesOptionsChange
 from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import AnalyticalStore, SyncOption
 from widerow.storage.interface import Transaction
@@ -88,6 +89,44 @@ def test_a_hot_table_is_divided_and_stays_so(world: Series) -> None:
     again = Series(world.store, world.clock, seed=1)
     assert again.engine.find("me", "t").splits == divided.splits
     world.check()
+
+
+def test_points_and_bytes_are_counted_until_they_are_swept() -> None:
+    world = Series(MemoryStore(), settings=LIMITS)
+    table = world.create(ttl_s=DAY)
+    now_us = world.clock.now_us()
+    for _ in range(2):
+        world.put(
+            table, *[(of_host(host), now_us - at, {"v": 1}) for host in range(5) for at in range(4)]
+        )
+    world.put(table, (of_host(1), now_us, {"w": "text"}))
+    world.read(table, of_host(1))
+
+    def counted() -> tuple[int, int]:
+        world.clock.advance(2)
+        while (plan := world.core.partitions.step()) is not None:
+            world.core.run(plan)
+        shown = world.core.describe_partitions("me", "t")
+        return shown["rows"], shown["bytes"]
+
+    prefix = row_prefix(table.id)
+    stored = list(world.store.snapshot().scan(prefix, prefix + b"\xff" * 9))
+    assert counted() == (20, sum(len(key) + len(record) for key, record in stored))
+    assert world.core.describe_partitions("me", "t")["consumed"] == {"read": 1, "write": 11}
+    world.clean(30)
+    assert counted() == (0, 0)
+
+
+def test_a_long_read_is_given_up_where_others_wait() -> None:
+    world = Series(MemoryStore())
+    table = world.create()
+    for at in range(0, 2000, 200):
+        world.put(table, *[(CPU, at + each, {"v": 1}) for each in range(200)])
+    query = PointQuery(CPU, 0, 2000)
+    with pytest.raises(TooLong):
+        world.engine.read(table, query, Budget(steps=1000))
+    few = query._replace(limit=10)
+    assert len(world.engine.read(table, few, Budget(steps=1000)).points) == 10
 
 
 def test_an_instance_is_copied_and_put_back(world: Series) -> None:
