@@ -16,9 +16,9 @@ from widerow.model.timeseries.table import TimeseriesTable
 from widerow.rows.points import Layouts
 from widerow.storage.interface import Store
 
-__all__ = ["SECOND_US", "KnownSeries", "NewestTimes", "TimeseriesContext"]
+__all__ = ["US_IN_SECOND", "KnownSeries", "NewestTimes", "TimeseriesContext"]
 
-SECOND_US = 1_000_000
+US_IN_SECOND = 1_000_000
 
 
 @final
@@ -91,9 +91,9 @@ class TimeseriesContext:
     def live_from_us(self, table: TimeseriesTable) -> int:
         """The time from which on points of a table are there (timeseries §3.1)."""
         ttl_s = table.options.ttl_s
-        return 0 if ttl_s < 0 else self.clock.now_us() - ttl_s * SECOND_US
+        return 0 if ttl_s < 0 else self.clock.now_us() - ttl_s * US_IN_SECOND
 
     def metas_from_us(self, table: TimeseriesTable) -> int:
         """The update time from which on metas of a table are there (timeseries §3.1)."""
         ttl_s = table.options.meta_ttl_s
-        return 0 if ttl_s < 0 else self.clock.now_us() - ttl_s * SECOND_US
+        return 0 if ttl_s < 0 else self.clock.now_us() - ttl_s * US_IN_SECOND

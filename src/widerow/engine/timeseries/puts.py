@@ -13,7 +13,7 @@ from struct import error as StructError  # noqa: N812  # the name of a class
 from typing import Any, Final, final
 
 from widerow.engine.plan import Plan
-from widerow.engine.timeseries.context import SECOND_US, KnownSeries, TimeseriesContext
+from widerow.engine.timeseries.context import US_IN_SECOND, KnownSeries, TimeseriesContext
 from widerow.engine.timeseries.lastpoints import index_number, stored_last
 from widerow.engine.timeseries.static import check_values
 from widerow.engine.timeseries.stored import find_series, point_fields, record_head
@@ -50,7 +50,7 @@ _KEY_TYPES: Final[dict[KeyType, type[Any]]] = {
 def refresh_us(table: TimeseriesTable) -> int:
     """How old the update time of a meta gets before a put writes it again (timeseries §4)."""
     seconds, ttl_s = SERIES_META_REFRESH_SECONDS, table.options.meta_ttl_s
-    return SECOND_US * (min(seconds, ttl_s // 2) if ttl_s >= 0 else seconds)
+    return US_IN_SECOND * (min(seconds, ttl_s // 2) if ttl_s >= 0 else seconds)
 
 
 @final
@@ -381,7 +381,7 @@ class PointsPut:
                 done: Any = outcome.result
                 updated_us: int = done[0]
                 if updated_us:
-                    self._metas[each.positions[0]] = updated_us // SECOND_US
+                    self._metas[each.positions[0]] = updated_us // US_IN_SECOND
             elif isinstance(error, Replan):
                 left.append(each)
             else:

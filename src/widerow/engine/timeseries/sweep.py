@@ -12,7 +12,7 @@ from typing import Final
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.sweep.model import NOTHING_FREED, STAYS, Freed, SweptModel, SweptRecord
 from widerow.engine.sweep.record import SweepRecord
-from widerow.engine.timeseries.context import SECOND_US, TimeseriesContext
+from widerow.engine.timeseries.context import US_IN_SECOND, TimeseriesContext
 from widerow.engine.timeseries.lastpoints import decode_last
 from widerow.engine.timeseries.puts import refresh_us
 from widerow.errors import NotFound
@@ -32,7 +32,7 @@ from widerow.storage.interface import Reader, Transaction
 
 __all__ = ["TimeseriesSweep"]
 
-_HOUR_US: Final = 3_600 * SECOND_US
+_HOUR_US: Final = 3_600 * US_IN_SECOND
 _REMOVED_TOGETHER: Final = 32  # points of a series in one write: a step reads some thousands
 
 
@@ -70,7 +70,7 @@ class TimeseriesSweep(SweptModel[TimeseriesTable]):
             return 0
         options = table.options
         lives = [ttl_s for ttl_s in (options.ttl_s, options.meta_ttl_s) if ttl_s >= 0]
-        share = min(lives) // SWEEP_PAUSE_SHARE * SECOND_US
+        share = min(lives) // SWEEP_PAUSE_SHARE * US_IN_SECOND
         return last.ended_us + min(max(_HOUR_US, share), SWEEP_RENEWAL_HOURS * _HOUR_US)
 
     def examine(
