@@ -248,10 +248,12 @@ class TablestoreEngine(OpenModel[Table]):
                 yield TableListing(table.instance, table.name, table.name)
 
     def find_partitioned(self, owner: str, address: str) -> Partitioned | None:
-        """The table of that name in an instance. Raises `InvalidRequest`, `NotFound`."""
+        """The table of that name in an instance. Raises `InvalidRequest`."""
         if ":" in address:  # of another model
             return None
-        return self._divided(self._table(owner, address))
+        check_table_name(address)
+        found = self.tables.get(owner, address)
+        return None if found is None else self._divided(found)
 
     def scan(self, table: Table, access: RowAccess, after: bytes = b"") -> Iterator[ScannedRow]:
         """Rows of a table, or entries of one of its secondary indexes.

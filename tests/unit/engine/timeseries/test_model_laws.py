@@ -19,6 +19,7 @@ from widerow.engine.instance_copy import EMPTY_COPY, copy_instance, reset_instan
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.scan import WHOLE_TABLE
 from widerow.engine.settings import EngineSettings
+from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.engine.timeseries.table_record import (
     decode_timeseries_table,
     encode_timeseries_table,
@@ -61,6 +62,9 @@ def test_a_table_is_created_listed_found_and_dropped(world: Series) -> None:
     world.check()
     assert [each.name for model in world.core.open_models() for each in model.listed()] == ["t"]
     assert world.core.find_partitioned("me", "t") == table
+    tables = world.core.operations(TABLESTORE)  # with another model beside it, too
+    assert world.core.find_partitioned("me", "t") == table
+    assert tables.list_tables("me") == ()
     again = Series(world.store, world.clock, seed=1)
     assert again.engine.find("me", "t") == table
     assert again.engine.owned("me") == [table]
