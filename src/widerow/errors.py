@@ -105,6 +105,11 @@ class Rule(AnyRule):
         "more, or try again in a second. (The server was started with --enforce-throughput.)"
     )
 
+    STORED_KEY_LENGTH = (
+        "Shorten the values of the primary key, of indexed columns, or the names of columns: "
+        "databases bound the length of a key (docs/operating/cluster.md)."
+    )
+
     # Our own capacity
     SERVER_BUSY = "Try again in a moment; the server has as much in hand as it allows itself."
     CLIENT_GONE = (

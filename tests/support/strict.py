@@ -172,7 +172,9 @@ class StrictStore(Store):
                 return self._commit(write.shards, changes) or outcome
 
     def _attempt(self, write: Write[T], base: _Base, changes: WriteSet) -> Outcome[T]:
-        transaction = PendingTransaction(base, changes, write.shards, write.reads)
+        transaction = PendingTransaction(
+            base, changes, write.shards, write.reads, self.capabilities.key_bytes_max
+        )
         try:
             return Outcome(write.run(transaction), None)
         except Exception as error:  # noqa: BLE001  # any error of a body is its outcome

@@ -60,6 +60,8 @@ Rules every driver keeps; `tests/conformance` proves them.
     `placement` (`storage/placement.py`), which tells them and changes them. No other rule depends
     on it: a range is divided where no shard is cut, and reads and writes go on meanwhile, though
     some may wait or end with `StoreBusy`.
+17. **A key may be too long.** Where a body puts a key above `capabilities.key_bytes_max`, `put`
+    raises `InvalidRequest` (STORED_KEY_LENGTH), so rule 6 holds: no other write is concerned.
 """
 
 from abc import ABC, abstractmethod
@@ -71,6 +73,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from widerow.errors import OutcomeUnknown, StorageFailure
+from widerow.limits import INT64_MAX
 from widerow.storage.group import Outcome, Write, conclude, doubt
 from widerow.storage.page import Page, PageWanted, first_page
 from widerow.storage.placement import DataPlacement
@@ -136,7 +139,8 @@ class Capabilities:
     `atomic_across_shards`: a write of several shards happens as a whole, and a snapshot is one
     moment of all shards. `reads_may_block`: they wait for a network. `persistent`: data survives
     the process. `checkpoints`: it makes copies of itself. `shared`: other processes may change the
-    store at any time (rule 15).
+    store at any time (rule 15). `key_bytes_max`: the length of the longest key that it holds (rule
+    17).
     """
 
     atomic_across_shards: bool
@@ -144,6 +148,7 @@ class Capabilities:
     persistent: bool
     checkpoints: bool
     shared: bool
+    key_bytes_max: int = INT64_MAX
 
 
 class Store(ABC):

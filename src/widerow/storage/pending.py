@@ -20,6 +20,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Final, TypeVar, final
 
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import INT64_MAX
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Write
 
@@ -244,7 +246,16 @@ class PendingTransaction:
     write set.
     """
 
-    __slots__ = ("_base", "_before", "_mark", "_reads", "_replaced", "_shards", "_written")
+    __slots__ = (
+        "_base",
+        "_before",
+        "_key_bytes_max",
+        "_mark",
+        "_reads",
+        "_replaced",
+        "_shards",
+        "_written",
+    )
 
     def __init__(
         self,
@@ -252,8 +263,13 @@ class PendingTransaction:
         written: WriteSet,
         shards: tuple[bytes, ...],
         reads: tuple[bytes, ...] = (),
+        key_bytes_max: int = INT64_MAX,
     ) -> None:
-        """A transaction on top of `written`, the changes of the bodies before it."""
+        """A transaction on top of `written`, the changes of the bodies before it.
+
+        `key_bytes_max`: of the store (rule 17).
+        """
+        self._key_bytes_max = key_bytes_max
         self._base = base
         self._written = written
         self._shards = shards
@@ -292,8 +308,10 @@ class PendingTransaction:
         return self._reader.scan(start, stop, reverse=reverse)
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Set `key` to `value`."""
+        """Set `key` to `value`. Raises `InvalidRequest` (STORED_KEY_LENGTH)."""
         self._check(key)
+        if len(key) > self._key_bytes_max:
+            raise InvalidRequest(Rule.STORED_KEY_LENGTH, limit=self._key_bytes_max, length=len(key))
         self._write(key, value)
 
     def delete(self, key: bytes) -> None:

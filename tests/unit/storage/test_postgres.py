@@ -17,7 +17,7 @@ from tests.support.engines import open_tablestore
 
 from widerow.cli.doctor import examine
 from widerow.engine.catalog.catalog import STORE_FORMAT
-from widerow.errors import StorageFailure, StoreBusy
+from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreBusy
 from widerow.keys.layout import STORE_FORMAT_KEY, row_prefix
 from widerow.limits import BLOCKING_THREADS_MAX
 from widerow.model.values import KeyType
@@ -243,7 +243,8 @@ def test_a_key_that_no_index_holds_is_refused_alone(store: Store) -> None:
         Write((other,), lambda txn: txn.put(other, b"v")),
     ]
     outcomes = store.transact_group(writes)
-    assert "at most" in str(outcomes[0].error)
+    assert isinstance(outcomes[0].error, InvalidRequest)
+    assert outcomes[0].error.rule is Rule.STORED_KEY_LENGTH
     assert outcomes[1].error is None
     put(store, longest[:KEY_BYTES_MAX])
     assert store.snapshot().get(longest[:KEY_BYTES_MAX]) == b"v"

@@ -58,6 +58,7 @@ class Catalog:
         self._known = models
         self.shard = (SPACE_STORE, *models)  # the prefixes that a change writes
         self.shared = store.capabilities.shared
+        self.key_bytes_max = store.capabilities.key_bytes_max
         self.reads: tuple[bytes, ...] = (CATALOG_EPOCH_KEY,) if self.shared else ()
         self.unsure = self.shared  # whether bodies must not rely on the published state
         self._read_lease: ReadLease | None = None

@@ -12,7 +12,7 @@ from widerow.engine.tablestore.observed import change_observed
 from widerow.engine.tablestore.schema import concrete, key_in_shard
 from widerow.engine.tablestore.sequences import next_value, note_value
 from widerow.engine.tablestore.writes import RowWrite, write_row
-from widerow.errors import Replan
+from widerow.errors import InvalidRequest, Replan, Rule
 from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
 from widerow.model.tablestore.answers import RowWritten
 from widerow.model.tablestore.row import Modification, RowChange
@@ -139,14 +139,21 @@ class RowBody(Write[RowWritten]):
         return self.make(txn, self.prepare(txn))
 
     def prepare(self, txn: Transaction) -> RowWrite:
-        """The change, checked against the newest definition, with its auto-increment value."""
+        """The change, checked against the newest definition, with its auto-increment value.
+
+        Raises, before the row is read, `InvalidRequest` for a key that the store does not hold.
+        """
         index = self.table.auto_increment
         values = concrete(self.values) if index is None else self._numbered(index, txn)
         context, change = self.context, self.change
         table = self._current(txn)
         now_ms = context.clock.now_us() // 1000
         check_versions(change, table.options, now_ms)
-        return RowWrite(table, change, key_in_shard(self.shard, values), values, now_ms)
+        key = key_in_shard(self.shard, values)
+        limit = context.tables.catalog.key_bytes_max
+        if len(key) > limit:
+            raise InvalidRequest(Rule.STORED_KEY_LENGTH, limit=limit, length=len(key))
+        return RowWrite(table, change, key, values, now_ms)
 
     def _current(self, txn: Transaction) -> Table:
         """The newest definition of the table. Raises `NotFound`, `Replan`."""

@@ -37,7 +37,7 @@ from widerow.storage.hbase.table import HBaseTable
 from widerow.storage.hbase.view import HBaseReads, HBaseView, SharedReads
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
-from widerow.storage.remote.driver import ShardChange, check_keys
+from widerow.storage.remote.driver import ShardChange
 from widerow.storage.sockets import Sockets
 
 __all__ = ["HBaseDriver"]
@@ -67,6 +67,7 @@ class HBaseDriver:
         persistent=True,
         checkpoints=False,
         shared=True,
+        key_bytes_max=ROW_BYTES_MAX,
     )
 
     def __init__(
@@ -130,7 +131,6 @@ class HBaseDriver:
         if self._table.refusal:
             raise StorageFailure(self._table.refusal)
         self._shared.close_unwanted()
-        check_keys(changes, ROW_BYTES_MAX, "HBase")
         try:
             region = self._regions.of(row_of(changes[0].revision_key)[0])
             timestamp = self._timestamp(changes)

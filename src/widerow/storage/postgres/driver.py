@@ -27,7 +27,7 @@ from widerow.storage.postgres.statements import (
     page_arguments,
     read_arguments,
 )
-from widerow.storage.remote.driver import ShardChange, check_keys
+from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.storage.sockets import Sockets
 
@@ -70,6 +70,7 @@ class PostgresDriver:
         persistent=True,
         checkpoints=False,
         shared=True,
+        key_bytes_max=KEY_BYTES_MAX,
     )
     placement = None
 
@@ -129,7 +130,6 @@ class PostgresDriver:
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """Make the changes by one statement, which is one transaction and one sync."""
         self.check_open()
-        check_keys(changes, KEY_BYTES_MAX, "PostgreSQL")
         session = self._pool.take()
         try:
             answers = session.ask(((COMMIT, commit_arguments(changes)),))

@@ -9,13 +9,12 @@ then nothing was read and nothing was written.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from widerow.errors import StorageFailure
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.placement import DataPlacement
 from widerow.storage.sockets import LoopReads, Sockets
 
-__all__ = ["Driver", "DriverView", "ShardChange", "check_keys"]
+__all__ = ["Driver", "DriverView", "ShardChange"]
 
 
 class ShardChange(NamedTuple):
@@ -140,13 +139,3 @@ class Driver(Protocol):
     def close(self) -> None:
         """Close every connection. Idempotent."""
         ...
-
-
-def check_keys(changes: Sequence[ShardChange], bytes_max: int, database: str) -> None:
-    """Raises `StorageFailure` for a key that is longer than `database` holds."""
-    longest = max((len(key) for change in changes for key in change.puts), default=0)
-    if longest > bytes_max:
-        raise StorageFailure(
-            f"{database} holds keys of {bytes_max} bytes at most, and one of {longest} bytes was "
-            "to be written: shorten the values of the primary key, or the names of columns"
-        )

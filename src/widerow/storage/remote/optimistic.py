@@ -186,7 +186,8 @@ class OptimisticStore(Store):
         failed: dict[object, Exception] = {}  # chains, each with the error of its failed write
         waited_ns = 0
         for run in runs_of(list(placed_writes(writes, outcomes, self._driver.home))):
-            units = units_of([each for each in run if each.write.chain not in failed])
+            going = [each for each in run if each.write.chain not in failed]
+            units = units_of(going, self.capabilities.key_bytes_max)
             waited_ns += self._run_units(units)
             for unit in units:
                 for placed, outcome in zip(unit.writes, unit.outcomes, strict=True):

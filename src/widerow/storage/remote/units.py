@@ -133,10 +133,20 @@ class Unit:
     moment of what was read. `is_cached`: the bodies ran on cached values (`shard_cache.py`).
     """
 
-    __slots__ = ("busy", "changes", "is_cached", "outcomes", "revisions", "wanted", "writes")
+    __slots__ = (
+        "_key_bytes_max",
+        "busy",
+        "changes",
+        "is_cached",
+        "outcomes",
+        "revisions",
+        "wanted",
+        "writes",
+    )
 
-    def __init__(self) -> None:
-        """A unit without writes."""
+    def __init__(self, key_bytes_max: int) -> None:
+        """A unit without writes; `key_bytes_max`: of the store."""
+        self._key_bytes_max = key_bytes_max
         self.writes: list[Placed] = []
         self.outcomes: list[Outcome[Any]] = []
         self.changes: dict[bytes, WriteSet] = {}
@@ -169,7 +179,9 @@ class Unit:
             safepoint()
             write = each.write
             written = self.changes[each.revision]
-            transaction = PendingTransaction(reader, written, write.shards, write.reads)
+            transaction = PendingTransaction(
+                reader, written, write.shards, write.reads, self._key_bytes_max
+            )
             try:
                 self.outcomes.append(Outcome(write.run(transaction), None))
             except Missing:
@@ -245,8 +257,8 @@ def _shard_change(
     return ShardChange(revision_key, expected, revision, puts, deletes, ranges)
 
 
-def units_of(run: Sequence[Placed]) -> list[Unit]:
-    """The units of a run, in the order of their first writes."""
+def units_of(run: Sequence[Placed], key_bytes_max: int) -> list[Unit]:
+    """The units of a run, in the order of their first writes; `key_bytes_max`: of the store."""
     owners: dict[object, Unit] = {}  # by shard and by chain
     units: list[Unit] = []
     for each in run:
@@ -255,20 +267,26 @@ def units_of(run: Sequence[Placed]) -> list[Unit]:
         chain = each.write.chain
         if chain is not None:
             names.append(chain)  # type: ignore[arg-type]  # names of both kinds
-        unit = _joined(names, owners, units)
+        unit = _joined((names, key_bytes_max), owners, units)
         unit.add(each)
     return units
 
 
-def _joined(names: Sequence[object], owners: dict[object, Unit], units: list[Unit]) -> Unit:
-    """The unit of all these names; several units that share them become one."""
+def _joined(
+    asked: tuple[Sequence[object], int], owners: dict[object, Unit], units: list[Unit]
+) -> Unit:
+    """The unit of all the names in `asked`; several units that share them become one.
+
+    Behind the names: the `key_bytes_max` of a new unit.
+    """
+    names, key_bytes_max = asked
     found: list[Unit] = []
     for name in names:
         owner = owners.get(name)
         if owner is not None and owner not in found:
             found.append(owner)
     if not found:
-        found.append(Unit())
+        found.append(Unit(key_bytes_max))
         units.append(found[0])
     unit, *others = found
     for other in others:

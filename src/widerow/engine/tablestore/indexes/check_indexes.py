@@ -41,7 +41,7 @@ def index_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
             if table.index_of not in tables:
                 raise StoreDamaged(f"the index {table.qualified} is of no table")
             continue
-        walk = _Walk(table, tables, snapshot, dropped)
+        walk = _Walk(TableForms(table, catalog.key_bytes_max), tables, snapshot, dropped)
         name, local = table.qualified, local_index_prefix(table.id)
         yield CheckPart(name, local, after_prefix(local), walk.local_entry)
         if not table.indexes:
@@ -62,13 +62,17 @@ class _Walk:
     __slots__ = ("_dropped", "_snapshot", "_table", "_tables", "forms")
 
     def __init__(
-        self, table: Table, tables: dict[int, Table], snapshot: Snapshot, dropped: frozenset[int]
+        self,
+        forms: TableForms,
+        tables: dict[int, Table],
+        snapshot: Snapshot,
+        dropped: frozenset[int],
     ) -> None:
-        self._table = table
+        self._table = forms.table
         self._tables = tables
         self._snapshot = snapshot
         self._dropped = dropped
-        self.forms = TableForms(table)
+        self.forms = forms
 
     def row(self, key: bytes, record: bytes) -> None:
         """Check that a row has its entries. Raises `StoreDamaged`."""

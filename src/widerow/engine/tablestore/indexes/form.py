@@ -12,6 +12,7 @@ from typing import Final, final
 
 from widerow.engine.tablestore.observed import ObservedRow
 from widerow.engine.tablestore.stored import KeySection, whole_or_cut
+from widerow.errors import InvalidRequest, Rule
 from widerow.keys.decode import decode_key
 from widerow.keys.encode import encode_key
 from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_LOCAL_INDEXES, row_prefix
@@ -70,12 +71,27 @@ class IndexedRow:
 
 @final
 class EntryForm:
-    """One index of one table definition, ready to make entries."""
+    """One index of one table definition, ready to make entries.
 
-    __slots__ = ("_covered", "_names", "_prefix", "_sources", "_used", "by_key", "index")
+    A row has no entry where a value of its composed key is absent, of another type or longer than
+    values of keys are, or where a key of the entry is longer than the store holds.
+    """
 
-    def __init__(self, table: Table, index: SecondaryIndex) -> None:
+    __slots__ = (
+        "_covered",
+        "_key_bytes_max",
+        "_names",
+        "_prefix",
+        "_sources",
+        "_used",
+        "by_key",
+        "index",
+    )
+
+    def __init__(self, table: Table, index: SecondaryIndex, key_bytes_max: int) -> None:
+        """`key_bytes_max`: of the store."""
         self.index = index
+        self._key_bytes_max = key_bytes_max
         composed = composed_key(table, index.key_columns)
         places = {column.name: place for place, column in enumerate(table.key_columns)}
         self._names = tuple(column.name for column in composed)
@@ -128,7 +144,8 @@ class EntryForm:
         if size > WHOLE_ROW_BYTES_MAX:
             return dict.fromkeys(self.entries(row), b"")
         found = self._values(row)
-        return {} if found is None else {self._key(row, found[0]): b""}
+        key = b"" if found is None else self._key(row, found[0])
+        return {key: b""} if 0 < len(key) <= self._key_bytes_max else {}
 
     def _values(self, row: IndexedRow) -> tuple[tuple[KeyValue, ...], int] | None:
         """The row's composed key and the version that decides its expiry; None: no entry."""
@@ -148,6 +165,18 @@ class EntryForm:
 
     def entries(self, row: IndexedRow) -> dict[bytes, bytes]:
         """The records of the row's entry by their keys: none, one, or those of a wide entry."""
+        records = self._records(row)
+        return {} if _longest(records) > self._key_bytes_max else records
+
+    def check_length(self, old: IndexedRow | None, new: IndexedRow) -> None:
+        """Raise `InvalidRequest` for a new or changed entry that is too long for the store."""
+        if old is not None and self._same(old, new):
+            return
+        length = _longest(self._records(new))
+        if length > self._key_bytes_max:
+            raise InvalidRequest(Rule.STORED_KEY_LENGTH, limit=self._key_bytes_max, length=length)
+
+    def _records(self, row: IndexedRow) -> dict[bytes, bytes]:
         found = self._values(row)
         if found is None:
             return {}
@@ -163,6 +192,11 @@ class EntryForm:
         if not self.index.is_local:
             return encode_key(self._prefix, values)
         return encode_key(SPACE_LOCAL_INDEXES + row.shard[1:] + self._prefix, values[1:])
+
+
+def _longest(records: dict[bytes, bytes]) -> int:
+    """The length of the longest key."""
+    return max(map(len, records), default=0)
 
 
 def _key_value(cell: Cell, kind: type) -> KeyValue | None:
@@ -187,9 +221,10 @@ class TableForms:
 
     __slots__ = ("_by_key", "_key_types", "_names", "forms", "listed", "table", "types")
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, key_bytes_max: int) -> None:
+        """`key_bytes_max`: of the store."""
         self.table = table
-        self.forms = tuple(EntryForm(table, index) for index in table.indexes)
+        self.forms = tuple(EntryForm(table, index, key_bytes_max) for index in table.indexes)
         self._names = frozenset(name for form in self.forms for name in form.names())
         self._by_key = any(form.by_key for form in self.forms)
         self._key_types = [column.type for column in table.key_columns]

@@ -60,7 +60,9 @@ class Indexes:
         """
         apart = not store.capabilities.atomic_across_shards
         self.keeps_indexed_tables = False
-        self.observer = SecondaryIndexKeeper(queue, deferred=apart)
+        self.observer = SecondaryIndexKeeper(
+            queue, store.capabilities.key_bytes_max, deferred=apart
+        )
         self._tables = tables
         self._clock = clock
         self._quota = tables_per_instance

@@ -35,9 +35,10 @@ class SecondaryIndexKeeper:
     `deferred`: changes of global indexes are left to intents.
     """
 
-    def __init__(self, queue: IntentQueue, *, deferred: bool) -> None:
-        """`queue`: where intents are left."""
+    def __init__(self, queue: IntentQueue, key_bytes_max: int, *, deferred: bool) -> None:
+        """`queue`: where intents are left. `key_bytes_max`: of the store."""
         self._queue = queue
+        self._key_bytes_max = key_bytes_max
         self._forms: dict[int, TableForms] = {}
         self.deferred = deferred
 
@@ -65,7 +66,7 @@ class SecondaryIndexKeeper:
         """The forms of a table's indexes, made once for a definition."""
         known = self._forms.get(table.id)
         if known is None or known.table is not table:
-            known = self._forms[table.id] = TableForms(table)
+            known = self._forms[table.id] = TableForms(table, self._key_bytes_max)
         return known
 
     def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:
@@ -83,6 +84,8 @@ class SecondaryIndexKeeper:
         deferred: list[tuple[int, bytes]] = []
         for form in forms.forms:
             before, after = form.change(old, new)
+            if not after and new is not None and event.write is not None:
+                form.check_length(old, new)
             index = form.index
             if self.deferred and not index.is_local:
                 deferred += _entry_keys(index, before, after)

@@ -603,6 +603,10 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
     TablestoreRule.TABLE_QUOTA: c.QUOTA_EXHAUSTED(
         "Number of tables exceeds the quota:{limit}.", "one table too many"
     ),
+    Rule.STORED_KEY_LENGTH: c.INVALID.ours(
+        "The key is stored with {length} bytes, and the store holds keys of {limit} bytes at most.",
+        "a row, or its entry in an index, with a longer key than the server's database holds",
+    ),
     Rule.NOT_ENOUGH_CAPACITY: c.NOT_ENOUGH_CAPACITY_UNIT(
         "Remaining capacity unit is not enough.",
         "a partition used its part of the reserved throughput, and it is enforced",
