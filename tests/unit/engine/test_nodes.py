@@ -31,7 +31,7 @@ from widerow.engine.plan import Plan
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import NotFound, Replan, StorageFailure, StoreBusy, StoreDamaged
-from widerow.keys.layout import CATALOG_EPOCH_KEY, NODE_ID_BYTES, node_key, row_prefix
+from widerow.keys.layout import CATALOG_EPOCH_KEY, LEASE_KEY, NODE_ID_BYTES, node_key, row_prefix
 from widerow.limits import (
     CLOCK_SKEW_SECONDS_MAX,
     NODE_BEAT_SECONDS,
@@ -214,6 +214,39 @@ def test_a_keeper_that_leaves_gives_its_lease_back() -> None:
     one.commit(one.nodes.leave())
     other.commit(other.lease.plan())
     assert other.lease.held()
+
+
+def test_who_knows_of_the_keeper_takes_over_at_the_look_after_it_left() -> None:
+    """In less than the lease's time: the keeper's record is gone (catalog.md, "The lease")."""
+    world = _World()
+    one, other = world.all
+    world.live(seconds=1)
+    for process in world.all:
+        process.commit(process.lease.plan())  # the other one learns who holds it, and until when
+    one.commit(one.nodes.leave())
+    other.commit(other.lease.plan())
+    assert (one.lease.held(), other.lease.held()) == (False, False)
+    other.nodes.look()
+    other.commit(other.lease.plan())
+    assert other.lease.held()
+
+
+def test_the_lease_is_given_back_before_the_record_goes() -> None:
+    """Who misses the record finds no lease; and one who never beat gives it back, too."""
+    world = _World()
+    one, other = world.all
+    one.commit(one.lease.plan())
+    one.commit(one.nodes.leave())  # it has no record yet
+    assert other.store.snapshot().get(LEASE_KEY) is None
+    assert other.nodes.leave() is None
+    one.beat()
+    one.commit(one.lease.plan())
+    plan = one.nodes.leave()
+    assert plan is not None
+    assert [write.shards[0] for write in plan.writes][:2] == [
+        LEASE_KEY,
+        node_key(b"\0" * NODE_ID_BYTES),
+    ]
 
 
 def test_a_node_that_leaves_delays_nobody() -> None:

@@ -24,6 +24,7 @@ from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.cli.main import app
 from widerow.keys.layout import node_key
+from widerow.limits import SILENT_SECONDS
 from widerow.server.lifecycle import Server
 from widerow.server.membership import node_name
 from widerow.server.settings import Settings, SettingsInvalid
@@ -111,6 +112,32 @@ def test_a_server_that_stops_is_listed_no_more(servers: "list[Running]") -> None
     shown = CliRunner().invoke(app, ["nodes", "--endpoint", servers[0].endpoint, "--json"])
     found = json.loads(shown.stdout)["nodes"]
     assert [each["name"] for each in found if each["state"] == "serves"][:1] == ["left"]
+
+
+def _keeper(running: "Running") -> str:
+    shown = CliRunner().invoke(app, ["nodes", "--endpoint", running.endpoint, "--json"])
+    found = json.loads(shown.stdout)["nodes"]
+    return next((each["name"] for each in found if each["keeper"]), "")
+
+
+def _soon_kept_by(running: "Running", names: set[str], seconds: float) -> str:
+    """The keeper, once it is one of `names`; "" if it is none for so long."""
+    until = time.monotonic() + seconds
+    while (found := _keeper(running)) not in names:
+        if time.monotonic() > until:
+            return ""
+        time.sleep(0.1)
+    return found
+
+
+def test_a_keeper_that_stops_is_followed_by_another_at_once(servers: "list[Running]") -> None:
+    """In less than the time after which a silent one is not waited for."""
+    keeper = _soon_kept_by(servers[0], {"left", "right"}, SILENT_SECONDS)
+    assert keeper
+    stopping, other = servers if keeper == "left" else servers[::-1]
+    stopping.call(stopping.server.stop())
+    heir = {"left", "right"} - {keeper}
+    assert {_soon_kept_by(other, heir, SILENT_SECONDS / 2)} == heir
 
 
 def test_a_server_whose_clock_is_wrong_does_not_start(space: StrictSpace, serve: Serve) -> None:

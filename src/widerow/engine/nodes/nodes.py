@@ -161,6 +161,7 @@ class Nodes:
         self._others: dict[bytes, SeenNode] = {}
         self._taken: tuple[Taken, ...] = ()
         self._heard: dict[bytes, int] = {}  # by node, the number of the last notes read
+        self._left: frozenset[bytes] = frozenset()  # the nodes whose records were last seen to go
         self._elders: frozenset[bytes] = frozenset()  # the nodes that were there at the first look
         if self.is_shared:
             catalog.go_by(self.read_lease, self.acknowledgement, self.check_writing)
@@ -198,18 +199,19 @@ class Nodes:
         return Plan(tuple(writes), failing)
 
     def leave(self) -> Plan[None] | None:
-        """A plan that removes this node's record and gives its leases back; None: it has none.
+        """A plan that gives this node's lease back and removes its record; None: it has neither.
 
-        The record stays, as after a kill, while a commit of this process may still be made.
+        The record stays, as after a kill, while a commit of this process may still be made. The
+        lease goes first: others take over when they miss the record.
         """
         self.read_lease.end()
-        if not self._number:
-            return None
         self._beat_ns = None
         given_back = self._lease.release()
         lease = () if given_back is None else given_back.writes
-        gone = () if self._store.may_still_commit else _removal(self._id, self._number)
-        return Plan((*gone, *lease), failing)
+        stays = not self._number or self._store.may_still_commit
+        gone = () if stays else _removal(self._id, self._number)
+        writes = (*lease, *gone)
+        return Plan(writes, failing) if writes else None
 
     def clear(self) -> Plan[None] | None:
         """A plan that removes the records of dead nodes; for the server that keeps the store."""
@@ -239,6 +241,7 @@ class Nodes:
         seen_ns, seen_us = self._clock.monotonic_ns(), self._clock.now_us()
         before = self._others
         self._others = {each.id: self._seen(each, seen_ns, seen_us) for each in found}
+        self._left = frozenset(before.keys() - self._others.keys()) or self._left
         self._hear([each for each in self._others.values() if before.get(each.record.id) != each])
         if self._looked_ns is None:
             self._elders = frozenset(self._others)
@@ -297,12 +300,15 @@ class Nodes:
         )
 
     def is_silent(self, node: str) -> bool:
-        """Whether the node with this id, in hex, has not beaten for `SILENT_SECONDS`.
+        """Whether the node with this id, in hex, has not beaten for `SILENT_SECONDS`, or has left.
 
         False for a node that was never seen.
         """
-        seen = self._others.get(bytes.fromhex(node))
-        return seen is not None and not seen.lives(self._clock.monotonic_ns())
+        node_id = bytes.fromhex(node)
+        seen = self._others.get(node_id)
+        if seen is None:
+            return node_id in self._left
+        return not seen.lives(self._clock.monotonic_ns())
 
     def seen(self) -> list[SeenNode]:
         """Every other node that has a record, alive or not."""
