@@ -36,6 +36,7 @@ __all__ = [
     "InvalidRequest",
     "NotFound",
     "NotPermitted",
+    "NotYet",
     "OutcomeUnknown",
     "Replan",
     "Rule",
@@ -179,6 +180,19 @@ class Injected(WiderowError):
 
 class TooLong(WiderowError):
     """A read that was given a budget needs more: it is run again elsewhere. No client sees it."""
+
+
+class NotYet(WiderowError):
+    """What a request asks for is on its way: it is asked again in a moment. No client sees it.
+
+    `answer`: what is answered once nobody waits any more: a result, or an exception. `seconds`: how
+    long the client is ready to wait.
+    """
+
+    def __init__(self, answer: object, seconds: float) -> None:
+        super().__init__("what is asked for is on its way")
+        self.answer = answer
+        self.seconds = seconds
 
 
 class Replan(WiderowError):

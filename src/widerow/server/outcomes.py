@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
 from widerow.commit.places import Caller
-from widerow.errors import StorageFailure, StoreDamaged, WiderowError
+from widerow.errors import NotYet, StorageFailure, StoreDamaged, WiderowError
 from widerow.limits import NOTICED_BODY_BYTES_MAX
 from widerow.server.answering import AnswersTogether
 from widerow.server.message import Reply, Request, Response
@@ -217,7 +217,14 @@ class Outcomes:
         return response
 
     def failed(self, task: Task, error: Exception) -> Response:
-        """Make the answer to a refused request, and count it."""
+        """Make the answer to a refused request, and count it.
+
+        To one that has waited long enough (`NotYet`) the answer that there is.
+        """
+        if isinstance(error, NotYet):
+            if not isinstance(error.answer, Exception):
+                return self.succeeded(task, error.answer)
+            error = error.answer
         date = self.answers.date(task.route.dialect)
         return self._refused(task.call, error, date)
 

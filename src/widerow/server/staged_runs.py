@@ -13,7 +13,7 @@ from typing import final
 
 from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
-from widerow.errors import TooLong
+from widerow.errors import NotYet, TooLong
 from widerow.limits import STAGE_REQUESTS_MAX
 from widerow.server.foreseen_runs import ForeseenRuns
 from widerow.server.outcomes import Outcomes, Task
@@ -118,7 +118,7 @@ class StagedRuns:
                 result = route.call_within(
                     route.operations, call.opened.instance, task.asked, Budget()
                 )
-            except TooLong:
+            except (NotYet, TooLong):
                 self._threads.start(task)
                 return False
         else:

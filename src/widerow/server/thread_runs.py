@@ -1,4 +1,7 @@
-"""Requests on threads: those that would hold up others, and those that wait for reads."""
+"""Requests on threads: those that would hold up others, and those that wait for reads.
+
+A request for what is on its way (`NotYet`) is put off: no thread waits for it.
+"""
 
 from contextlib import suppress
 from functools import partial
@@ -6,8 +9,13 @@ from typing import TYPE_CHECKING, Any, final
 
 from widerow.auth.keyring import AccessKey
 from widerow.engine.plan import Plan
-from widerow.errors import Exhausted, Rule
-from widerow.limits import STATEMENTS_MAX, STATEMENTS_OF_ONE_MAX
+from widerow.errors import Exhausted, NotYet, Rule
+from widerow.limits import (
+    NOT_YET_LOOK_SECONDS,
+    NOT_YET_SECONDS_MAX,
+    STATEMENTS_MAX,
+    STATEMENTS_OF_ONE_MAX,
+)
 from widerow.server.fair_line import FairLine, Owner
 from widerow.server.outcomes import Answer, Outcomes, Task
 from widerow.server.schedule import Schedule
@@ -41,6 +49,7 @@ class ThreadRuns:
         self._outcomes = outcomes
         self._statements = service.metrics.statements
         self._line = FairLine(schedule, self._statements, STATEMENTS_MAX, STATEMENTS_OF_ONE_MAX)
+        self._now_ns = service.clock.monotonic_ns
 
     def start(self, task: Task, reads: ForeseenReads | None = None) -> None:
         """Carry out a request on a thread; `reads`: values that were read for it already."""
@@ -85,7 +94,11 @@ class ThreadRuns:
             if not task.decoded:
                 task.decode()
             asked, task.asked = task.asked, None
-            result = self._called(task, call.opened.instance, asked)
+            try:
+                result = self._called(task, call.opened.instance, asked)
+            except NotYet:
+                task.asked = asked
+                raise
             is_plan = isinstance(result, Plan)
             body = b"" if is_plan else route.encode(result)
             if not is_plan and schedule.hashes_in_turn(LOOP_TURN.begun - turns):
@@ -136,12 +149,25 @@ class ThreadRuns:
             if answer is None:
                 return
             response = self._outcomes.answered(task, answer)
+        except NotYet as early:
+            if self._put_off(task, early.seconds):
+                return
+            response = self._outcomes.failed(task, early)
         except Exception as error:  # noqa: BLE001  # every request is answered
             if task.route.call_between is not None and _left(error):
                 self._statements.cancelled += 1
             response = self._outcomes.failed(task, error)
         self._outcomes.end(task, response)
         self._outcomes.answers.hand_over()
+
+    def _put_off(self, task: Task, seconds: float) -> bool:
+        """Carry a request out again in a moment; False where it has waited long enough."""
+        waited_ns = self._now_ns() - task.call.received_ns
+        if waited_ns >= min(seconds, NOT_YET_SECONDS_MAX) * 1_000_000_000:
+            return False
+        self._schedule.answered()  # no thread has it meanwhile
+        self._schedule.when_passed(NOT_YET_LOOK_SECONDS, partial(self.start, task))
+        return True
 
 
 def _left(error: Exception) -> bool:

@@ -36,7 +36,8 @@ class WireOperation(NamedTuple):
     write units of the same result; None for operations that consume none. `lengthy` tells by its
     body whether a request takes a millisecond or more, so that it should not hold up others.
     `call_within` is `call` with a budget, for reads that only turn out to be long while they are
-    made: it raises `TooLong` then. None where `call` is short, or `lengthy` knows.
+    made: it raises `TooLong` then. None where `call` is short, or `lengthy` knows. Both may raise
+    `NotYet`, and are called again in a moment.
     `foreseen`: what `call` reads is known from the request, or nothing, in nearly every case.
     `is_large` tells of what `call` returned whether its answer is so large that no turn of the loop
     should hold many such; None where it never is, or `lengthy` knows.

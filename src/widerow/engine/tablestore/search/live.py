@@ -120,6 +120,11 @@ class LiveIndex:
     # --- what it is now ----------------------------------------------------------------------
 
     @property
+    def waits_to_begin(self) -> bool:
+        """Whether it is to be built as soon as other servers have told that they know of it."""
+        return self._building and self._positions is None
+
+    @property
     def is_following(self) -> bool:
         """Whether the index has every row up to its positions."""
         return self._rows is not None and not self._building

@@ -219,6 +219,12 @@ class SearchIndexes:
         with self._whole(table, index):
             yield self._view(table, index, deadline, check)
 
+    def begins_soon(self, instance: str, table: str, index: str) -> bool:
+        """Whether an index that is being built only waits for other servers to begin."""
+        found = self._table(instance, table)
+        live = self._live_of(found, search_index_named(found, index))
+        return live.waits_to_begin
+
     def _chosen(self, table: Table, index: SearchIndex) -> SearchIndex:
         """The index that answers a search of this one, by their weights (search §1.4)."""
         if not index.weights:

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from widerow.engine.budget import Budget
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.streams.stream_reads import ChangePage, ShardInfo, stream_of
-from widerow.errors import InvalidRequest, NotFound
+from widerow.errors import InvalidRequest, NotFound, NotYet
+from widerow.limits import STREAM_WAIT_SECONDS
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.rows.fields import field, varint
@@ -162,8 +163,12 @@ def _decode_records(body: bytes) -> RecordsAsked:
 def _records(
     engine: TablestoreEngine, instance: str, request: RecordsAsked, budget: Budget | None = None
 ) -> ChangePage:
+    """Waits for records that are on their way to a page that has none yet (change §C1.5)."""
     table = engine.streams.opened(instance, request.iterator)
-    return engine.streams.read(table, request.iterator, request.limit, budget)
+    page = engine.streams.read(table, request.iterator, request.limit, budget)
+    if page.more and not page.stored:
+        raise NotYet(page, STREAM_WAIT_SECONDS)
+    return page
 
 
 def _encode_records(result: ChangePage) -> bytes:

@@ -3,11 +3,14 @@
 Imported with the first request for one of these actions.
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from widerow.errors import InvalidRequest
-from widerow.limits import READ_COLUMNS_MAX
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.tablestore.search.service import SearchIndexes
+from widerow.errors import Conflict, InvalidRequest, NotYet
+from widerow.limits import NOT_YET_SECONDS_MAX, READ_COLUMNS_MAX
 from widerow.model.search.query import MATCH_ALL
 from widerow.model.search.requests import (
     ColumnReturn,
@@ -190,6 +193,30 @@ def _encode_list(found: tuple[SearchIndexName, ...]) -> bytes:
     return m.ListSearchIndexResponse(indices=indices).SerializeToString()
 
 
+_Asked = Search | ComputeSplits | ParallelScan
+
+
+def _patient(
+    call: Callable[[SearchIndexes, str, Any], Any],
+) -> Callable[[TablestoreEngine, str, _Asked], Any]:
+    """`call`, which raises `NotYet` where the build of the index is about to begin."""
+
+    def ask(engine: TablestoreEngine, instance: str, asked: _Asked) -> Any:  # noqa: ANN401  # of `call`
+        try:
+            return call(engine.search, instance, asked)
+        except Conflict as error:
+            if error.rule is not TablestoreRule.SEARCH_INDEX_BUILDING:
+                raise
+            index = str(error.details["index"])
+            if not engine.search.begins_soon(instance, asked.table, index):
+                raise
+            of_client = None if isinstance(asked, ComputeSplits) else asked.timeout_ms
+            seconds = NOT_YET_SECONDS_MAX if not of_client else of_client / 1000
+            raise NotYet(error, seconds) from error
+
+    return ask
+
+
 SEARCH_ACTIONS: Final[dict[str, Action]] = {
     "CreateSearchIndex": Action(
         _create, lambda engine, instance, asked: engine.search.create(instance, asked)
@@ -218,19 +245,19 @@ SEARCH_ACTIONS: Final[dict[str, Action]] = {
     ),
     "Search": Action(
         _search,
-        lambda engine, instance, asked: engine.search.search(instance, asked),
+        _patient(lambda search, instance, asked: search.search(instance, asked)),
         encode_answer,
     ),
     "ComputeSplits": Action(
         _splits,
-        lambda engine, instance, asked: engine.search.compute_splits(instance, asked),
+        _patient(lambda search, instance, asked: search.compute_splits(instance, asked)),
         lambda found: m.ComputeSplitsResponse(
             session_id=found.session_id.encode(), splits_size=found.splits
         ).SerializeToString(),
     ),
     "ParallelScan": Action(
         _scan,
-        lambda engine, instance, asked: engine.search.parallel_scan(instance, asked),
+        _patient(lambda search, instance, asked: search.parallel_scan(instance, asked)),
         _encode_page,
     ),
 }
