@@ -185,8 +185,8 @@ class TooLong(WiderowError):
 class NotYet(WiderowError):
     """What a request asks for is on its way: it is asked again in a moment. No client sees it.
 
-    `answer`: what is answered once nobody waits any more: a result, or an exception. `seconds`: how
-    long the client is ready to wait.
+    `answer`: what is answered once nobody waits any more: a result, an exception, or a plan that is
+    committed. `seconds`: how long the client is ready to wait.
     """
 
     def __init__(self, answer: object, seconds: float) -> None:

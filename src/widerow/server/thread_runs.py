@@ -152,6 +152,10 @@ class ThreadRuns:
         except NotYet as early:
             if self._put_off(task, early.seconds):
                 return
+            if isinstance(early.answer, Plan):
+                self._outcomes.submit(task, early.answer)
+                self._committer.flush()
+                return
             response = self._outcomes.failed(task, early)
         except Exception as error:  # noqa: BLE001  # every request is answered
             if task.route.call_between is not None and _left(error):

@@ -10,21 +10,26 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from tests.support.engines import open_tablestore
 from tests.support.http import Answer, Sender, Wire
 from tests.support.requests import BODIES, SEARCH_BODIES, create_table_request
 from tests.support.strict import StrictSpace, StrictStore
+from tests.unit.engine.tunnels.log import Consumer
 
 from widerow.engine.nodes.nodes import Nodes
+from widerow.engine.tablestore.streams.mover import ChangeMover
 from widerow.limits import LENGTHY_THREADS_MAX
+from widerow.system import SystemClock
 from widerow.testing.clock import FakeEntropy
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
+from widerow.wire.tablestore import tunnel_messages as t
 
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running
 
 Serve = Callable[..., "Running"]
-SENDER: Final = Sender(instance="inst")
+SENDER: Final = Sender(instance="i")
 WAIT: Final = 0.4  # of servers for each other, in seconds
 
 
@@ -55,9 +60,13 @@ def others(monkeypatch: pytest.MonkeyPatch) -> _Others:
 
 
 @pytest.fixture
-def wires(others: _Others, serve: Serve) -> Iterator[list[Wire]]:
+def space() -> StrictSpace:
+    return StrictSpace()
+
+
+@pytest.fixture
+def wires(others: _Others, space: StrictSpace, serve: Serve) -> Iterator[list[Wire]]:
     del others  # before any server
-    space = StrictSpace()
     servers = [serve(StrictStore(space, FakeEntropy(n)), node_name=str(n)) for n in range(2)]
     made = [Wire(each.endpoint) for each in servers]
     table = create_table_request("t")
@@ -129,6 +138,39 @@ def test_searches_that_wait_keep_nobody_waiting(wires: list[Wire], others: _Othe
     assert passed < 0.5
     assert all("OTSTableNotReady" in code for code, _ in told)
     assert all(0.7 <= seconds < 2 for _, seconds in told)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_rows_from_before_a_tunnel_come_once(
+    wires: list[Wire], space: StrictSpace, monkeypatch: pytest.MonkeyPatch, *, waits: bool
+) -> None:
+    """change §C2.3: as rows, and not as changes; where these do not come in time, as both."""
+    if not waits:
+        monkeypatch.setattr("widerow.wire.tablestore.operations.tunnels.STREAM_WAIT_SECONDS", 0)
+        monkeypatch.setattr(ChangeMover, "step", lambda _: None)
+    row = m.PutRowRequest.FromString(BODIES["PutRow"]("t"))
+    for wire in wires:
+        granted(wire, "PutRow", row.SerializeToString())
+    asked = t.CreateTunnelRequest(
+        tunnel=t.Tunnel(table_name="t", tunnel_name="both", tunnel_type=3)
+    )
+    told = granted(wires[0], "tunnel/create", asked.SerializeToString())
+    monkeypatch.undo()
+    tunnel = str(t.CreateTunnelResponse.FromString(told).tunnel_id)
+    engine = open_tablestore(StrictStore(space, FakeEntropy(7)), SystemClock(), FakeEntropy(8))
+    client = engine.core.run(engine.tunnels.connect("i", tunnel, "tag", 60))
+    consumer = Consumer(lambda make: engine.core.run(make()), tunnel, client)
+    taken: list[str] = []
+
+    def take(name: str, _: object) -> None:
+        taken.append(name)
+
+    until = time.monotonic() + (0.5 if waits else 3)
+    while time.monotonic() < until and (waits or len(taken) < 2):
+        consumer.heartbeat(engine.tunnels)
+        for name in consumer.open_channels():
+            consumer.work(engine.tunnels, name, take)
+    assert (len(taken) == 1) is waits
 
 
 def test_a_stream_has_what_was_answered_before_it_was_asked(wires: list[Wire]) -> None:

@@ -205,6 +205,15 @@ class Streams:
         self._note(table, shard.start, page.read_units)
         return page
 
+    def is_behind(self, table: Table) -> bool:
+        """Whether changes that were answered before this call may still be moved into the stream.
+
+        False where it is off.
+        """
+        if not self._moved or table.stream is None:
+            return False
+        return any(shard.is_open and self._waits(table, shard) for shard in table.stream.shards)
+
     def _waits(self, table: Table, shard: LogShard) -> bool:
         """Whether changes that were answered before this call may still be moved into a shard."""
         if not shard.is_open:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
+from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.tunnels.base import TunnelPage
 from widerow.engine.tablestore.tunnels.service import ChannelCall, TunnelCall, TunnelShown
@@ -16,8 +17,8 @@ from widerow.engine.tablestore.tunnels.state import (
     ChannelReport,
     ChannelStatus,
 )
-from widerow.errors import InvalidRequest, Unsupported
-from widerow.limits import TUNNEL_TIMEOUT_SECONDS
+from widerow.errors import InvalidRequest, NotYet, Unsupported
+from widerow.limits import STREAM_WAIT_SECONDS, TUNNEL_TIMEOUT_SECONDS
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.tunnel import (
     CreateTunnel,
@@ -310,10 +311,20 @@ def _rpo(status: str, count: int, consumed_us: int) -> dict[str, Any]:
     return {"Status": status, "TotalCount": count, "AccessTime": time_ns, "RpoTime": time_ns}
 
 
+def _created(engine: TablestoreEngine, instance: str, asked: CreateTunnel) -> Plan[str]:
+    """Waits for changes on their way to the stream: they would come behind the rows once more."""
+    plan = engine.tunnels.create(instance, asked)
+    if asked.kind.has_base and asked.kind.has_stream:
+        table = engine.tables.get(instance, asked.table)
+        if table is not None and engine.streams.is_behind(table):
+            raise NotYet(plan, STREAM_WAIT_SECONDS)
+    return plan
+
+
 TUNNEL_ACTIONS: Final[dict[str, Action]] = {
     "tunnel/create": Action(
         _create,
-        lambda engine, instance, asked: engine.tunnels.create(instance, asked),
+        _created,
         lambda id_: m.CreateTunnelResponse(tunnel_id=id_).SerializeToString(),
     ),
     "tunnel/delete": Action(
