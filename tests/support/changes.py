@@ -30,6 +30,7 @@ from widerow.rows.cells import cell_body
 
 __all__ = [
     "Columns",
+    "copied",
     "create",
     "delete",
     "delete_all",
@@ -93,6 +94,13 @@ def put(
     cells = put_cells(columns)
     answer = returns or ReturnContent()
     return RowChange(table, Modification.PUT, primary_key(key), cells, condition, answer)
+
+
+def copied(table: str, key: Key, columns: Columns) -> RowChange:
+    """A put of a row with a number that it has already, as BulkImport makes it."""
+    change = put(table, key, columns)
+    change.keeps_number = True
+    return change
 
 
 def update(

@@ -162,6 +162,20 @@ def test_what_the_server_counts_up_is_printed(widerow: Widerow) -> None:
     assert widerow("row", "count", "log").stdout == "4\n"
 
 
+def test_a_copy_keeps_the_numbers_that_rows_had(widerow: Widerow) -> None:
+    """By lines, as docs/start/from-tablestore.md says; a single put makes no such row."""
+    for name in ("log", "copy"):
+        widerow("table", "create", name, "host:string", "id:int:auto")
+    widerow("row", "put", "log", "--input", "-", typed='{"host":"h","x":1}\n' * 3)
+    lines = widerow("row", "scan", "log", "--output", "jsonl").stdout
+    widerow("row", "put", "copy", "--input", "-", typed=lines)
+    assert widerow("row", "scan", "copy", "--output", "jsonl").stdout == lines
+    refused = widerow("row", "put", "copy", "h", 7, "x=1", expect=1)
+    assert "OTSConditionCheckFail" in refused.stderr
+    widerow("row", "put", "copy", "--input", "-", typed=lines)  # they are there already
+    assert widerow("row", "count", "copy").stdout == "3\n"
+
+
 @pytest.mark.usefixtures("cards")
 def test_lines_that_are_refused_are_told_and_the_others_stored(widerow: Widerow) -> None:
     lines = (

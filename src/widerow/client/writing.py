@@ -129,14 +129,13 @@ def send(client: Client, table: str, changes: Sequence[Change]) -> dict[int, Ref
 def send_once(client: Client, table: str, changes: Sequence[Change]) -> dict[int, Refused]:
     """Send up to 200 changes one time. Returns the errors of their rows, by their positions.
 
-    A batch that is refused as a whole, so that none of it took effect, is halved until the row that
+    Without conditions they go as BulkImport, which keeps numbers of an auto-increment column. A
+    batch that is refused as a whole, so that none of it took effect, is halved until the row that
     causes it is found. Raises: `Refused` where no row could be written, or for an error of the
     whole that passes; what `Client.call_once` does where there is no answer.
     """
     try:
-        answer = client.call_once(
-            "BatchWriteRow", _request(table, changes), m.BatchWriteRowResponse
-        )
+        errors = _told_once(client, table, changes)
     except Refused as error:
         if error.code in FATAL or error.code in PASSING:
             raise
@@ -146,7 +145,17 @@ def send_once(client: Client, table: str, changes: Sequence[Change]) -> dict[int
         refused = send_once(client, table, changes[:middle])
         later = send_once(client, table, changes[middle:])
         return refused | {middle + place: each for place, each in later.items()}
-    return {place: error for place, error in enumerate(_errors(answer)) if error is not None}
+    return {place: error for place, error in enumerate(errors) if error is not None}
+
+
+def _told_once(client: Client, table: str, changes: Sequence[Change]) -> list[Refused | None]:
+    """The errors of changes that are sent one time: of each row, or None."""
+    if any(change.condition != _ANY for change in changes):
+        told = client.call_once("BatchWriteRow", _request(table, changes), m.BatchWriteRowResponse)
+        return _errors(told.tables[0].rows)
+    rows = [m.RowInBulkImportRequest(type=each.kind, row_change=each.data) for each in changes]
+    request = m.BulkImportRequest(table_name=table, rows=rows)
+    return _errors(client.call_once("BulkImport", request, m.BulkImportResponse).rows)
 
 
 def _send(
@@ -189,7 +198,8 @@ def _send(
 
 def _ask(client: Client, table: str, changes: Sequence[Change]) -> list[Refused | None]:
     """One BatchWriteRow: the error of each row, or None."""
-    return _errors(client.call("BatchWriteRow", _request(table, changes), m.BatchWriteRowResponse))
+    told = client.call("BatchWriteRow", _request(table, changes), m.BatchWriteRowResponse)
+    return _errors(told.tables[0].rows)
 
 
 def _request(table: str, changes: Sequence[Change]) -> m.BatchWriteRowRequest:
@@ -204,8 +214,10 @@ def _request(table: str, changes: Sequence[Change]) -> m.BatchWriteRowRequest:
     )
 
 
-def _errors(answer: m.BatchWriteRowResponse) -> list[Refused | None]:
+def _errors(
+    rows: Sequence[m.RowInBatchWriteRowResponse] | Sequence[m.RowInBulkImportResponse],
+) -> list[Refused | None]:
     return [
         None if each.is_ok else Refused(text(each.error.code), text(each.error.message))
-        for each in answer.tables[0].rows
+        for each in rows
     ]

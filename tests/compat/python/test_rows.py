@@ -534,6 +534,16 @@ def test_a_numbered_row_is_changed_by_its_number(counted: OTSClient) -> None:
     assert cells(counted, key) is None
 
 
+def test_a_number_that_no_row_has_is_not_put(counted: OTSClient) -> None:
+    """As the vendor's suites assert (semantics §4.7): also with IGNORE."""
+    key: Key = [("pk", "a"), ("seq", append(counted) + 1)]
+    for condition in (IGNORE, EXPECT_EXIST):
+        with pytest.raises(OTSServiceError) as caught:
+            counted.put_row("t", Row(key, [("c", 1)]), condition)
+        assert refusal(caught)[:2] == (403, "OTSConditionCheckFail")
+    assert cells(counted, key) is None
+
+
 def test_new_numbers_take_no_conditions(counted: OTSClient) -> None:
     for condition in (EXPECT_EXIST, EXPECT_NOT_EXIST):
         with pytest.raises(OTSServiceError) as caught:

@@ -1,8 +1,9 @@
 """The client of the commands: what it repeats, what it believes (wire §1.3, §1.5)."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
 
 import pytest
 from tests.support.http import digest
@@ -10,7 +11,8 @@ from tests.support.http import digest
 from widerow.auth.signing import Mac, canonical_response
 from widerow.client.connection import Client, Endpoint
 from widerow.client.failures import OutcomeUnclear, Refused, RequestFailed, Unreachable
-from widerow.client.writing import PUT, Change, send, send_once
+from widerow.client.writing import PUT, Change, WriteIf, send, send_once
+from widerow.model.tablestore.condition import RowExpectation
 from widerow.wire.tablestore import messages as m
 
 Answer = tuple[int, bytes]
@@ -22,6 +24,9 @@ def error(code: str, status: int = 503) -> Answer:
     return status, m.Error(code=code, message="said").SerializeToString()
 
 
+NEW: Final = WriteIf(RowExpectation.EXPECT_NOT_EXIST)
+
+
 def batch(*codes: str) -> Answer:
     rows = [
         m.RowInBatchWriteRowResponse(is_ok=False, error=m.Error(code=code, message="said"))
@@ -31,6 +36,17 @@ def batch(*codes: str) -> Answer:
     ]
     table = m.TableInBatchWriteRowResponse(table_name="t", rows=rows)
     return 200, m.BatchWriteRowResponse(tables=[table]).SerializeToString()
+
+
+def imported(*codes: str) -> Answer:
+    """The answer of BulkImport: what changes without conditions are sent by once."""
+    rows = [
+        m.RowInBulkImportResponse(is_ok=False, error=m.Error(code=code, message="said"))
+        if code
+        else m.RowInBulkImportResponse(is_ok=True, consumed=SIZE)
+        for code in codes
+    ]
+    return 200, m.BulkImportResponse(table_name="t", rows=rows).SerializeToString()
 
 
 class Scripted(ThreadingHTTPServer):
@@ -206,10 +222,14 @@ def test_a_server_that_has_answered_is_waited_for_while_it_starts_again(
         assert [type(each) for each in waits] == [ConnectionRefusedError] * 3
 
 
-def test_a_batch_that_is_sent_once_has_an_error_for_each_row(server: Scripted) -> None:
-    server.answers = [batch("", "OTSServerBusy", "OTSConditionCheckFail")]
+@pytest.mark.parametrize(("answer", "condition"), [(imported, WriteIf()), (batch, NEW)])
+def test_a_batch_that_is_sent_once_has_an_error_for_each_row(
+    server: Scripted, answer: Callable[..., Answer], condition: WriteIf
+) -> None:
+    server.answers = [answer("", "OTSServerBusy", "OTSConditionCheckFail")]
+    changes = [Change(PUT, bytes([number]), condition.message) for number in range(3)]
     with server.client() as client:
-        refused = send_once(client, "t", [Change(PUT, bytes([number])) for number in range(3)])
+        refused = send_once(client, "t", changes)
     codes = {number: each.code for number, each in refused.items()}
     assert codes == {1: "OTSServerBusy", 2: "OTSConditionCheckFail"}
     assert len(server.bodies) == 1
@@ -219,14 +239,14 @@ def test_the_row_that_spoils_a_batch_is_found_without_sending_another_twice(
     server: Scripted,
 ) -> None:
     spoilt = error("OTSParameterInvalid", 400)
-    server.answers = [spoilt, batch("", ""), spoilt, batch(""), spoilt]
+    server.answers = [spoilt, imported("", ""), spoilt, imported(""), spoilt]
     with server.client() as client:
         refused = send_once(client, "t", [Change(PUT, bytes([number])) for number in range(4)])
     assert {number: each.code for number, each in refused.items()} == {3: "OTSParameterInvalid"}
 
 
 def test_a_batch_whose_error_passes_is_not_cut_and_sent_again(server: Scripted) -> None:
-    server.answers = [error("OTSTimeout"), batch("")]
+    server.answers = [error("OTSTimeout"), imported("")]
     with server.client() as client, pytest.raises(Refused, match="OTSTimeout"):
         send_once(client, "t", [Change(PUT, b"a"), Change(PUT, b"b")])
     assert len(server.bodies) == 1

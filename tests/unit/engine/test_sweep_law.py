@@ -6,7 +6,7 @@ time to live in semantics §1.5 and §1.6, expiry of typed rows in model §8.
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.support.changes import create, delete, put, put_cells, update
+from tests.support.changes import copied, create, delete, put_cells, update
 from tests.support.engines import open_tablestore
 from tests.support.volume import examples
 
@@ -172,7 +172,7 @@ def numbered(engine: TablestoreEngine) -> None:
 
 
 def add(engine: TablestoreEngine, number: int | KeyMarker = KeyMarker.AUTO_INCREMENT) -> None:
-    engine.core.run(engine.rows.write_row("i", put("t", {"p": "a", "n": number}, {"x": 1})))
+    engine.core.run(engine.rows.write_row("i", copied("t", {"p": "a", "n": number}, {"x": 1})))
 
 
 def last(store: Store, engine: TablestoreEngine) -> int | None:

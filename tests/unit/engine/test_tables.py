@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 from tests.support.answers import decode_row, plain
 from tests.support.changes import (
+    copied,
     create,
     delete,
     delete_all,
@@ -334,7 +335,7 @@ def test_auto_increment_keys(engine: TablestoreEngine, clock: FakeClock) -> None
         numbers.append(number)
     assert numbers == sorted(set(numbers))
     far = numbers[-1] + 1000
-    engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": far}, {"x": 1})))
+    engine.core.run(engine.rows.write_row("i", copied("t", {"k": "a", "n": far}, {"x": 1})))
     written = engine.core.run(
         engine.rows.write_row("i", put("t", chosen, {"x": 1}, returns=returns))
     )
@@ -347,18 +348,21 @@ def test_auto_increment_keys(engine: TablestoreEngine, clock: FakeClock) -> None
     with pytest.raises(InvalidRequest) as refused:
         engine.rows.get_row("i", get("t", chosen))
     assert refused.value.rule is TablestoreRule.KEY_AUTO_INCREMENT_READ
-    engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 2**63 - 1}, {"x": 1})))
+    engine.core.run(engine.rows.write_row("i", copied("t", {"k": "a", "n": 2**63 - 1}, {"x": 1})))
     with pytest.raises(Exhausted):
         engine.core.run(engine.rows.write_row("i", put("t", chosen, {"x": 1})))
 
 
-def test_updates_make_no_row_under_a_concrete_auto_increment_key(engine: TablestoreEngine) -> None:
-    # semantics §4.7: UpdateRow and DeleteRow address existing rows with a concrete value
+def test_writes_make_no_row_under_a_concrete_auto_increment_key(engine: TablestoreEngine) -> None:
+    # semantics §4.7: PutRow, UpdateRow and DeleteRow address existing rows with a concrete value
     columns = [KeyColumn("k", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True)]
     engine.core.run(engine.create_table("i", create("t", columns)))
     absent: dict[str, KeyInput] = {"k": "a", "n": 2**62}
-    for cells in (put_cells({"x": 1}), (increment("x", 1),), (delete_all("x"),)):
-        change = update("t", absent, cells)
+    changes = [
+        update("t", absent, cells)
+        for cells in (put_cells({"x": 1}), (increment("x", 1),), (delete_all("x"),))
+    ]
+    for change in (*changes, put("t", absent, {"x": 1}), put("t", absent, {})):
         with pytest.raises(Conflict) as refused:
             engine.core.run(engine.rows.write_row("i", change))
         assert refused.value.rule is TablestoreRule.CONDITION_FAILED

@@ -215,6 +215,18 @@ def _latest_server(write: RowWrite, header: Header | None, version: int) -> int:
 
 
 def _put(txn: Transaction, write: RowWrite, current: _Current, section: KeySection) -> list[Cell]:
+    """Put a row.
+
+    Under a number that the client has chosen for an auto-increment column none is created, unless
+    the change keeps numbers (semantics §4.7). Raises `Conflict(CONDITION_FAILED)` then.
+    """
+    if (
+        write.table.auto_increment is not None
+        and not current.present
+        and not write.change.keeps_number
+        and _unmarked(write)
+    ):
+        raise Conflict(TablestoreRule.CONDITION_FAILED)
     header = current.header
     version = _server_version(write, header)
     latest = _latest_server(write, header, version)

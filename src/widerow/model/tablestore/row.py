@@ -182,7 +182,8 @@ class RowChange:
     Facts about all cells are computed in one pass when the change is made: `cell_count`;
     `data_size`, their counted bytes (semantics §9); `body_bytes`, the bytes of their bodies;
     `is_dated`, whether one of them names its version. `sent`: the cells in the client's bytes, if
-    they are of the usual form.
+    they are of the usual form. `keeps_number`: a put may create a row under a number that the
+    sender has chosen for an auto-increment column, as a copy of a table does.
     """
 
     __slots__ = (
@@ -192,6 +193,7 @@ class RowChange:
         "condition",
         "data_size",
         "is_dated",
+        "keeps_number",
         "key",
         "modification",
         "returns",
@@ -214,6 +216,7 @@ class RowChange:
         self.key = key
         self.condition = condition
         self.returns = returns
+        self.keeps_number = False
         self.sent: SentCells | None = None
         self._cells: tuple[CellChange, ...] | None = None
         if isinstance(cells, SentCells):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.support.answers import decode_answer_rows, decode_row
 from tests.support.changes import (
+    copied,
     create,
     delete,
     get,
@@ -204,7 +205,7 @@ def test_auto_increment_values_stay_drawn(
     auto = KeyColumn("n", KeyType.INTEGER, auto_increment=True)
     engine.core.run(engine.create_table("i", create("s", [KeyColumn("k", KeyType.STRING), auto])))
     ahead = clock.now_us() + 10**12
-    write(engine, put("s", {"k": "a", "n": ahead}, {}))
+    write(engine, copied("s", {"k": "a", "n": ahead}, {}))
     inside = begin(engine, table="s")
     returns = ReturnContent(ReturnType.PRIMARY_KEY)
     change = put("s", {"k": "a", "n": KeyMarker.AUTO_INCREMENT}, {"c": 1}, returns=returns)

@@ -1,6 +1,7 @@
 """BulkImport and BulkExport: rows of one table in bulk (change §D1, §D2).
 
-BulkImport writes rows one by one and without conditions; BulkExport reads a page of a range, as a
+BulkImport writes rows one by one and without conditions, and keeps the numbers that rows of a copy
+have in an auto-increment column; BulkExport reads a page of a range, as a
 row matrix or in PlainBuffer.
 """
 
@@ -95,7 +96,9 @@ def _row(table: str, sent: m.RowInBulkImportRequest) -> RowChange:
     if modification is None:
         raise InvalidRequest(TablestoreRule.BATCH_WRITE_TYPE, value=sent.type)
     key, cells = decode_row_change(sent.row_change, modification)
-    return RowChange(table, modification, key, cells, UNCONDITIONAL)
+    change = RowChange(table, modification, key, cells, UNCONDITIONAL)
+    change.keeps_number = True
+    return change
 
 
 def _import(engine: TablestoreEngine, instance: str, request: BatchWrite) -> Plan[BulkImported]:
