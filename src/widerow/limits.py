@@ -289,9 +289,9 @@ JOURNAL_PACED_ROWS: Final = 128  # wait, then whoever takes them is called and w
 JOURNAL_PACED_ROWS_SEARCHED: Final = 64  # while searches come, which take rows, too
 JOURNAL_PACE_SECONDS_MAX: Final = 0.25  # a writer waits for; whoever takes rows may have failed
 # For how long an answer waits for what other servers tell or move first, which mostly takes less
-# than a second, and how often it is looked for.
+# than a second.
 NOT_YET_SECONDS_MAX: Final = 3.0
-NOT_YET_LOOK_SECONDS: Final = 0.05
+NOT_YET_LOOK_SECONDS: Final = 0.05  # between two looks for it: each costs a few round trips
 STREAM_WAIT_SECONDS: Final = 1.5  # of them, for records that are on their way to a page
 JOURNAL_PACE_LOOK_SECONDS: Final = 0.002  # between two looks whether a writer still has to wait
 SEARCH_BUILD_ROWS_AT_ONCE: Final = 10_000  # built inside a request (search §1.3); more: beside them

@@ -69,11 +69,12 @@ class Planned:
 class BodyContext:
     """What all bodies of one engine use."""
 
-    __slots__ = ("clock", "locks", "notes", "observers", "tables")
+    __slots__ = ("clock", "key_bytes_max", "locks", "notes", "observers", "tables")
 
     def __init__(self, tables: Tables[Table], clock: Clock, notes: Notes) -> None:
         """`notes`: where rows are counted for their partitions."""
         self.tables = tables
+        self.key_bytes_max = tables.catalog.key_bytes_max  # of the store
         self.clock = clock
         self.notes = notes
         self.observers: Observers[Table] | None = None  # None without observers, which is usual
@@ -150,7 +151,7 @@ class RowBody(Write[RowWritten]):
         now_ms = context.clock.now_us() // 1000
         check_versions(change, table.options, now_ms)
         key = key_in_shard(self.shard, values)
-        limit = context.tables.catalog.key_bytes_max
+        limit = context.key_bytes_max
         if len(key) > limit:
             raise InvalidRequest(Rule.STORED_KEY_LENGTH, limit=limit, length=len(key))
         return RowWrite(table, change, key, values, now_ms)

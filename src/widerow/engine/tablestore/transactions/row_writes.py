@@ -49,7 +49,7 @@ def make_row(
         if transaction.data_bytes + size > LOCAL_TRANSACTION_BYTES_MAX:
             raise InvalidRequest(TablestoreRule.TRANSACTION_SIZE, limit=LOCAL_TRANSACTION_BYTES_MAX)
         changes = WriteSet()
-        limit = body.context.tables.catalog.key_bytes_max
+        limit = body.context.key_bytes_max
         txn = PendingTransaction(transaction.reader(view), changes, body.shards, body.reads, limit)
         try:
             write = body.prepare(txn)
