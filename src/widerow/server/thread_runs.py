@@ -150,7 +150,7 @@ class ThreadRuns:
                 return
             response = self._outcomes.answered(task, answer)
         except NotYet as early:
-            if self._put_off(task, early.seconds):
+            if self._put_off(task, early):
                 return
             if isinstance(early.answer, Plan):
                 self._outcomes.submit(task, early.answer)
@@ -164,14 +164,23 @@ class ThreadRuns:
         self._outcomes.end(task, response)
         self._outcomes.answers.hand_over()
 
-    def _put_off(self, task: Task, seconds: float) -> bool:
+    def _put_off(self, task: Task, early: NotYet) -> bool:
         """Carry a request out again in a moment; False where it has waited long enough."""
         waited_ns = self._now_ns() - task.call.received_ns
-        if waited_ns >= min(seconds, NOT_YET_SECONDS_MAX) * 1_000_000_000:
+        if waited_ns >= min(early.seconds, NOT_YET_SECONDS_MAX) * 1_000_000_000:
             return False
         self._schedule.answered()  # no thread has it meanwhile
-        self._schedule.when_passed(NOT_YET_LOOK_SECONDS, partial(self.start, task))
+        task.on_thread = False
+        self._schedule.when_passed(NOT_YET_LOOK_SECONDS, partial(self._start_again, task, early))
         return True
+
+    def _start_again(self, task: Task, early: NotYet) -> None:
+        try:
+            self.start(task)
+        except RuntimeError:  # the threads have ended: the server stops in a hurry
+            task.on_thread = False
+            self._outcomes.end(task, self._outcomes.failed(task, early))
+            self._outcomes.answers.hand_over()
 
 
 def _left(error: Exception) -> bool:

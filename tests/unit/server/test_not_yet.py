@@ -7,6 +7,7 @@ it (docs/operating/cluster.md, "Indexes"), and changes of rows are moved into st
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -18,7 +19,7 @@ from tests.unit.engine.tunnels.log import Consumer
 
 from widerow.engine.nodes.nodes import Nodes
 from widerow.engine.tablestore.streams.mover import ChangeMover
-from widerow.limits import LENGTHY_THREADS_MAX
+from widerow.limits import LENGTHY_THREADS_MAX, NOT_YET_LOOK_SECONDS
 from widerow.system import SystemClock
 from widerow.testing.clock import FakeEntropy
 from widerow.wire.tablestore import messages as m
@@ -194,3 +195,21 @@ def test_a_stream_has_what_was_answered_before_it_was_asked(wires: list[Wire]) -
     page = m.GetStreamRecordResponse.FromString(granted(wires[0], "GetStreamRecord", records))
     assert not page.stream_records
     assert time.monotonic() - began < 0.5  # nothing is on its way
+
+
+def test_a_server_that_stops_in_a_hurry_waits_for_none_of_them(
+    others: _Others, serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = serve(StrictStore(StrictSpace(), FakeEntropy(1)), node_name="a")
+    with Wire(running.endpoint) as wire, ThreadPoolExecutor(1) as clients:
+        granted(wire, "CreateTable", create_table_request("t").SerializeToString())
+        others.wait(1e9)
+        granted(wire, "CreateSearchIndex", SEARCH_BODIES["CreateSearchIndex"]("t"))
+        asked = clients.submit(ask, wire, "Search", SEARCH.SerializeToString())
+        time.sleep(3 * NOT_YET_LOOK_SECONDS)
+        running.server.hurry()
+        running.call(running.server.stop())
+        with suppress(ConnectionError):  # it may be told yet
+            assert "OTSTableNotReady" in str(asked.result().error)
+    time.sleep(2 * NOT_YET_LOOK_SECONDS)  # the next look would have been by then
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
