@@ -21,17 +21,16 @@ INSTALL_SECONDS_MAX: Final = 400
 Facts = dict[str, Any]
 
 
-def installed() -> Path:
-    """The Python of an environment with what `requirements.txt` names; skips without it."""
-    wanted = HERE / "requirements.txt"
-    program = PLACE / "bin" / "python"
-    marker = PLACE / "installed.txt"
-    PLACE.parent.mkdir(exist_ok=True)
+def installed(wanted: Path = HERE / "requirements.txt", place: Path = PLACE) -> Path:
+    """The Python of an environment at `place` with what `wanted` names; skips without it."""
+    program = place / "bin" / "python"
+    marker = place / "installed.txt"
+    place.parent.mkdir(exist_ok=True)
     with wanted.open() as mine:  # test runs side by side install once
         fcntl.flock(mine, fcntl.LOCK_EX)
         if marker.exists() and marker.read_text() == wanted.read_text():
             return program
-        venv.create(PLACE, clear=True, with_pip=True)
+        venv.create(place, clear=True, with_pip=True)
         command = [str(program), "-m", "pip", "install", "--quiet", "-r", str(wanted)]
         try:
             subprocess.run(  # noqa: S603  # pip, with our own list of packages
