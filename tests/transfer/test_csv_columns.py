@@ -2,15 +2,19 @@
 
 import csv
 import json
+import shlex
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.volume import examples
 
 from widerow.row_files.spreadsheet import as_cell, begins_formula, from_cell
+from widerow.text_lines import text_lines
 from widerow.transfer.failures import TransferFailed
 
 Widerow = Callable[..., Result]
@@ -75,6 +79,45 @@ def test_a_spreadsheet_computes_no_text_and_sees_utf_8(
     assert text.startswith("\ufeffk,n,")
     assert ""","'=1+""1"", x",""" in text
     assert "formulas" not in said.stderr
+
+
+VALUES = {
+    "i": st.integers(-(2**63), 2**63 - 1),
+    "d": st.floats(allow_nan=False, allow_infinity=False),
+    "b": st.booleans(),
+    "s": st.text(st.sampled_from("'=+-@\t\r\n\",;07 é\u2028"), min_size=1, max_size=6),
+    "x": st.binary(min_size=1, max_size=6).map(lambda value: {"binary": b64encode(value).decode()}),
+}
+TABLES = st.lists(st.fixed_dictionaries({}, optional=VALUES), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize("flags", [(), ("--spreadsheet",)], ids=["plain", "spreadsheet"])
+def test_newest_values_are_read_back_with_the_types_that_are_printed(
+    widerow: Widerow, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    """docs/formats/export.md: every key, and every newest value that is no empty text."""
+
+    def printed(table: str) -> list[dict[str, object]]:
+        return list(map(json.loads, text_lines(widerow("row", "scan", table).stdout)))
+
+    @given(rows=TABLES)
+    @example(rows=[{"d": -0.0}, {"d": 1e300, "i": -1}, {"x": {"binary": "+A=="}}])
+    @settings(max_examples=examples(20), deadline=None)
+    def law(rows: list[dict[str, object]]) -> None:
+        for table in ("t", "back"):
+            widerow("table", "drop", table, "--yes", "--if-exists")
+        given_rows, out = tmp_path / "given.jsonl", tmp_path / "out.csv"
+        whole = [{"k": f"=k{number}", **row} for number, row in enumerate(rows)]
+        given_rows.write_text("".join(f"{json.dumps(row)}\n" for row in whole))
+        widerow("import", "t", "--input", given_rows, "--create", "--key", "k")
+        form = ("--format", "csv", "--overwrite", *flags)
+        said = widerow("export", "t", "--output", out, *form).stdout
+        types = shlex.split(said.partition("--types ")[2])
+        key = ("--create", "--key", "k", "--types", *types)
+        widerow("import", "back", "--input", out, *key, *flags)
+        assert repr(printed("back")) == repr(printed("t"))
+
+    law()
 
 
 @given(text=st.text(st.sampled_from("'=+-@\t\ra1"), max_size=5) | st.text())

@@ -3,6 +3,7 @@
 A new command is in `CASES`, or in `NO_DOCUMENT` with a reason; the tests name one that is not.
 """
 
+import io
 import json
 import shlex
 import signal
@@ -265,3 +266,20 @@ def test_a_command_that_fails_answers_with_a_document_on_standard_error(
             out, err = place.run(case)
             assert out == "", case
             assert json.loads(err)["error"]["message"], case
+
+
+def test_each_command_of_a_shell_answers_on_a_line_of_its_own(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/guide/shell.md, For programs: `answer` is there where a command prints JSON."""
+    script = "show tables -json\nno such thing\nshow tables\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(script))
+    words = ["kv", "--json", "--create", "--path", str(place.files / "store")]
+    code, out, _ = place.program(words)
+    asked, wrong, shown = map(json.loads, out.splitlines())
+    assert code == wrong["code"] != 0
+    assert (asked["command"], asked["code"]) == ("show tables -json", 0)
+    assert asked["answer"] == json.loads(asked["output"])
+    assert "answer" not in shown
+    assert shown["output"] == "No table found.\n"
+    assert "Could not find command: no" in wrong["output"]
