@@ -78,12 +78,12 @@ def is_in_database(url: str) -> bool:
 
 
 def shown_url(url: str) -> str:
-    """The URL without the password that may be in it, for ready lines and reports."""
+    """The URL without the passwords that may be in it, for ready lines and reports."""
     if not is_in_database(url):
         return url
     place, mark, query = url.partition("?")
     shown = _USER_INFO.sub(lambda found: found[1].partition(":")[0] + "@", place)
-    kept = [pair for pair in query.split("&") if not pair.startswith("password=")]
+    kept = [pair for pair in query.split("&") if not pair.partition("=")[0].endswith("password")]
     return shown + mark + "&".join(kept)
 
 

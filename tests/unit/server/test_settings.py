@@ -47,7 +47,7 @@ def test_the_nearest_source_wins(tmp_path: Path) -> None:
 def test_settings_in_force_are_those_that_differ_and_the_store_without_its_password() -> None:
     """docs/operating/configure.md, Log."""
     assert Settings().in_force == {"store": "rocksdb:widerow-data"}
-    store = "postgresql://w:canary@db/w?password=canary&sslmode=require"
+    store = "postgresql://w:canary@db/w?password=canary&sslpassword=canary&sslmode=require"
     found = Settings(store=store, instances=("shop",), console=False).in_force
     assert found == {
         "store": "postgresql://w@db/w?sslmode=require",
