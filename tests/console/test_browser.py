@@ -32,7 +32,8 @@ _DROPPED: Final = """(() => {{
 """Drops a file of this text on a page."""
 SHOWN: Final = (
     *("overview", "heat-map", "heat-map-dark", "rows", "row", "row-dark", "search", "requests"),
-    *("refused", "narrow-overview", "narrow-heat-map", "narrow-row"),
+    *("refused", "conflict", "sql"),
+    *("narrow-overview", "narrow-heat-map", "narrow-requests", "narrow-row", "narrow-rows"),
 )
 
 
@@ -159,11 +160,44 @@ def test_of_two_people_who_edit_one_row_the_second_sees_both_values(
     assert [each.text for each in look.browser.find_elements("css selector", ".both td.v")] == [
         "5 integer"
     ]
+    look.size(1280, 480)
+    look.picture("conflict")
+    assert len(look.browser.find_elements("css selector", "main form")) > 1
+    shown = [
+        each.is_displayed() for each in look.browser.find_elements("css selector", "main form")
+    ]
+    assert shown.count(True) == 1  # and not that of the row as it was
     mine = look.find('.both textarea[aria-label="Value of amount"]')
     assert mine.get_attribute("value") == "7"
     look.find('.both ~ * button, #problem button[value="edit"]').click()
     look.wait("document.querySelector('.note.good') !== null")
     assert look.find('textarea[aria-label="Value of amount"]').get_attribute("value") == "7"
+
+
+def test_a_statement_is_run_with_the_keyboard_and_its_rows_are_copied(looking: Looking) -> None:
+    from selenium.webdriver.common.keys import Keys  # noqa: PLC0415  # only where there is a browser
+
+    look = looking
+    look.size(1280, 900)
+    look.open(f"table?{AT}")
+    look.find('a[href^="/console/sql?"]').click()
+    field = look.find("textarea[name=statement]")
+    assert field.get_attribute("value") == f"SELECT * FROM `{CARDS}` LIMIT 25"
+    field.clear()
+    field.send_keys(f"SELECT city, count(*) AS cards, avg(amount) AS mean\nFROM {CARDS}\n")
+    field.send_keys("WHERE CardID < 'd'\nGROUP BY city ORDER BY cards DESC, city")
+    field.send_keys(Keys.CONTROL, Keys.ENTER)
+    look.wait("document.querySelector('.plan') !== null")
+    assert "Rows 1 to 6 of 6" in look.find(".tools").text
+    left, right = (
+        look.find(each).rect for each in (".beside > .grid", ".beside > .panel + .panel")
+    )
+    assert left["y"] == right["y"]
+    assert left["x"] < right["x"]
+    look.picture("sql")
+    look.find("[data-copy]").click()
+    look.wait("document.querySelector('[data-copy]').textContent === 'Copied'")
+    assert json.loads(look.clipboard())[0].keys() == {"city", "cards", "mean"}
 
 
 def test_it_is_used_with_the_keyboard(looking: Looking) -> None:
@@ -230,6 +264,8 @@ def test_live_requests_are_drawn_and_refreshed(server: WiderowServer, looking: L
     assert look.find('[name="code"]').get_attribute("value") == "OTSObjectNotExist"
     assert not look.find(".cards thead").is_displayed()
     assert look.run("document.documentElement.scrollHeight") < 6000  # 29,000 as a table
+    look.run("document.querySelectorAll('h2')[3].scrollIntoView()")
+    look.picture("narrow-requests")
 
 
 def test_search_and_errors(looking: Looking) -> None:
@@ -257,6 +293,10 @@ def test_search_and_errors(looking: Looking) -> None:
         "requests",
         "health",
         "nodes",
+        "sql",
+        "create",
+        f"import?{AT}",
+        f'value?{AT}&id=["c-0004",4]&column=city',
         f"search?instance={INSTANCE}&table={ARTICLES}&query=tea",
     ],
 )
@@ -266,6 +306,7 @@ def test_every_page_fits_a_narrow_screen(looking: Looking, path: str) -> None:
     look.open(path)
     assert look.run("document.documentElement.scrollWidth") <= NARROW
     names = {"": "overview", f"heat?{AT}": "heat-map", f'row?{AT}&id=["c-0004",4]': "row"}
+    names[f"rows?{AT}"] = "rows"
     if path in names:
         look.size(NARROW, 1280 if path else 740)
         look.picture(f"narrow-{names[path]}")

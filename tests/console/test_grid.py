@@ -10,6 +10,7 @@ from tests.console import stocked
 from tests.console.conftest import Asker, Json
 from tests.console.stocked import CARDS, INSTANCE
 
+from widerow.console.grid import grid_columns
 from widerow.model.values import KeyType
 from widerow.testing.server import WiderowServer
 
@@ -56,6 +57,8 @@ def test_columns_have_types_and_numbers_stand_to_the_right(asker: Asker) -> None
 def test_a_column_of_several_types_is_called_mixed(asker: Asker, wide: Json) -> None:
     known = {each["name"]: each["type"] for each in asker.read("rows", **wide)["known"]}
     assert (known["c000"], known["c001"]) == ("mixed", "integer")
+    numbers, mixed = grid_columns([("a", ["integer", "double"]), ("b", ["integer", "string"])])
+    assert (numbers["number"], mixed["number"]) == (True, False)
 
 
 def test_columns_are_chosen_also_those_behind_the_first_hundred(asker: Asker, wide: Json) -> None:

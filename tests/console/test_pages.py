@@ -42,6 +42,7 @@ SEEN: dict[str, Json] = {
     "nodes": {},
     "table": AT,
     "create": {},
+    "sql": {},
     "import": AT,
     "rows": AT,
     "row": {**AT, "id": '["c-0000",0]'},

@@ -349,6 +349,32 @@ def test_a_reader_sees_no_way_to_change_tables_and_has_none(locked: WiderowServe
     assert send(locked, "GET", "/console/table?instance=shop&table=U", boss).status == 404
 
 
+def test_a_reader_may_only_read_with_sql(locked: WiderowServer) -> None:
+    reader = {"cookie": cookie_in(sign_in(locked, "reader", "a long secret"))}
+    token = token_in(send(locked, "GET", "/console/sql", reader))
+
+    def run(statement: str, instance: str = "shop", do: str = "run") -> Answer:
+        form = {"instance": instance, "statement": statement, "do": do, "csrf": token}
+        return send(locked, "POST", "/console/sql", reader, form)
+
+    assert run("SELECT 1").status == 200
+    assert run("SHOW TABLES").status == 200
+    for statement in (
+        "INSERT INTO T (k, n) VALUES ('x', 1)",
+        "-- SELECT\nDELETE FROM T WHERE k = 'x' AND n = 1",
+        "/* SELECT */ UPDATE T SET a = 1 WHERE k = 'x' AND n = 1",
+        "CREATE TABLE T (k VARCHAR(1024), n BIGINT, PRIMARY KEY (k, n))",
+        "DROP MAPPING TABLE T",
+    ):
+        for do in ("run", "explain"):
+            assert run(statement, do=do).status in (400, 403)
+        refused = run(statement)
+        assert (refused.status, b"OTSNoPermissionAccess" in refused.body) == (403, True), statement
+    assert run("SELECT 1", instance="other").status == 403
+    crossed = {"instance": "shop", "statement": "SELECT 1", "do": "run", "csrf": "0" * 64}
+    assert send(locked, "POST", "/console/sql", reader, crossed).status == 403
+
+
 def test_signing_in_needs_the_form_that_this_browser_was_given(locked: WiderowServer) -> None:
     given = {"id": "boss", "secret": "another secret"}
     mine, other = (send(locked, "GET", "/console/sign-in") for _ in range(2))

@@ -6,7 +6,7 @@ from typing import Any, Final
 from widerow.auth.keyring import Permission
 from widerow.console.forms import typed_value
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
-from widerow.console.places import all_tables
+from widerow.console.places import known_instances
 from widerow.console.refusals import with_refusal
 from widerow.console.row_keys import KEY_TYPE_NAMES
 from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
@@ -27,7 +27,7 @@ def show_create(visit: Visit) -> PageDocument | Moved:
         raise not_permitted(Permission.MANAGE)
     form = visit.form
     document: PageDocument = {
-        "instances": _instances(visit),
+        "instances": known_instances(visit),
         "kinds": [*_KEY_TYPES, _AUTOMATIC],
         "key_columns": _KEY_COLUMNS,
         "filled": dict(form or {}),
@@ -37,16 +37,6 @@ def show_create(visit: Visit) -> PageDocument | Moved:
     made: dict[str, str] = {}
     shown = with_refusal(document, lambda: made.update(_create(visit, form)) or {})
     return shown if "refusal" in shown else Moved(address("table", **made))
-
-
-def _instances(visit: Visit) -> list[str]:
-    """The instances that the visitor may open, as far as they are known by name."""
-    rules = visit.parts.identity().instances
-    known = set(rules.names or ()) | {
-        each.instance for each in all_tables(visit) if each.model == "tablestore"
-    }
-    known |= set(visit.key.instances or ())
-    return sorted(each for each in known if visit.opens(each))
 
 
 def _create(visit: Visit, form: Mapping[str, str]) -> dict[str, str]:

@@ -34,7 +34,7 @@ from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.plain_values import Row, decode_plain_rows
 from widerow.transfer.layout import json_value
 
-__all__ = ["send_rows", "whole_row"]
+__all__ = ["as_file", "send_rows", "whole_row"]
 
 _Record = Mapping[str, Any]
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
@@ -51,18 +51,31 @@ def send_rows(visit: Visit) -> Download:
     if form not in _WRITERS:
         known = ", ".join(FILE_FORMS)
         raise ConsoleRefused(400, f"There is no form {form[:40]!r} of files.", f"Ask for {known}.")
-    kind, write = _WRITERS[form]
     with visit.parts.long_work():
         records = _records(visit, name)
+    return as_file(name.name, form, records, _hint(name))
+
+
+def as_file(name: str, form: str, records: Sequence[_Record], hint: str) -> Download:
+    """Records as a file of a form in `FILE_FORMS`; where they are too many, a refusal with `hint`.
+
+    Raises: `ConsoleRefused`.
+    """
+    kind, write = _WRITERS[form]
+    if len(records) > CONSOLE_DOWNLOAD_ROWS_MAX:
+        raise _too_much(hint)
     body = write(records)
     if len(body) > CONSOLE_DOWNLOAD_BYTES_MAX:
-        raise _too_much(name)
-    return Download(f"{_UNSAFE.sub('_', name.name)}.{form}", kind, body)
+        raise _too_much(hint)
+    return Download(f"{_UNSAFE.sub('_', name)}.{form}", kind, body)
 
 
-def _too_much(name: TablePlace) -> ConsoleRefused:
+def _hint(name: TablePlace) -> str:
+    return f"Narrow the range, or run: widerow export {name.name} --instance {name.instance}"
+
+
+def _too_much(hint: str) -> ConsoleRefused:
     rows, size = CONSOLE_DOWNLOAD_ROWS_MAX, CONSOLE_DOWNLOAD_BYTES_MAX // 1024**2
-    hint = f"Narrow the range, or run: widerow export {name.name} --instance {name.instance}"
     return ConsoleRefused(413, f"These are more than {rows:,} rows or {size} MiB.", hint)
 
 
@@ -75,10 +88,7 @@ def _records(visit: Visit, name: TablePlace) -> list[_Record]:
         rows: Iterator[_Record] = typed_records(visit, name)
     else:
         rows = _flat_rows(visit, the_table(visit, name))
-    found = list(islice(rows, most if is_page else most + 1))
-    if len(found) > most:
-        raise _too_much(name)
-    return found
+    return list(islice(rows, most if is_page else most + 1))
 
 
 def _flat_rows(visit: Visit, table: Table) -> Iterator[_Record]:
@@ -125,13 +135,13 @@ def _rows_between(
             page = visit.parts.tablestore.rows.get_range(table.instance, wanted)
             size += len(page.rows)
             if size > CONSOLE_DOWNLOAD_BYTES_MAX:
-                raise _too_much(TablePlace(table.instance, table.name, "tablestore"))
+                raise _too_much(_hint(TablePlace(table.instance, table.name, "tablestore")))
             yield from decode_plain_rows(PLAIN_HEADER + page.rows)
             following, resume = next_key(page), page.resume
             if following is None:
                 return
             start = following
-        raise _too_much(TablePlace(table.instance, table.name, "tablestore"))
+        raise _too_much(_hint(TablePlace(table.instance, table.name, "tablestore")))
 
     return _joined(pieces())
 

@@ -26,9 +26,7 @@ FILE_FORMS: Final = {"csv": "CSV", "json": "JSON", "jsonl": "JSON lines"}
 MIXED: Final = "mixed"
 """The type of a column whose values have several."""
 
-_NUMBERS: Final = frozenset(
-    (*("integer", "double", "float", "long", "number"), *("bigint", "bigint unsigned"))
-)
+_NUMBERS: Final = frozenset(("integer", "double", "float", "long", "number"))
 _CHOICE: Final = "show."
 _USUAL_MAX: Final = 8  # of attributes, beside the key's; a row has all of them on its own page
 _MOVED: Final = ("after", "seen")  # of an address: which page of the rows
@@ -47,8 +45,9 @@ def grid_columns(kinds: Iterable[tuple[str, Iterable[str]]]) -> list[PageDocumen
     found = []
     for name, several in kinds:
         types = set(several)
+        number = bool(types) and all(each.lower() in _NUMBERS for each in types)
         one = types.pop() if len(types) == 1 else MIXED if types else ""
-        found.append({"name": name, "type": one, "number": one.lower() in _NUMBERS})
+        found.append({"name": name, "type": one, "number": number})
     return found
 
 

@@ -1,7 +1,6 @@
 """The pages of the console. A feature brings its page by adding it here, and its template.
 
-A page for SQL statements, say, is one function from a visit to a document, one file in `templates`,
-and one entry: `ConsolePage("sql", "SQL", "sql.html", show_sql, nav="SQL")`.
+A page is one function from a visit to a document, one file in `templates`, and one entry here.
 """
 
 from typing import Final
@@ -18,6 +17,7 @@ from widerow.console.requests_page import show_requests
 from widerow.console.row_page import show_row
 from widerow.console.rows_page import show_rows
 from widerow.console.search_page import show_search
+from widerow.console.sql_page import show_sql
 from widerow.console.table_page import show_table
 from widerow.console.value_page import show_value
 
@@ -28,6 +28,7 @@ PAGES_OF_CONSOLE: Final = (
     ConsolePage("heat", "Heat map", "heat.html", show_heat, nav="Heat map"),
     ConsolePage("requests", "Requests", "requests.html", show_requests, nav="Requests"),
     ConsolePage("search", "Search", "search.html", show_search, nav="Search"),
+    ConsolePage("sql", "SQL", "sql.html", show_sql, nav="SQL", changes=True),
     ConsolePage("health", "Health", "health.html", show_health, nav="Health"),
     ConsolePage("nodes", "Nodes", "nodes.html", show_nodes, nav="Nodes"),
     ConsolePage("table", "Table", "table.html", show_table, changes=True),

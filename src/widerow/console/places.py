@@ -14,6 +14,7 @@ __all__ = [
     "TablePlace",
     "all_tables",
     "asked_table",
+    "known_instances",
     "sizes_of",
     "table_load_of",
     "the_table",
@@ -52,6 +53,14 @@ def all_tables(visit: Visit) -> list[TablePlace]:
     instances = {each.instance for each in found}
     opened = {each for each in instances if visit.opens(each)}
     return sorted(each for each in found if each.instance in opened)
+
+
+def known_instances(visit: Visit) -> list[str]:
+    """The instances that the visitor may open, as far as they are known by name."""
+    rules = visit.parts.identity().instances
+    known = set(rules.names or ()) | set(visit.key.instances or ())
+    known |= {each.instance for each in all_tables(visit) if each.model == "tablestore"}
+    return sorted(each for each in known if visit.opens(each))
 
 
 def asked_table(visit: Visit) -> TablePlace:

@@ -42,15 +42,20 @@
   // Copies what a link leads to. Where the clipboard is closed (plain HTTP to another host), the link
   // is followed.
   document.addEventListener("click", function (event) {
-    var link = event.target.closest("a[data-copy]");
+    var link = event.target.closest("[data-copy]");
     if (!link || !navigator.clipboard) { return; }
     event.preventDefault();
-    fetch(link.href, { credentials: "same-origin" }).then(function (answer) {
+    var request = link.form ? [link.form.action, { method: "POST",
+      body: new URLSearchParams(new FormData(link.form, link)) }] : [link.href, {}];
+    fetch(request[0], request[1]).then(function (answer) {
       if (!answer.ok) { throw new Error(String(answer.status)); }
       return answer.text();
     }).then(function (text) { return navigator.clipboard.writeText(text); }).then(function () {
       link.textContent = "Copied";
-    }).catch(function () { location.href = link.href; });
+    }).catch(function () {
+      link.removeAttribute("data-copy");
+      link.click();
+    });
   });
 
   // A file that is dropped on a form is chosen in it; one that is too large is not sent.
@@ -77,6 +82,14 @@
   });
   document.addEventListener("change", function (event) {
     if (event.target.type === "file") { checkFile(event.target.form); }
+  });
+
+  document.addEventListener("keydown", function (event) {
+    var form = event.target.closest && event.target.closest("form[data-run]");
+    if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      form.requestSubmit(form.querySelector("button.main"));
+    }
   });
 
   // A menu is closed by Escape and by a click beside it.
