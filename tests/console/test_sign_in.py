@@ -8,6 +8,7 @@ import html
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -169,6 +170,36 @@ def test_a_person_signs_in_changes_a_row_and_signs_out(
     look.picture("sign-in")
     look.open(ROW)
     title(look, "Sign in")
+
+
+@pytest.mark.parametrize("door", ["host name", "TLS"])
+def test_who_signed_in_makes_a_table_fills_it_asks_it_and_drops_it(
+    looking: Looking, consoles: Consoles, tmp_path: Path, door: str
+) -> None:
+    look = looking
+    sign_in(look, consoles.doors[door])
+    look.find('a[href$="/create"]').click()
+    name = f"made_{len(door)}"
+    look.find('[name="name"]').send_keys(name)
+    look.find('[name="key.0.name"]').send_keys("id")
+    look.find("button.main").click()
+    title(look, name)
+    file = tmp_path / "rows.csv"
+    file.write_text("id,town\na,Delft\nb,Lima\n", encoding="utf-8")
+    look.open(f"import?instance={INSTANCE}&table={name}")
+    look.find("[type=file]").send_keys(str(file))
+    look.find("button.main").click()
+    look.wait("document.querySelector('.note.good') !== null")
+    look.open(f"sql?instance={INSTANCE}&statement=SELECT id FROM {name}")
+    look.find("button.main").click()
+    look.wait("document.querySelector('.plan') !== null")
+    assert [each.text for each in look.browser.find_elements("css selector", "tbody td")] == [
+        *("a", "b"),
+    ]
+    look.open(f"table?instance={INSTANCE}&table={name}")
+    look.find('[name="confirm"]').send_keys(name)
+    look.find("button.bad").click()
+    title(look, "Tables")
 
 
 def test_consoles_of_one_host_do_not_sign_out_each_other(
