@@ -9,10 +9,11 @@ import subprocess
 import sys
 from typing import Final
 
-__all__ = ["CHROMIUM", "INSTALL_SECONDS", "POSTGRES", "install", "main"]
+__all__ = ["CHROMIUM", "INSTALL_SECONDS", "MARIADB", "POSTGRES", "install", "main"]
 
 CHROMIUM: Final = ("chromium", "chromium-driver")
 POSTGRES: Final = ("postgresql",)
+MARIADB: Final = ("mariadb-server-core", "mariadb-client-core")
 INSTALL_SECONDS: Final = 400
 
 
@@ -45,6 +46,7 @@ def main() -> int:
     missing = [
         *(CHROMIUM if shutil.which("chromedriver") is None else ()),
         *(POSTGRES if shutil.which("psql") is None else ()),
+        *(MARIADB if shutil.which("mariadbd") is None else ()),
     ]
     return install(*missing) if missing else 0
 
