@@ -11,6 +11,7 @@ from bench.floor import ALONE, SYNC_IN_TURNS
 from bench.measure import times
 from bench.neighbours import DROP, NEIGHBOURS, SWEEP, beside, without
 from bench.observed import OBSERVED, PLAIN
+from bench.statements import GET_IN_TURNS, GROUPS, INDEX_IN_TURNS, POINT, SORTED, STATEMENTS
 
 Record = Mapping[str, Any]
 
@@ -257,8 +258,11 @@ GOALS: Final = (
     ),
     *(
         Goal(f"beside {name}", "× p99 of GetRow without", 5, neighbourly(name))
-        for name in (*NEIGHBOURS, SWEEP, DROP)
+        for name in (*NEIGHBOURS, SWEEP, DROP, STATEMENTS)
     ),
+    Goal(POINT, "× CPU of GetRow", 5, slower(POINT, GET_IN_TURNS)),
+    Goal(GROUPS, "rows a CPU second", 400_000, rows_per_second(GROUPS), at_most=False),
+    Goal(SORTED, "× CPU of GetRange of the index", 2, slower(SORTED, INDEX_IN_TURNS)),
 )
 
 

@@ -17,6 +17,7 @@ _TITLES: Final = {
     "size": "Cost as data grows",
     "width": "Cost as a row grows",
     "start": "Start (p50 is the median, p99 the slowest)",
+    "sql": "Statements of SQL",
     "fairness": "Fairness",
     "neighbours": "Neighbours",
     "peer": "Peers, the same row of 10 × 100 bytes",

@@ -18,10 +18,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from bench import growth, neighbours, rows, ycsb
+from bench import growth, neighbours, rows, statements, ycsb
 from bench.disk import scan_result, sync_results
 from bench.drawing import charts
 from bench.floor import engine_result, lone_results
@@ -53,7 +54,7 @@ from widerow.testing.process import WiderowProcess
 HERE: Final = Path(__file__).parent
 GROUPS: Final = (
     *("disk", "read", "write", "echo", "ycsb", "curve"),
-    *("size", "width", "observed", "search", "fairness", "neighbours", "start", "peer"),
+    *("size", "width", "observed", "search", "sql", "fairness", "neighbours", "start", "peer"),
 )
 BATCH: Final = f"BatchWriteRow, {rows.BATCH_WRITE_ROWS} rows"
 # With the seconds of a turn: a run has ten minutes, and wrk counts whole ones.
@@ -118,10 +119,13 @@ def measure_all(run: Run, directory: Path) -> None:
         place = Place(server.endpoint, server.pid)
         prepare(run, place)
         basics(run, place, echo, directory)
-        if "observed" in run.chosen:
-            run.keep(observed_results(place, run.settings))
-        if "search" in run.chosen:
-            run.keep(search_results(place, run.settings))
+        for group, measured in (
+            ("observed", observed_results),
+            ("search", search_results),
+            ("sql", statements.statement_results),
+        ):
+            if group in run.chosen:
+                run.keep(measured(place, run.settings))
         if "fairness" in run.chosen:
             run.keep(growth.fairness_results(place, run.settings.rows, run.settings))
         if "neighbours" in run.chosen:
@@ -133,8 +137,9 @@ def measure_all(run: Run, directory: Path) -> None:
         if "width" in run.chosen:
             run.keep(growth.wide_results(place, run.settings))
     without_server(run, store, directory / "alone")
-    if "peer" in run.chosen:
-        peers(run, directory)
+    for group, compare in (("peer", peers), ("sql", grouping_peers)):
+        if group in run.chosen:
+            compare(run, directory)
 
 
 def prepare(run: Run, place: Place) -> None:
@@ -228,6 +233,22 @@ def peers(run: Run, directory: Path) -> None:
             run.keep(results(program, directory, run.settings))
         except (OSError, subprocess.CalledProcessError) as error:
             run.skip(name, str(error))
+
+
+def grouping_peers(run: Run, directory: Path) -> None:
+    """Whatever groups the same rows and is installed."""
+    directory.chmod(0o755)  # PostgreSQL runs as another user
+    programs = postgres.program_folder()
+    if programs is None:
+        run.skip("PostgreSQL GROUP BY", "not installed")
+    else:
+        run.note("peer: PostgreSQL GROUP BY")
+        run.keep(statements.postgres_results(programs, directory, run.settings))
+    if find_spec("duckdb") is None:
+        run.skip("DuckDB GROUP BY", "not installed")
+    else:
+        run.note("peer: DuckDB GROUP BY")
+        run.keep(statements.duckdb_results(run.settings))
 
 
 def options() -> argparse.Namespace:

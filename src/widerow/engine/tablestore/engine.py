@@ -280,6 +280,7 @@ class TablestoreEngine(OpenModel[Table]):
             if all(access.index != each.name for each in table.indexes):
                 raise NotFound(Rule.TABLE_NOT_FOUND, instance=table.instance, table=access.index)
             scanned = self.tables.find(table.instance, access.index)
+        if scanned.index_of:
             view = partial(self._view_of, scanned)
         return scanned, view
 

@@ -8,10 +8,10 @@ grouped by. What differs, and is therefore left out or compared otherwise, each 
   quotient of integers has four decimals there. Quotients and means are taken of doubles.
 * SUM and AVG of integers are DECIMAL there: compared as numbers.
 * Integers beyond 64 bits, and unsigned ones: an error here (differences, SQL).
-* GROUP_CONCAT, ANY_VALUE and columns that are not grouped by: any row's there, the first row's here.
+* GROUP_CONCAT, ANY_VALUE, columns that are not grouped by: any row's there, the first row's here.
 * Rows with equal ORDER BY come in any order there: the key stands behind.
-* ROUND of a double goes to the even neighbour there (2.25 to 2.2), of a DECIMAL away from zero; here
-  away from zero, as for the numbers with a point that people write.
+* ROUND of a double goes to the even neighbour there (2.25 to 2.2), of a DECIMAL away from zero;
+  here away from zero, as for the numbers with a point that people write.
 * REPLACE by NULL is the text there where nothing is to be replaced, and NULL here as in MySQL.
 * CAST AS CHAR of a double: as many digits there as here, but exponents from other sizes on.
 """

@@ -145,3 +145,26 @@ def test_hints_name_the_index() -> None:
     assert rule_of_refusal(engine, "SELECT s FROM t USE INDEX (z)") is R.SQL_INDEX_UNKNOWN
     assert rule_of_refusal(engine, "SELECT s FROM t FORCE INDEX (x)") is R.SQL_UNSUPPORTED
     assert rows_of_statement(engine, "SELECT a FROM t USE INDEX (x)") == [(1,)]
+
+
+def test_an_index_that_is_being_built_is_not_read() -> None:
+    """Its mapping is refused, as GetRange of it is; the table answers meanwhile (change §A5)."""
+    engine = engine_with({(n, "p"): {"n": 5} for n in range(1500)})
+    asked = CreateIndex("t", IndexDefinition("x", ("n",), ()), include_base_data=True)
+    engine.core.run(engine.indexes.create("i", asked))
+    assert rule_of_refusal(engine, "SELECT * FROM x") is R.INDEX_BUILDING_GLOBAL
+    assert rows_of_statement(engine, "SELECT count(*) FROM t WHERE n = 5") == [(1500,)]
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
+    assert rows_of_statement(engine, "SELECT count(*) FROM x") == [(1500,)]
+
+
+def test_a_local_index_has_a_mapping_too() -> None:
+    engine = engine_with({(1, "p"): {"n": 5}, (1, "q"): {"n": 3}, (2, "p"): {"m": 1}})
+    asked = IndexDefinition("x", ("a", "n"), ("m",), kind=1, mode=1)
+    engine.core.run(engine.indexes.create("i", CreateIndex("t", asked, include_base_data=True)))
+    while (plan := engine.core.housekeeping()) is not None:
+        engine.core.run(plan)
+    assert rows_of_statement(engine, "SELECT * FROM x") == [(1, 3, "q", None), (1, 5, "p", None)]
+    assert rows_of_statement(engine, "SELECT b FROM x WHERE a = 1 AND n > 3") == [("p",)]
+    assert "index x of" in explained(engine, "SELECT b FROM t WHERE a = 1 AND n > 3")
