@@ -63,6 +63,16 @@ def test_rows_are_read_as_they_were(result: tuple[list[SqlKind], list[tuple[Any,
         assert column.ColumnName().decode() == f"c{number}"
         assert column.ColumnType() == VECTORS[kind][0]
         assert read(column, VECTORS[kind][1]) == list(values[number])
+        assert numbers_begin_at(column.ColumnValue()) % 8 == 0
+
+
+def numbers_begin_at(values: Any) -> int:  # noqa: ANN401  # the SDK has no types
+    """Where the numbers of 64 bits of a column begin, if it has such; else 0."""
+    for slot in (LONG, DOUBLE):  # of its vector, which has the number of the type
+        offset = values._tab.Offset(4 + 2 * slot)
+        if offset:
+            return int(values._tab.Vector(offset))
+    return 0
 
 
 def test_times_are_numbers_with_a_logic_type_for_clients_that_ask() -> None:
