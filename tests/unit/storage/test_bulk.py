@@ -36,6 +36,30 @@ def test_one_that_asks_again_at_once_goes_behind_those_who_wait() -> None:
     assert not lock.locked()
 
 
+def test_the_holder_lets_those_who_wait_go_first() -> None:
+    """A statement of SQL does so between its chunks; where nobody waits it goes on."""
+    lock, held = OrderedLock(), list[str]()
+
+    def other(name: str) -> None:
+        with lock:
+            held.append(name)
+
+    with ThreadPoolExecutor(2) as pool, lock:
+        lock.pass_on()
+        ended = [pool.submit(other, "a")]
+        while waiting(lock) < 1:
+            ended[0].done()
+        ended.append(pool.submit(other, "b"))
+        while waiting(lock) < 2:
+            ended[1].done()
+        lock.pass_on()
+        assert held == ["a", "b"]
+        assert lock.locked()
+        for each in ended:
+            each.result(SECONDS_MAX)
+    assert not lock.locked()
+
+
 def test_a_turn_is_given_back_with_an_error() -> None:
     lock = OrderedLock()
 

@@ -26,6 +26,8 @@ from widerow.model.search.schema import SearchFieldType as T
 from widerow.model.tablestore.rules import TablestoreRule as R
 from widerow.model.tablestore.schema import DefinedColumn, KeyColumn
 from widerow.model.values import ColumnType, KeyType
+from widerow.wire.tablestore import sql_messages as m
+from widerow.wire.tablestore.operations.sql.actions import SQL_ACTIONS
 from widerow.wire.tablestore.operations.sql.run import (
     GroupPage,
     Result,
@@ -190,6 +192,25 @@ def test_an_index_without_a_column_serves_where_it_is_named() -> None:
     hinted = "SELECT s FROM t USE INDEX (x) WHERE n = 5"
     assert run_sql(engine, hinted).consumed[0].search == "x"
     assert rows_of_statement(engine, hinted) == [("u",)]
+
+
+def test_the_answer_tells_what_was_read_of_the_index() -> None:
+    """One search index and no table, as the SDK of Go expects; pages of groups have a token."""
+    engine = engine_with({(n, "p"): {"n": n} for n in range(3)}, FIELDS)
+    decode, call, encode, *_ = SQL_ACTIONS["SQLQuery"]
+    sent = m.SQLQueryRequest(query="SELECT n FROM t GROUP BY n LIMIT 2", version=2, sql_version=1)
+    answer = call(engine, "i", decode(sent.SerializeToString()))
+    told = m.SQLQueryResponse.FromString(encode(answer))
+    assert not told.consumes
+    [used] = told.search_consumes
+    assert (used.table_name, used.index_name) == ("t", "x")
+    assert used.consumed.capacity_unit.read == 1
+    assert told.next_search_token
+    sent.search_token = told.next_search_token
+    last = m.SQLQueryResponse.FromString(
+        encode(call(engine, "i", decode(sent.SerializeToString())))
+    )
+    assert not last.HasField("next_search_token")
 
 
 # --- what only an index answers ------------------------------------------------------------------
