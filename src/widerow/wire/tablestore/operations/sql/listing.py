@@ -278,6 +278,8 @@ def _is_aggregate(node: exp.Expr) -> bool:
 
 def _has_aggregate(node: exp.Expr) -> bool:
     """Whether there is an aggregate in an expression, outside of queries in it."""
+    if isinstance(node, exp.Column):  # most are
+        return False
     inside = node.walk(prune=lambda each: isinstance(each, exp.Select))
     return any(_is_aggregate(each) for each in inside)
 

@@ -28,22 +28,28 @@ class NameScope:
         """`hidden`: positions of columns that a join with USING has put into one."""
         self.columns = tuple(columns)
         self.hidden = hidden
+        self._places: dict[str, list[int]] = {}  # by names in lower case
+        for place, column in enumerate(self.columns):
+            self._places.setdefault(column.name.lower(), []).append(place)
 
     def has(self, name: str) -> bool:
         """Whether a column has this name."""
-        return any(column.name == name for column in self.columns)
+        return name.lower() in self._places
 
     def find(self, name: str, table: str, clause: str) -> TypedExpression:
         """The column of a name; `table` empty: of any table. Raises `InvalidRequest`.
 
         `clause` is where the name stands, for the message.
         """
-        wanted, of_table = name.lower(), table.lower()
+        of_table = table.lower()
         found = [
             position
-            for position, column in enumerate(self.columns)
-            if column.name.lower() == wanted
-            and (column.table.lower() == of_table if of_table else position not in self.hidden)
+            for position in self._places.get(name.lower(), ())
+            if (
+                self.columns[position].table.lower() == of_table
+                if of_table
+                else position not in self.hidden
+            )
         ]
         if len(found) == 1:
             return TypedExpression(InputColumn(found[0]), self.columns[found[0]].kind)

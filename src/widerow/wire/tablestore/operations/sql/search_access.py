@@ -66,7 +66,7 @@ def serving_index(wanted: SearchWanted) -> Searched | None:
         if not hinted and not all(has_column(fields, each) for each in wanted.needed):
             continue
         found = _searched(wanted, index, virtual=False)
-        if not any(map(functions_in, found.rest)):
+        if not wanted.functions or not any(map(functions_in, found.rest)):
             return found
     if wanted.functions and wanted.hint is None:
         for index in _candidates(wanted):
@@ -103,7 +103,7 @@ def _searched(wanted: SearchWanted, index: SearchIndex, *, virtual: bool) -> Sea
     scored: list[Query] = []
     for node in wanted.conjuncts:
         query = conditions.query(node)
-        searches = bool(functions_in(node))
+        searches = bool(wanted.functions) and bool(functions_in(node))
         if query is not None:
             decided.append(node)
             (scored if searches else plain).append(query)

@@ -220,14 +220,17 @@ class Planner:
         if piece.seen is None:
             assert piece.made is not None
             return _Source(piece.made, scope, ordered=False, rest=conjuncts)
-        found = map(partial(self._comparison, scope), self._comparable(piece, conjuncts))
+        functions = frozenset(functions_in(tree))
+        plain = [each for each in conjuncts if not functions or not functions_in(each)]
+        # Nothing that a mapping of a search index has is read by ranges of a key.
+        candidates = plain if piece.seen.search is None else []
+        found = map(partial(self._comparison, scope), candidates)
         comparisons = [each for each, _ in filter(None, found)]
         order = _plain_order(tree)
         limited = [name for name, _ in order] if tree.args.get("limit") is not None else []
         present = {each.column.lower() for each in comparisons} | _not_null(conjuncts)
         access = AccessWanted(piece.hint, limited, frozenset(present))
         scanned, ranges = best_access(piece.seen, comparisons, piece.needed, access)
-        functions = frozenset(functions_in(tree))
         alone = not functions and (ranges.points or not self._search)
         alias = piece.columns[0].table
         searched = serving_index(
@@ -249,13 +252,6 @@ class Planner:
             ranges = ranges.reversed()
         table_scan = TableScan(piece.seen.table, scanned, ranges, piece.needed)
         return _Source(Scan(table_scan, _plan_columns(piece)), scope, ordered, conjuncts)
-
-    def _comparable(self, piece: _Piece, conjuncts: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
-        """The conditions that ranges of the key may follow from: none for a search index."""
-        assert piece.seen is not None
-        if piece.seen.search is not None:
-            return ()
-        return [each for each in conjuncts if not functions_in(each)]
 
     def _operator(self, piece: _Piece, comparisons: Sequence[KeyComparison]) -> Operator:
         if piece.seen is None:

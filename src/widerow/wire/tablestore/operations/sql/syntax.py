@@ -297,9 +297,11 @@ def _unsupported(what: str) -> Unsupported:
     return Unsupported(TablestoreRule.SQL_UNSUPPORTED, detail=what)
 
 
-def _parsed(text: str) -> exp.Expr:
+def _parsed(text: str, tokens: Sequence[Token] | None = None) -> exp.Expr:
+    """The tree of a statement; `tokens`: its words, if they were read already."""
     try:
-        found = _DIALECT.parse(text)[0]
+        words = _DIALECT.tokenize(text) if tokens is None else list(tokens)
+        found = _DIALECT.parser().parse(words, text)[0]
     except ParseError as error:
         near = error.errors[0] if error.errors else {}
         raise _syntax(f"{near.get('highlight', '')}{near.get('end_context', '')}") from error
@@ -326,7 +328,7 @@ def _check_depth(tree: exp.Expr) -> None:
 
 
 def _select(text: str, _words: _Words, tokens: Sequence[Token]) -> Select:
-    tree = _parsed(text)
+    tree = _parsed(text, tokens)
     if not isinstance(tree, exp.Select):
         raise _unsupported(f"{type(tree).__name__.upper()} of queries")
     if not tree.expressions:
