@@ -10,7 +10,7 @@ from widerow.model.tablestore.mapping import MappedColumn, SqlType
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.query.relation import Values
 
-__all__ = ["check_types"]
+__all__ = ["check_types", "have_types"]
 
 _TYPES: Final = {
     SqlType.BIGINT: (int, "INTEGER"),
@@ -22,6 +22,14 @@ _TYPES: Final = {
     SqlType.MEDIUMBLOB: (bytes, "BINARY"),
 }
 _NAMES: Final = dict(_TYPES.values())
+
+
+def have_types(columns: Sequence[MappedColumn], values: Sequence[Values]) -> bool:
+    """Whether all cells have the types of their columns."""
+    return all(
+        set(map(type, found)) <= {_TYPES[column.type][0], NoneType}
+        for column, found in zip(columns, values, strict=True)
+    )
 
 
 def check_types(

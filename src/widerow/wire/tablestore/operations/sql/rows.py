@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from widerow.engine.scan import COLUMN_PAGE_ROWS, ColumnPage, RowAccess
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.query.budget import QueryBudget
 from widerow.query.plan import Scan
 from widerow.query.relation import Chunk
-from widerow.wire.tablestore.operations.sql.cells import check_types
+from widerow.wire.tablestore.operations.sql.cells import check_types, have_types
 from widerow.wire.tablestore.operations.sql.documents import SearchScan, read_documents
 
 if TYPE_CHECKING:
@@ -51,13 +52,25 @@ class RowReader:
         """The rows of a table's ranges."""
         scanned = source.scanned.name
         wanted = [column.name for column in source.columns]
-        key = [column.name for column in source.scanned.key_columns]
-        names = wanted + [name for name in key if name not in wanted]  # for messages
-        places = [names.index(name) for name in key]
         for access in source.ranges.accesses:
-            for page in self._engine.scan_columns(source.table, access, names, _FIRST_ROWS):
+            for page in self._engine.scan_columns(source.table, access, wanted, _FIRST_ROWS):
                 self.bytes[scanned] += page.size
                 self._budget.read(page.rows, page.size)
-                columns = tuple(page.columns[: len(wanted)])
-                check_types(source.columns, columns, [page.columns[at] for at in places], key)
-                yield Chunk(page.rows, columns)
+                if not have_types(source.columns, page.columns):
+                    self._refuse(source, access, page)
+                yield Chunk(page.rows, tuple(page.columns))
+
+    def _refuse(self, source: "TableScan", access: RowAccess, page: ColumnPage) -> None:
+        """Raise `InvalidRequest` for a cell of another type: the rows are read again with keys.
+
+        Where they have changed meanwhile the message names no key.
+        """
+        wanted = [column.name for column in source.columns]
+        key = [column.name for column in source.scanned.key_columns]
+        names = wanted + [name for name in key if name not in wanted]
+        places = [names.index(name) for name in key]
+        for found in self._engine.scan_columns(source.table, access, names, COLUMN_PAGE_ROWS):
+            self._budget.check()
+            keys = [found.columns[at] for at in places]
+            check_types(source.columns, found.columns[: len(wanted)], keys, key)
+        check_types(source.columns, page.columns, (), ())
