@@ -14,6 +14,7 @@ from tests.support.statements import rows_of_statement, rule_of_refusal, run_sql
 from tests.support.volume import examples
 
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.tablestore.search import service
 from widerow.errors import InvalidRequest
 from widerow.model.search.requests import CreateSearchIndex, SearchIndexName
 from widerow.model.search.schema import (
@@ -174,6 +175,17 @@ def test_what_explain_tells_of_an_index() -> None:
     )
     assert "table t: all rows" in explained("SELECT n FROM t USE INDEX ()")
     assert rule_of_refusal(engine, "SELECT n FROM t USE INDEX (y)") is R.SQL_INDEX_UNKNOWN
+
+
+def test_a_table_answers_while_its_index_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the statement asks for the index (differences, SQL)."""
+    engine = engine_with({(1, "p"): {"n": 5}}, FIELDS)
+    monkeypatch.setattr(service, "SEARCH_BUILD_ROWS_AT_ONCE", 0)
+    assert rows_of_statement(engine, "SELECT n FROM t") == [(5,)]
+    assert run_sql(engine, "SELECT n FROM t").consumed == (StatementUnits("t", 1, 0),)
+    assert rule_of_refusal(engine, "SELECT n FROM t USE INDEX (x)") is R.SEARCH_INDEX_BUILDING
+    monkeypatch.undo()
+    assert run_sql(engine, "SELECT n FROM t").consumed == (StatementUnits("t", 1, 0, "x"),)
 
 
 def test_a_limit_reads_what_it_needs() -> None:
