@@ -22,13 +22,13 @@ from widerow.model.values import Value
 from widerow.rows.cells import PLAIN_HEADER, TAG_ROW_CHECKSUM, cell_body, encode_variant
 from widerow.rows.checksum import crc8, crc8_byte, shift_table
 
-__all__ = ["POINT_TIME_COLUMN", "encode_points", "series_columns"]
+__all__ = ["POINT_SUFFIXES", "POINT_TIME_COLUMN", "encode_points", "series_columns"]
 
 POINT_TIME_COLUMN: Final = "_time"
 
 _KEY: Final = b"\x01"
 _DATA: Final = b"\x02"
-_SUFFIXES: Final[dict[type, str]] = {int: "l", bool: "b", float: "d", str: "s", bytes: "n"}
+POINT_SUFFIXES: Final[dict[type, str]] = {int: "l", bool: "b", float: "d", str: "s", bytes: "n"}
 # What ends a cell of a key and of a field, by the checksum of its name and value.
 _KEY_ENDS: Final = [bytes((0x0A, crc)) for crc in range(256)]
 _ENDS: Final = [b"\x07%b\x0a%c" % (bytes(8), crc) for crc in shift_table(8)]
@@ -86,7 +86,7 @@ class _Writer:
                 kind = type(value)
                 head = heads.get((name, kind))
                 if head is None:
-                    head = heads[name, kind] = _head(f"{name}:{_SUFFIXES[kind]}")
+                    head = heads[name, kind] = _head(f"{name}:{POINT_SUFFIXES[kind]}")
                 state = self._cell(head, value, state)
         parts.append(bytes((TAG_ROW_CHECKSUM, crc8_byte(0, state))))
 

@@ -37,6 +37,11 @@ from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.errors.answers import encode_error, foreign
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.answers import consumed_field
+from widerow.wire.tablestore.operations.beside import (
+    batch_get_beside,
+    batch_write_beside,
+    is_beside,
+)
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.reading import selection
 from widerow.wire.tablestore.operations.short_form import ShortEntry, short_batch
@@ -96,7 +101,7 @@ def _get(
     engine: TablestoreEngine, instance: str, request: BatchGet, budget: Budget | None = None
 ) -> BatchAnswer:
     names = tuple([table.table for table in request.tables])
-    return BatchAnswer(names, engine.rows.batch_get_row(instance, request, budget))
+    return BatchAnswer(names, batch_get_beside(engine, instance, request, budget))
 
 
 # --- BatchWriteRow ---------------------------------------------------------------------------
@@ -191,6 +196,9 @@ def _write(
     if isinstance(request, InTransaction):
         batch = request.request
         plan = engine.transactions.batch_write_row(instance, *request)
+    elif is_beside([table.table for table in request.tables]):
+        batch = request
+        plan = batch_write_beside(engine, instance, request)
     else:
         batch = request
         plan = engine.rows.batch_write_row(instance, request)

@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError
 from widerow.engine.budget import Budget
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.static import check_table_name
-from widerow.errors import InvalidRequest, Unsupported
+from widerow.errors import InvalidRequest, NotFound, Unsupported
 from widerow.limits import LENGTHY_BODY_BYTES, LENGTHY_RANGE_ROWS
 from widerow.model.tablestore.answers import RangePage
 from widerow.model.tablestore.requests import GetRange, InTransaction
@@ -17,6 +17,7 @@ from widerow.rows.fields import field
 from widerow.wire.tablestore.messages import GetRangeRequest
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.answers import consumed_field, with_pieces
+from widerow.wire.tablestore.operations.beside import get_range_beside
 from widerow.wire.tablestore.operations.bodies import decoder, text, texts
 from widerow.wire.tablestore.operations.reading import selection
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
@@ -114,10 +115,19 @@ def _get(
     if isinstance(asked, InTransaction):
         page = engine.transactions.get_range(instance, *asked, budget)
     else:
-        page = engine.rows.get_range(instance, asked, budget)
+        page = _read(engine, instance, asked, budget)
     if not isinstance(request, MatrixRange) or not page.pieces or page.resume is not None:
         return page
     return MatrixPage(page, request.key_names, request.columns)
+
+
+def _read(
+    engine: TablestoreEngine, instance: str, request: GetRange, budget: Budget | None
+) -> RangePage:
+    try:
+        return engine.rows.get_range(instance, request, budget)
+    except (NotFound, InvalidRequest) as error:
+        return get_range_beside(engine, instance, request, budget, error)
 
 
 def _encode(result: RangePage | MatrixPage) -> bytes:

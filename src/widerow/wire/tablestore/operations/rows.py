@@ -8,6 +8,7 @@ from typing import Final
 from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.errors import InvalidRequest, NotFound
 from widerow.limits import STAGED_ROW_BYTES_MAX
 from widerow.model.tablestore.answers import RowRead, RowWritten
 from widerow.model.tablestore.requests import GetRow, InTransaction
@@ -16,6 +17,7 @@ from widerow.rows.fields import field
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.answers import consumed_field, with_rows, written
+from widerow.wire.tablestore.operations.beside import get_row_beside, write_row_beside
 from widerow.wire.tablestore.operations.bodies import parsed, text
 from widerow.wire.tablestore.operations.reading import selection, whole_rows
 from widerow.wire.tablestore.operations.short_form import short_form
@@ -49,7 +51,10 @@ def _get(
 ) -> RowRead:
     if isinstance(request, InTransaction):
         return engine.transactions.get_row(instance, *request, budget)
-    return engine.rows.get_row(instance, request, budget)
+    try:
+        return engine.rows.get_row(instance, request, budget)
+    except (NotFound, InvalidRequest) as error:
+        return get_row_beside(engine, instance, request, budget, error)
 
 
 def is_large(result: RowRead) -> bool:
@@ -83,7 +88,10 @@ def _write(
 ) -> Plan[RowWritten]:
     if isinstance(request, InTransaction):
         return engine.transactions.write_row(instance, *request)
-    return engine.rows.write_row(instance, request)
+    try:
+        return engine.rows.write_row(instance, request)
+    except (NotFound, InvalidRequest) as error:
+        return write_row_beside(engine, instance, request, error)
 
 
 ROW_ACTIONS: Final[dict[str, Action]] = {

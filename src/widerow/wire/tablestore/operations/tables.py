@@ -3,7 +3,8 @@
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
-from widerow.errors import InvalidRequest
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.errors import InvalidRequest, NotFound
 from widerow.limits import INDEXES_MAX, SPLIT_UNIT_BYTES, SPLIT_UNIT_BYTES_MIN
 from widerow.model.tablestore.requests import (
     ComputeSplitPoints,
@@ -20,6 +21,7 @@ from widerow.model.values import KeyInput, KeyMarker
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations import definitions as d
 from widerow.wire.tablestore.operations.action import Action
+from widerow.wire.tablestore.operations.beside import describe_beside
 from widerow.wire.tablestore.operations.bodies import decoder, text, texts
 from widerow.wire.tablestore.plainbuffer import decode_variant_value
 
@@ -67,6 +69,13 @@ def _bound(data: bytes) -> KeyInput:
     if isinstance(value, (bool, float)) or value is KeyMarker.AUTO_INCREMENT:
         raise InvalidRequest(TablestoreRule.SPLIT_TYPE)
     return value
+
+
+def _describe(engine: TablestoreEngine, instance: str, name: str) -> Table:
+    try:
+        return engine.describe_table(instance, name)
+    except (NotFound, InvalidRequest) as error:
+        return describe_beside(engine, instance, name, error)
 
 
 def _described(table: Table) -> bytes:
@@ -162,7 +171,7 @@ TABLE_ACTIONS: Final[dict[str, Action]] = {
     ),
     "DescribeTable": Action(
         decoder(m.DescribeTableRequest)(lambda sent: text(sent.table_name)),
-        lambda engine, instance, asked: engine.describe_table(instance, asked),
+        _describe,
         _described,
     ),
     "UpdateTable": Action(

@@ -20,13 +20,18 @@ from widerow.model.values import KeyType
 from widerow.wire.tablestore import timeseries_messages as m
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.bodies import decoder, text, texts
-from widerow.wire.tablestore.operations.timeseries.found import OnTable, found_table, timeseries
+from widerow.wire.tablestore.operations.timeseries.found import (
+    OnTable,
+    found_table,
+    is_filling,
+    is_young,
+    timeseries,
+)
 
 __all__ = ["SERIES_TABLE_ACTIONS"]
 
 _DEFAULT_STORE: Final = "default_analytical_store"
 _CREATED: Final = "CREATED"
-_YOUNG_US: Final = 60_000_000  # for which a new store says that it is being filled
 _KEY_TYPES: Final = {1: KeyType.INTEGER, 2: KeyType.STRING, 3: KeyType.BINARY}
 _NUMBERS: Final = {kind: number for number, kind in _KEY_TYPES.items()}
 
@@ -200,8 +205,8 @@ def _described_store(engine: TablestoreEngine, instance: str, asked: OnTable[str
 
 def _encode_store(state: _StoreState) -> bytes:
     store, now_us = state
-    young = now_us - store.created_us < _YOUNG_US
-    filling = young and not store.with_table and store.sync is SyncOption.FULL
+    young = is_young(store, now_us)
+    filling = is_filling(store, now_us)
     return m.DescribeTimeseriesAnalyticalStoreResponse(
         analytical_store=_store_message(store),
         sync_stat=m.AnalyticalStoreSyncStat(

@@ -1,0 +1,149 @@
+"""Names that no table of Tablestore's has: timeseries tables are looked at then (timeseries §9).
+
+Their modules are loaded when a timeseries table or a last-point index has the name.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from widerow.engine.budget import Budget
+from widerow.engine.plan import Plan
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.errors import InvalidRequest, NotFound, WiderowError
+from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
+from widerow.model.tablestore.requests import BatchGet, BatchWrite, GetRange, GetRow, TableGet
+from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.tablestore.schema import Table
+
+__all__ = [
+    "batch_get_beside",
+    "batch_write_beside",
+    "describe_beside",
+    "get_range_beside",
+    "get_row_beside",
+    "is_beside",
+    "write_row_beside",
+]
+
+_MARK: Final = "#"  # in the name of a timeseries table's points, and of no table
+
+
+def _check(engine: TablestoreEngine, instance: str, name: str, error: WiderowError) -> None:
+    """Raise `error` where no timeseries table and no last-point index can have the name."""
+    base = name.partition(_MARK)[0]
+    may_be = isinstance(error, NotFound) or _MARK in name
+    if not may_be or ("tablestore", instance, base) not in engine.core.catalog.seen().taken:
+        raise error
+
+
+def describe_beside(
+    engine: TablestoreEngine, instance: str, name: str, error: WiderowError
+) -> Table:
+    """DescribeTable, after `error`."""
+    _check(engine, instance, name, error)
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+
+    return made_rows.described(engine, instance, name, error)
+
+
+def get_row_beside(
+    engine: TablestoreEngine,
+    instance: str,
+    request: GetRow,
+    budget: Budget | None,
+    error: WiderowError,
+) -> RowRead:
+    """GetRow, after `error`."""
+    _check(engine, instance, request.table, error)
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+
+    return made_rows.get_row(engine, instance, request, budget, error)
+
+
+def get_range_beside(
+    engine: TablestoreEngine,
+    instance: str,
+    request: GetRange,
+    budget: Budget | None,
+    error: WiderowError,
+) -> RangePage:
+    """GetRange, after `error`."""
+    _check(engine, instance, request.table, error)
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+
+    return made_rows.get_range(engine, instance, request, budget, error)
+
+
+def write_row_beside(
+    engine: TablestoreEngine, instance: str, change: RowChange, error: WiderowError
+) -> Plan[RowWritten]:
+    """PutRow, UpdateRow or DeleteRow, after `error`."""
+    _check(engine, instance, change.table, error)
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+
+    return made_rows.write_row(engine, instance, change, error)
+
+
+def batch_get_beside(
+    engine: TablestoreEngine,
+    instance: str,
+    request: BatchGet,
+    budget: Budget | None,
+) -> list[list[RowOutcome]]:
+    """BatchGetRow. What stands under names that no table can have is read here, the rest there."""
+    there = [get for get in request.tables if _MARK not in get.table]
+    answered = engine.rows.batch_get_row(instance, BatchGet(tuple(there)), budget) if there else []
+    left = iter(answered)
+    return [
+        _rows_beside(engine, instance, get, _refusal(get.table))
+        if _MARK in get.table
+        else _after(engine, instance, get, next(left))
+        for get in request.tables
+    ]
+
+
+def _refusal(name: str) -> WiderowError:
+    return InvalidRequest(TablestoreRule.TABLE_NAME, name=name)
+
+
+def _after(
+    engine: TablestoreEngine, instance: str, get: TableGet, outcomes: list[RowOutcome]
+) -> list[RowOutcome]:
+    """The rows of a table, from a last-point index where there is no table."""
+    error = outcomes[0].error if outcomes else None
+    return _rows_beside(engine, instance, get, error) if isinstance(error, NotFound) else outcomes
+
+
+def _rows_beside(
+    engine: TablestoreEngine, instance: str, get: TableGet, error: WiderowError
+) -> list[RowOutcome]:
+    try:
+        _check(engine, instance, get.table, error)
+    except WiderowError:
+        if _MARK in get.table:  # a name that no table may have is refused with the whole request
+            raise
+        return [RowOutcome(error=error)] * len(get.keys)
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+
+    return made_rows.get_rows(engine, instance, get, error)
+
+
+def is_beside(names: Sequence[str]) -> bool:
+    """Whether one of the names is that of points."""
+    return any(_MARK in name for name in names)
+
+
+def batch_write_beside(
+    engine: TablestoreEngine, instance: str, request: BatchWrite
+) -> Plan[list[list[RowOutcome]]]:
+    """BatchWriteRow of the points of one table. Raises `InvalidRequest` for more tables."""
+    error = _refusal(next(each.table for each in request.tables if _MARK in each.table))
+    if len(request.tables) > 1 or request.atomic:
+        raise error
+    [asked] = request.tables
+    _check(engine, instance, asked.table, error)
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+
+    plan = made_rows.put_points(engine, instance, asked.table, asked.changes, error)
+    return plan.answering(lambda outcomes: [outcomes])
