@@ -309,6 +309,149 @@ def keyed(client: ts.OTSClient) -> Facts:
     }
 
 
+# --- rows of last points and of points --------------------------------------------------------
+
+
+def indexed(client: ts.OTSClient) -> None:
+    """A table with a last-point index, and points of two series."""
+    request = ts.CreateTimeseriesTableRequest(
+        meta_of("t"),
+        analytical_stores=[ts.metadata.TimeseriesAnalyticalStore("store")],
+        lastpoint_index_metas=[ts.metadata.LastpointIndexMeta("last")],
+    )
+    client.create_timeseries_table(request)
+    put(client, "t", FIRST, (4000, {"d": 2.0}), (0, {"d": 0.5, "l": 7, "s": "x"}), (2000, {"l": 8}))
+    put(client, "t", SECOND, (0, {"l": 1, "b": True}), (3, {"n": bytearray(b"\xff")}))
+    put(client, "t", BARE, (5, {"l": -3}))
+
+
+def names_of(client: ts.OTSClient, table: str) -> list[str]:
+    return [name for name, *_ in client.describe_table(table).table_meta.schema_of_primary_key]
+
+
+def rows_in(client: ts.OTSClient, table: str, **more: Any) -> list[Any]:  # noqa: ANN401  # of the request
+    """All rows, page after page: the values of their keys, and their cells."""
+    names = names_of(client, table)
+    direction = more.pop("direction", "FORWARD")
+    bounds = [ts.INF_MIN, ts.INF_MAX]
+    start, end = bounds if direction == "FORWARD" else reversed(bounds)
+    following, last = [(name, start) for name in names], [(name, end) for name in names]
+    found: list[Any] = []
+    while following:
+        _, following, rows, _ = client.get_range(table, direction, following, last, **more)
+        found += [[[value for _, value in row.primary_key], row.attribute_columns] for row in rows]
+    return found
+
+
+def filtered(name: str, least: int) -> ts.SingleColumnCondition:
+    return ts.SingleColumnCondition(name, least, ts.ComparatorType.GREATER_EQUAL)
+
+
+def ways(cell: str) -> list[dict[str, Any]]:
+    """Ways to read a range. `cell`: a column of numbers."""
+    made: list[dict[str, Any]] = [
+        {},
+        {"limit": 1},
+        {"columns_to_get": [cell]},
+        {"columns_to_get": ["nothing"]},
+        {"columns_to_get": ["_m_name", cell]},
+        {"column_filter": filtered(cell, 1)},
+        {"column_filter": filtered(cell, 1), "limit": 2, "columns_to_get": ["nothing"]},
+        {"start_column": "d", "end_column": "m"},
+    ]
+    return [
+        {"max_version": 1, "direction": direction, **each}
+        for each in made
+        for direction in ("FORWARD", "BACKWARD")
+    ]
+
+
+@pytest.mark.parametrize(("table", "cell"), [("last", "l"), ("t#timeseries", "l:l")])
+def test_rows_are_read_as_those_of_a_table(ots: ts.OTSClient, table: str, cell: str) -> None:
+    """Every read of an index, or of points, as of a table with the same rows (timeseries §9)."""
+    indexed(ots)
+    schema = ots.describe_table(table).table_meta.schema_of_primary_key
+    rows = rows_in(ots, table, max_version=1)
+    assert len(rows) == {"last": 3, "t#timeseries": 6}[table]
+    # The first column may not have that name in a table, nor one have so many.
+    kept = schema[1:] if len(schema) > 4 else schema
+    key = [("h" if name == "_#h" else name, kind) for name, kind, *_ in kept]
+    own = len(schema) - len(key)
+    options = ts.TableOptions(max_time_deviation=10**9)
+    throughput = ts.ReservedThroughput(ts.CapacityUnit(0, 0))
+    ots.create_table(ts.TableMeta("copy", key), options, throughput)
+    for values, cells in rows:
+        names = [name for name, _ in key]
+        kept = cells if table == "last" else [each[:2] for each in cells]  # points have no versions
+        ots.put_row("copy", ts.Row([*zip(names, values[own:], strict=True)], kept))
+
+    def compared(found: list[Any]) -> list[Any]:
+        """What is the same: with versions and in order if the table is an index."""
+        if table == "last":
+            return found
+        return sorted([[key, [each[:2] for each in cells]] for key, cells in found], key=str)
+
+    for way in ways(cell):
+        seen = [[values[own:], cells] for values, cells in rows_in(ots, table, **way)]
+        assert compared(seen) == compared(rows_in(ots, "copy", **way))
+    for values, _ in rows:
+        of_table = [*zip([name for name, *_ in schema], values, strict=True)]
+        of_copy = [*zip([name for name, _ in key], values[own:], strict=True)]
+        for way in ({}, {"columns_to_get": [cell]}, {"column_filter": filtered(cell, 1)}):
+            _, row, _ = ots.get_row(table, of_table, max_version=1, **way)
+            _, same, _ = ots.get_row("copy", of_copy, max_version=1, **way)
+            told, expected = (
+                [[[], each.attribute_columns]] if each else [] for each in (row, same)
+            )
+            assert compared(told) == compared(expected)
+
+
+def test_points_are_written_as_rows(ots: ts.OTSClient) -> None:
+    """A row of `#timeseries` is a point, whatever hash it begins with (timeseries §9)."""
+    indexed(ots)
+    key_values = ("", "cpu", "host9", '["os=linux"]', T0)
+    columns = [*zip(names_of(ots, "t#timeseries"), key_values, strict=True)]
+    row = ts.Row(columns, [("load1:d", 0.25), ("cores:l", 4)])
+    request = ts.BatchWriteRowRequest()
+    item = ts.PutRowItem(row, ts.Condition(ts.RowExistenceExpectation.IGNORE))
+    request.add(ts.TableInBatchWriteRowItem("t#timeseries", [item]))
+    assert ots.batch_write_row(request).is_all_succeed()
+    ots.put_row("t#timeseries", ts.Row(columns, [("s:s", "x")]))
+    series = ("cpu", "host9", {"os": "linux"})
+    fields = {"load1": {"double": 0.25}, "cores": 4, "s": "x"}
+    assert points(ots, "t", series) == [[*series, T0, fields]]
+    assert ["cpu", "host9"] in named(metas(ots, "t"))
+    assert any(values[2] == "host9" for values, _ in rows_in(ots, "last", max_version=1))
+    refused = [
+        refusal(lambda: ots.put_row("t#timeseries", ts.Row(columns, [("cores:d", 4)]))),
+        refusal(lambda: ots.put_row("t#timeseries", ts.Row(columns, [("cores", 4)]))),
+        refusal(lambda: ots.put_row("last", ts.Row(columns[:4], [("cores", 4)]))),
+        refusal(lambda: ots.put_row("last#timeseries", row)),
+        refusal(lambda: rows_in(ots, "t", max_version=1)),
+        refusal(lambda: ots.delete_row("t#timeseries", columns)),
+    ]
+    assert [each["code"] for each in refused] == [
+        *["OTSParameterInvalid"] * 3,
+        *["OTSObjectNotExist"] * 2,
+        "OTSUnsupportOperation",
+    ]
+
+
+def test_a_table_of_points_is_described(ots: ts.OTSClient) -> None:
+    """Its stores stand among its indexes; it is not listed (timeseries §9)."""
+    indexed(ots)
+    seen = ots.describe_table("t#timeseries")
+    assert seen.table_meta.schema_of_primary_key == [
+        ("_#h", "STRING"),
+        ("_m_name", "STRING"),
+        ("_data_source", "STRING"),
+        ("_tags", "STRING"),
+        ("_time", "INTEGER"),
+    ]
+    assert [index.index_name for index in seen.secondary_indexes] == ["store"]
+    assert ots.list_table() == ()
+
+
 # --- what is judged --------------------------------------------------------------------------
 
 

@@ -31,9 +31,9 @@ _MARK: Final = "#"  # in the name of a timeseries table's points, and of no tabl
 
 def _check(engine: TablestoreEngine, instance: str, name: str, error: WiderowError) -> None:
     """Raise `error` where no timeseries table and no last-point index can have the name."""
-    base = name.partition(_MARK)[0]
-    may_be = isinstance(error, NotFound) or _MARK in name
-    if not may_be or ("tablestore", instance, base) not in engine.core.catalog.seen().taken:
+    state = engine.core.catalog.seen()
+    found = state.by_id.get(state.taken.get(("tablestore", instance, name.partition(_MARK)[0]), 0))
+    if found is None or isinstance(found, Table):
         raise error
 
 
@@ -44,7 +44,7 @@ def describe_beside(
     _check(engine, instance, name, error)
     from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
 
-    return made_rows.described(engine, instance, name, error)
+    return made_rows.describe_made_rows(engine, instance, name, error)
 
 
 def get_row_beside(
@@ -82,7 +82,7 @@ def write_row_beside(
     _check(engine, instance, change.table, error)
     from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
 
-    return made_rows.write_row(engine, instance, change, error)
+    return made_rows.write_made_row(engine, instance, change, error)
 
 
 def batch_get_beside(
@@ -145,5 +145,5 @@ def batch_write_beside(
     _check(engine, instance, asked.table, error)
     from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
 
-    plan = made_rows.put_points(engine, instance, asked.table, asked.changes, error)
+    plan = made_rows.put_made_rows(engine, instance, asked.table, asked.changes, error)
     return plan.answering(lambda outcomes: [outcomes])

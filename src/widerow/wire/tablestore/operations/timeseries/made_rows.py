@@ -56,19 +56,26 @@ from widerow.rows.record import encode_row, summarize
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
 from widerow.wire.tablestore.operations.timeseries.seen_tables import (
     MadeRow,
+    MadeRows,
     PointRows,
-    SeenTable,
     seen_table,
     series_of_columns,
 )
 from widerow.wire.tablestore.point_rows import POINT_SUFFIXES
 
-__all__ = ["described", "get_range", "get_row", "get_rows", "put_points", "write_row"]
+__all__ = [
+    "describe_made_rows",
+    "get_range",
+    "get_row",
+    "get_rows",
+    "put_made_rows",
+    "write_made_row",
+]
 
 _NAMES: Final = ColumnNames()
 
 
-def _seen(engine: TablestoreEngine, instance: str, name: str, error: WiderowError) -> SeenTable:
+def _seen(engine: TablestoreEngine, instance: str, name: str, error: WiderowError) -> MadeRows:
     """What has a name. Raises `error` where nothing has."""
     found = seen_table(engine, instance, name)
     if found is None:
@@ -76,7 +83,9 @@ def _seen(engine: TablestoreEngine, instance: str, name: str, error: WiderowErro
     return found
 
 
-def described(engine: TablestoreEngine, instance: str, name: str, error: WiderowError) -> Table:
+def describe_made_rows(
+    engine: TablestoreEngine, instance: str, name: str, error: WiderowError
+) -> Table:
     """DescribeTable."""
     return _seen(engine, instance, name, error).table
 
@@ -137,7 +146,7 @@ def get_row(
 
 
 def _row(
-    seen: SeenTable,
+    seen: MadeRows,
     key: PrimaryKey,
     selection: Selection,
     resume: Resume | None,
@@ -198,11 +207,11 @@ def get_range(
 # --- writes ----------------------------------------------------------------------------------
 
 
-def write_row(
+def write_made_row(
     engine: TablestoreEngine, instance: str, change: RowChange, error: WiderowError
 ) -> Plan[RowWritten]:
     """PutRow or UpdateRow of a point; raises `error` where nothing has the table's name."""
-    return put_points(engine, instance, change.table, [change], error).answering(_only)
+    return put_made_rows(engine, instance, change.table, [change], error).answering(_only)
 
 
 def _only(outcomes: Sequence[RowOutcome]) -> RowWritten:
@@ -214,7 +223,7 @@ def _only(outcomes: Sequence[RowOutcome]) -> RowWritten:
     return outcome.written
 
 
-def put_points(
+def put_made_rows(
     engine: TablestoreEngine,
     instance: str,
     name: str,

@@ -27,14 +27,14 @@ from widerow.model.timeseries.series import (
     SOURCE_COLUMN,
     TAGS_COLUMN,
     SeriesKey,
+    tags_of_text,
 )
 from widerow.model.timeseries.table import AnalyticalStore, LastpointIndex, TimeseriesTable
 from widerow.model.values import KeyInput, KeyType, KeyValue, Value
 from widerow.wire.tablestore.operations.timeseries.found import is_filling, timeseries
-from widerow.wire.tablestore.operations.timeseries.keys import tags_of_text
 from widerow.wire.tablestore.point_rows import POINT_SUFFIXES, POINT_TIME_COLUMN
 
-__all__ = ["POINTS_SUFFIX", "MadeRow", "PointRows", "SeenTable", "seen_table", "series_of_columns"]
+__all__ = ["POINTS_SUFFIX", "MadeRow", "MadeRows", "PointRows", "seen_table", "series_of_columns"]
 
 POINTS_SUFFIX: Final = "#timeseries"
 HASH_COLUMN: Final = "_#h"
@@ -49,7 +49,7 @@ class MadeRow(NamedTuple):
     cells: Sequence[tuple[str, Value, int]]
 
 
-class SeenTable(Protocol):
+class MadeRows(Protocol):
     """Rows that are made of something else. `table`: as clients see it."""
 
     table: Table
@@ -61,7 +61,7 @@ class SeenTable(Protocol):
         ...
 
 
-def seen_table(engine: TablestoreEngine, instance: str, name: str) -> SeenTable | None:
+def seen_table(engine: TablestoreEngine, instance: str, name: str) -> MadeRows | None:
     """What has the name of a table beside Tablestore's tables, if anything has.
 
     Raises `NotFound` for the points of a table that is not there.
