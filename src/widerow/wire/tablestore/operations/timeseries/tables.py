@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.timeseries.definitions import store_named
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.timeseries.requests import SeriesOptionsChange, TableRequest
@@ -23,8 +24,6 @@ from widerow.wire.tablestore.operations.bodies import decoder, text, texts
 from widerow.wire.tablestore.operations.timeseries.found import (
     OnTable,
     found_table,
-    is_filling,
-    is_young,
     timeseries,
 )
 
@@ -32,6 +31,7 @@ __all__ = ["SERIES_TABLE_ACTIONS"]
 
 _DEFAULT_STORE: Final = "default_analytical_store"
 _CREATED: Final = "CREATED"
+_YOUNG_US: Final = 60_000_000  # for which a new store tells no time of its last change
 _KEY_TYPES: Final = {1: KeyType.INTEGER, 2: KeyType.STRING, 3: KeyType.BINARY}
 _NUMBERS: Final = {kind: number for number, kind in _KEY_TYPES.items()}
 
@@ -199,19 +199,18 @@ def _decode_store_name(sent: m.DescribeTimeseriesAnalyticalStoreRequest) -> OnTa
 
 def _described_store(engine: TablestoreEngine, instance: str, asked: OnTable[str]) -> _StoreState:
     table, name = asked
-    store = timeseries(engine).find_store(instance, table, name)
+    store = store_named(found_table(engine, instance, table), name)
     return _StoreState(store, engine.core.clock.now_us())
 
 
 def _encode_store(state: _StoreState) -> bytes:
     store, now_us = state
-    young = is_young(store, now_us)
-    filling = is_filling(store, now_us)
+    is_young = now_us < store.created_us + _YOUNG_US
     return m.DescribeTimeseriesAnalyticalStoreResponse(
         analytical_store=_store_message(store),
         sync_stat=m.AnalyticalStoreSyncStat(
-            sync_phase=(SyncOption.FULL if filling else SyncOption.INCREMENTAL).value,
-            current_sync_timestamp=0 if young else now_us * 1000,
+            sync_phase=store.phase(now_us).value,
+            current_sync_timestamp=0 if is_young else now_us * 1000,
         ),
     ).SerializeToString()
 
