@@ -29,6 +29,7 @@ from widerow.engine.settings import EngineSettings
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.engine import TablestoreEngine, TablestoreSettings
 from widerow.engine.tablestore.plug import TABLESTORE
+from widerow.engine.timeseries.settings import TimeseriesSettings
 from widerow.errors import StorageFailure, StorePoisoned
 from widerow.limits import (
     DRAIN_SECONDS_MAX,
@@ -265,7 +266,9 @@ class Server:
             search_host=partial(self._begin_search, store),
             delivery_refusal=self._delivery_refusal(),
         )
-        return EngineSettings(settings.thresholds, settings.enforce_throughput, (tablestore,))
+        series = TimeseriesSettings(settings.max_tables_per_instance)
+        models = (tablestore, series)
+        return EngineSettings(settings.thresholds, settings.enforce_throughput, models)
 
     def _delivery_refusal(self) -> TablestoreRule | None:
         """Why delivery tasks are refused; None: a thread writes their files."""

@@ -1,7 +1,7 @@
 """The operations on timeseries tables. Reads, plans and errors: see `engine/engine.py`."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from widerow.engine.budget import Budget
@@ -30,6 +30,7 @@ from widerow.engine.timeseries.model import TIMESERIES_MODEL
 from widerow.engine.timeseries.puts import PointsPut
 from widerow.engine.timeseries.reads import read_points
 from widerow.engine.timeseries.scan import scan_point_columns, scan_points_by_key
+from widerow.engine.timeseries.settings import TIMESERIES_DEFAULTS
 from widerow.engine.timeseries.splits import make_splits, scan_split
 from widerow.engine.timeseries.static import (
     check_name,
@@ -40,7 +41,6 @@ from widerow.engine.timeseries.static import (
 from widerow.engine.timeseries.sweep import TimeseriesSweep
 from widerow.errors import Exhausted, Replan, WiderowError
 from widerow.keys.series import canonical_key, series_hash
-from widerow.limits import TABLES_PER_INSTANCE_MAX
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import (
     MetaChange,
@@ -64,17 +64,7 @@ if TYPE_CHECKING:
     from widerow.engine.copying import CopyMoment
     from widerow.engine.timeseries.copy import TimeseriesCopy
 
-__all__ = ["TIMESERIES_DEFAULTS", "TimeseriesEngine", "TimeseriesSettings"]
-
-
-@dataclass(frozen=True, slots=True)
-class TimeseriesSettings:
-    """The settings of an engine's timeseries tables; each counts as two of an instance's tables."""
-
-    tables_per_instance: int = TABLES_PER_INSTANCE_MAX
-
-
-TIMESERIES_DEFAULTS = TimeseriesSettings()
+__all__ = ["TimeseriesEngine"]
 
 
 class TimeseriesEngine(OpenModel[TimeseriesTable]):

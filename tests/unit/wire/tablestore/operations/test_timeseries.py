@@ -1,0 +1,183 @@
+"""Actions of timeseries tables in bytes: what is refused, and what tokens and stores say."""
+
+import pytest
+from tests.support.engines import open_tablestore
+from tests.support.requests import SERIES_BODIES
+from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
+
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.wire.tablestore import timeseries_messages as m
+
+KEY = m.TimeseriesKey(measurement="m", source="s")
+INVALID = (400, "OTSParameterInvalid")
+ABSENT = (404, "OTSObjectNotExist")
+
+
+@pytest.fixture
+def engine() -> TablestoreEngine:
+    opened = open_tablestore(open_store("memory:"), FakeClock(), FakeEntropy())
+    answer_of(opened, "CreateTimeseriesTable", created("t"), bytes)
+    return opened
+
+
+def created(name: str, **more: object) -> m.CreateTimeseriesTableRequest:
+    meta = m.TimeseriesTableMeta(table_name=name)
+    return m.CreateTimeseriesTableRequest(table_meta=meta, **more)  # type: ignore[arg-type]
+
+
+def put(rows: m.TimeseriesPBRows, **more: int) -> m.PutTimeseriesDataRequest:
+    data = m.TimeseriesRows(type=2, rows_data=rows.SerializeToString())
+    for name, value in more.items():
+        setattr(data, name, value)
+    return m.PutTimeseriesDataRequest(table_name="t", rows_data=data)
+
+
+def points(count: int) -> m.TimeseriesPBRows:
+    field = m.TimeseriesField(field_name="f", value_int=1)
+    return m.TimeseriesPBRows(
+        rows=[m.TimeseriesRow(timeseries_key=KEY, time=n, fields=[field]) for n in range(count)]
+    )
+
+
+def got(**more: object) -> m.GetTimeseriesDataRequest:
+    return m.GetTimeseriesDataRequest(table_name="t", time_series_key=KEY, **more)  # type: ignore[arg-type]
+
+
+def test_a_put_that_cannot_be_read_is_refused(engine: TablestoreEngine) -> None:
+    """timeseries §2, §4"""
+    for wrong in (
+        put(points(1), type=1),
+        put(points(1), type=7),
+        put(points(1), flatbuffer_crc32c=5),
+        put(points(0)),
+        put(points(201)),
+        put(m.TimeseriesPBRows(rows=[m.TimeseriesRow(timeseries_key=KEY, time=1)])),
+        put(m.TimeseriesPBRows(rows=[m.TimeseriesRow(fields=[m.TimeseriesField(field_name="f")])])),
+    ):
+        assert refusal_of(engine, "PutTimeseriesData", wrong) == INVALID, wrong
+    mode = put(points(1))
+    mode.meta_update_mode = 2
+    assert refusal_of(engine, "PutTimeseriesData", mode) == INVALID
+    answer = m.GetTimeseriesDataResponse.FromString
+    assert answer_of(engine, "GetTimeseriesData", got(), answer).rows_data == b""
+
+
+def test_a_token_is_good_for_its_request_alone(engine: TablestoreEngine) -> None:
+    """timeseries §5: garbage is refused"""
+    answer_of(engine, "PutTimeseriesData", put(points(9)), bytes)
+    read = m.GetTimeseriesDataResponse.FromString
+    page = answer_of(engine, "GetTimeseriesData", got(limit=4), read)
+    token = bytes(page.next_token)
+    assert token
+    last = answer_of(engine, "GetTimeseriesData", got(limit=5, token=token), read)
+    assert not last.HasField("next_token")
+    for wrong in (
+        token[:-1],
+        token + b"x",
+        b"\x01",
+        b"x" * 70_000,
+        token[:1] + b"\x03" + token[2:],
+    ):
+        assert refusal_of(engine, "GetTimeseriesData", got(token=wrong)) == INVALID
+    assert refusal_of(engine, "GetTimeseriesData", got(token=token, backward=True)) == INVALID
+    scan = m.ScanTimeseriesDataRequest(table_name="t", token=token)
+    assert refusal_of(engine, "ScanTimeseriesData", scan) == INVALID
+
+
+def test_reads_that_contradict_themselves_are_refused(engine: TablestoreEngine) -> None:
+    for wrong in (
+        got(begin_time=5, end_time=5),
+        got(specific_time=5, begin_time=1),
+        got(fields_to_get=[m.TimeseriesFieldsToGet(name="f", type=9)]),
+    ):
+        assert refusal_of(engine, "GetTimeseriesData", wrong) == INVALID
+    other = m.ScanTimeseriesDataRequest(table_name="t", data_serialize_type=0)
+    assert refusal_of(engine, "ScanTimeseriesData", other) == INVALID
+    split = m.ScanTimeseriesDataRequest(table_name="t", split_info=b"nonsense")
+    assert refusal_of(engine, "ScanTimeseriesData", split) == INVALID
+
+
+def condition(kind: int, message: m.MetaQueryCompositeCondition | bytes) -> m.MetaQueryCondition:
+    data = message if isinstance(message, bytes) else message.SerializeToString()
+    return m.MetaQueryCondition(type=kind, proto_data=data)
+
+
+def test_conditions_on_metas_that_are_none_are_refused(engine: TablestoreEngine) -> None:
+    """timeseries §6"""
+    name = m.MetaQueryMeasurementCondition(op=1, value="m").SerializeToString()
+    good = condition(2, name)
+    deep = good
+    for _ in range(40):
+        deep = condition(1, m.MetaQueryCompositeCondition(op=3, sub_conditions=[deep]))
+    wide = condition(1, m.MetaQueryCompositeCondition(op=1, sub_conditions=[good] * 1000))
+    for wrong in (
+        condition(1, m.MetaQueryCompositeCondition(op=1)),
+        condition(1, m.MetaQueryCompositeCondition(op=3, sub_conditions=[good, good])),
+        condition(1, m.MetaQueryCompositeCondition(op=9, sub_conditions=[good])),
+        condition(2, m.MetaQueryMeasurementCondition(op=9, value="m").SerializeToString()),
+        condition(5, m.MetaQueryUpdateTimeCondition(op=6, value=1).SerializeToString()),
+        condition(8, name),
+        condition(2, b"\xff"),
+        deep,
+        wide,
+    ):
+        asked = m.QueryTimeseriesMetaRequest(table_name="t", condition=wrong)
+        assert refusal_of(engine, "QueryTimeseriesMeta", asked) == INVALID, wrong
+
+
+def test_metas_are_refused_as_a_whole(engine: TablestoreEngine) -> None:
+    """timeseries §6"""
+    meta = m.TimeseriesMeta(time_series_key=KEY, attributes='["a=1"]')
+    dated = m.TimeseriesMeta(time_series_key=KEY, update_time=5)
+    broken = m.TimeseriesMeta(time_series_key=KEY, attributes="a=1")
+    for wrong in ([], [meta] * 201, [dated], [broken]):
+        asked = m.UpdateTimeseriesMetaRequest(table_name="t", timeseries_meta=wrong)
+        assert refusal_of(engine, "UpdateTimeseriesMeta", asked) == INVALID
+    many = m.DeleteTimeseriesMetaRequest(table_name="t", timeseries_key=[KEY] * 201)
+    assert refusal_of(engine, "DeleteTimeseriesMeta", many) == INVALID
+
+
+def test_every_action_names_a_table_that_is_there(engine: TablestoreEngine) -> None:
+    for action, body in SERIES_BODIES.items():
+        if action in ("CreateTimeseriesTable", "ListTimeseriesTable"):
+            continue
+        sent = getattr(m, f"{action}Request").FromString(body("nowhere"))
+        assert refusal_of(engine, action, sent) == ABSENT, action
+
+
+def test_analytical_stores_say_how_far_they_are(engine: TablestoreEngine) -> None:
+    """timeseries §3, §11"""
+    full, incremental = 1, 2
+    store = m.TimeseriesAnalyticalStore(store_name="first", time_to_live=-1)
+    asked = created("with", analytical_stores=[store], enable_analytical_store=False)
+    answer_of(engine, "CreateTimeseriesTable", asked, bytes)
+    answer_of(
+        engine, "CreateTimeseriesTable", created("default", enable_analytical_store=True), bytes
+    )
+    later = m.CreateTimeseriesAnalyticalStoreRequest(table_name="t", analytical_store=store)
+    answer_of(engine, "CreateTimeseriesAnalyticalStore", later, bytes)
+    for table, name, phase in (
+        ("with", "first", incremental),
+        ("default", "default_analytical_store", incremental),
+        ("t", "first", full),
+    ):
+        told = answer_of(
+            engine,
+            "DescribeTimeseriesAnalyticalStore",
+            m.DescribeTimeseriesAnalyticalStoreRequest(table_name=table, store_name=name),
+            m.DescribeTimeseriesAnalyticalStoreResponse.FromString,
+        )
+        assert told.analytical_store.time_to_live == -1
+        assert (told.sync_stat.sync_phase, told.sync_stat.current_sync_timestamp) == (phase, 0)
+    second = m.TimeseriesAnalyticalStore(store_name="second")
+    again = m.CreateTimeseriesAnalyticalStoreRequest(table_name="t", analytical_store=second)
+    assert refusal_of(engine, "CreateTimeseriesAnalyticalStore", again) == INVALID
+    unknown = m.DescribeTimeseriesAnalyticalStoreRequest(table_name="t", store_name="second")
+    assert refusal_of(engine, "DescribeTimeseriesAnalyticalStore", unknown) == ABSENT
+    changed = m.UpdateTimeseriesAnalyticalStoreRequest(
+        table_name="t",
+        analytical_store=m.TimeseriesAnalyticalStore(store_name="first", sync_option=2),
+    )
+    assert refusal_of(engine, "UpdateTimeseriesAnalyticalStore", changed) == INVALID
