@@ -303,8 +303,7 @@ def check_indexes_made_later(seen: Facts) -> None:
 
 def check_indexes_are_described_and_deleted(seen: Facts) -> None:
     """As tables, too; they are not listed among these."""
-    names = ["last_bare", "last_full", "last_made"]
-    assert seen["listed"] == names
+    assert seen["listed"] == ["last_made", "last_full", "last_bare"]
     key = [
         ["_#h", "STRING"],
         ["_m_name", "STRING"],
