@@ -145,6 +145,7 @@ HOT_MODULES = (
     "wire/dialect",
     "wire/tablestore/bounds",
     "wire/tablestore/envelope",
+    "wire/tablestore/flat_points",
     "wire/tablestore/operations/answers",
     "wire/tablestore/operations/batches",
     "wire/tablestore/operations/bodies",
@@ -156,6 +157,7 @@ HOT_MODULES = (
     "wire/tablestore/operations/writing",
     "wire/tablestore/plain_row",
     "wire/tablestore/plainbuffer",
+    "wire/tablestore/point_rows",
     "wire/tablestore/row_matrix",
 )
 COMPILING_COMMANDS = {"bdist_wheel", "build", "build_ext", "install"}

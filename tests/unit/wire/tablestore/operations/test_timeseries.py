@@ -24,7 +24,7 @@ def engine() -> TablestoreEngine:
 
 def created(name: str, **more: object) -> m.CreateTimeseriesTableRequest:
     meta = m.TimeseriesTableMeta(table_name=name)
-    return m.CreateTimeseriesTableRequest(table_meta=meta, **more)  # type: ignore[arg-type]
+    return m.CreateTimeseriesTableRequest(table_meta=meta, **more)  # type: ignore[arg-type]  # fields as they are given
 
 
 def put(rows: m.TimeseriesPBRows, **more: int) -> m.PutTimeseriesDataRequest:
@@ -42,7 +42,7 @@ def points(count: int) -> m.TimeseriesPBRows:
 
 
 def got(**more: object) -> m.GetTimeseriesDataRequest:
-    return m.GetTimeseriesDataRequest(table_name="t", time_series_key=KEY, **more)  # type: ignore[arg-type]
+    return m.GetTimeseriesDataRequest(table_name="t", time_series_key=KEY, **more)  # type: ignore[arg-type]  # fields as they are given
 
 
 def test_a_put_that_cannot_be_read_is_refused(engine: TablestoreEngine) -> None:
