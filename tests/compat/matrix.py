@@ -1,7 +1,8 @@
 """Which call of which vendor's SDK each action is reached by, and what makes the call here.
 
 Tables and rows, indexes, local transactions, streams, tunnels, bulk requests (change §A9, §B4, §C1,
-§C2, §D), searches (search §9) and SQL (sql §13). An SDK that does not stand beside an action has no
+§C2, §D), searches (search §9) and SQL (sql §13) and timeseries tables
+(timeseries §14). An SDK that does not stand beside an action has no
 call for it, or one that no test makes (`UNTESTED`). The page of actions is made of this table
 (page.py).
 """
@@ -235,9 +236,6 @@ _TABLES_AND_ROWS: Final[Mapping[str, _Judges]] = MappingProxyType(
             _BOTH_WAYS,
             _BOTH_WAYS,
         ),
-        "ListTimeseriesTable": _Judges(
-            ("test_identity.py", "test_lists_of_what_is_not_offered_are_empty"),
-        ),
     }
 )
 
@@ -287,6 +285,67 @@ _LATER: Final = Call(
     "test_a_small_table_is_indexed_when_create_index_answers",
 )
 _BATCH_WRITTEN: Final = "test_a_batch_is_written_inside_around_the_rows_that_fail"
+_SERIES_TABLES: Final = "test_timeseries_tables_from_creation_to_deletion"
+_SERIES_STORES: Final = "test_analytical_stores_are_made_changed_and_deleted"
+_SERIES_LAST: Final = "test_last_points_are_rows"
+
+
+def _series(
+    action: str,
+    test: str,
+    of_sdks: str = "python go java",
+    files: tuple[str, str] = ("timeseries.go", "Series.java"),
+) -> dict[str, Call]:
+    """An action on timeseries tables by its name as Go spells it; files of Go and Java."""
+    snake = "".join(f"_{each.lower()}" if each.isupper() else each for each in action)[1:]
+    python, judge = "python/test_timeseries.py", {"test_points_and_metas": "_through_the_sdk"}
+    go, java = files
+    calls = {
+        "python": Call(f".{snake}(", python, python, test + judge.get(test, "")),
+        "go": Call(f".{action}(", f"go/{go}", "go/test_go_timeseries.py", test),
+        "java": Call(
+            f".{action[0].lower()}{action[1:]}(",
+            f"java/{java}",
+            "java/test_java_timeseries.py",
+            test,
+        ),
+    }
+    return {sdk: calls[sdk] for sdk in of_sdks.split()}
+
+
+_BESIDE_POINTS: Final = ("lastpoints.go", "LastPoints.java")
+_SERIES: Final = {
+    **{
+        f"{verb}TimeseriesTable": _series(f"{verb}TimeseriesTable", _SERIES_TABLES)
+        for verb in ("Create", "List", "Describe", "Update", "Delete")
+    },
+    **{
+        action: _series(action, "test_points_and_metas")
+        for action in (
+            "PutTimeseriesData",
+            "GetTimeseriesData",
+            "QueryTimeseriesMeta",
+            "UpdateTimeseriesMeta",
+            "DeleteTimeseriesMeta",
+        )
+    },
+    **{
+        action: _series(action, "test_scans_see_every_point_once", "java", ("", "Scans.java"))
+        for action in ("SplitTimeseriesScanTask", "ScanTimeseriesData")
+    },
+    **{
+        f"{verb}TimeseriesAnalyticalStore": _series(
+            f"{verb}TimeseriesAnalyticalStore", _SERIES_STORES, "go java", _BESIDE_POINTS
+        )
+        for verb in ("Create", "Update", "Delete", "Describe")
+    },
+    **{
+        f"{verb}TimeseriesLastpointIndex": _series(
+            f"{verb}TimeseriesLastpointIndex", _SERIES_LAST, "go java", _BESIDE_POINTS
+        )
+        for verb in ("Create", "Delete")
+    },
+}
 _STATED: Final = "test_statements_are_answered"
 _HOW_FAR: Final = "test_the_sdk_reads_how_far_a_tunnel_is"
 
@@ -301,6 +360,7 @@ MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
         "Search": _searched("search", "test_counts_of_the_suites"),
         "ComputeSplits": _searched("computeSplits", _SCANNED),
         "ParallelScan": _searched("parallelScan", _SCANNED),
+        **_SERIES,
         "SQLQuery": {
             "python": Call(
                 ".exe_sql_query(",
@@ -381,7 +441,6 @@ MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
 UNTESTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "ComputeSplitPointsBySize": frozenset(("java",)),
-        "ListTimeseriesTable": frozenset(("go", "java")),
         "tunnel/shutdown": frozenset(("go",)),  # a worker that ends may ask for it
     }
 )

@@ -22,7 +22,7 @@ from tests.compat.recording import merged
 
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
-__all__ = ["RECORD", "REFUSED_BY", "Record", "main", "page", "read_record"]
+__all__ = ["RECORD", "Record", "main", "page", "read_record"]
 
 HERE: Final = Path(__file__).parent
 RECORD: Final = HERE / "record.json"
@@ -34,12 +34,6 @@ STORE_NAMES: Final = {"rocksdb": "RocksDB", "postgres": "PostgreSQL", "hbase": "
 NAMES: Final = {"python": "Python", "node": "Node.js", "go": "Go", "java": "Java"}
 SUFFIX: Final = "../tests/compat"
 EVERY_REFUSAL: Final = "../tests/unit/wire/tablestore/operations/test_table.py"
-REFUSED_BY: Final = {
-    "DescribeTimeseriesTable": {
-        "python": ("python/test_identity.py", "test_actions_that_are_not_offered_say_so"),
-    },
-}
-"""From refused actions to the SDKs that a test asks for them with: its file and its name."""
 
 _HEAD: Final = """\
 # What works, by action, SDK and store
@@ -64,7 +58,7 @@ _REFUSED: Final = """
 
 Each is answered with status 400 and `OTSUnsupportOperation`, and the response header
 `x-widerow-hint` names the feature. Nothing of them is accepted and ignored.
-[A test asks for each]({every}), and these are asked for with SDKs as well:
+[A test asks for each]({every}).
 """
 _CODES: Final = """
 ## Errors that the tests met
@@ -93,7 +87,6 @@ def page(record: Record) -> str:
             (_APART + "| action | stores without it | why |", "|---|---|---|"),
             _not_offered(),
             (refused,),
-            _table("action", (_asked(action) for action in REFUSED_BY)),
             ("", "| feature | actions |", "|---|---|"),
             _features(),
             (_CODES, "| action | codes |", "|---|---|"),
@@ -134,12 +127,6 @@ def _answering(record: Record, sdk: str, action: str) -> tuple[str, ...]:
 def _not_offered() -> Iterator[str]:
     for action, (stores, why) in NOT_OFFERED.items():
         yield f"| {action} | {', '.join(STORE_NAMES[each] for each in stores)} | {why} |"
-
-
-def _asked(action: str) -> str:
-    tests = (REFUSED_BY[action].get(sdk) for sdk in SDKS)
-    cells = (f'[refused]({SUFFIX}/{each[0]} "{each[1]}")' if each else "" for each in tests)
-    return f"| {action} | " + " | ".join(cells) + " |"
 
 
 def _features() -> Iterator[str]:

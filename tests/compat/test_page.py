@@ -1,6 +1,5 @@
 """The page of actions claims what tests showed, of each store, and all of it."""
 
-import ast
 import json
 import re
 from copy import deepcopy
@@ -9,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.compat.conftest import STORES as SERVED
 from tests.compat.matrix import MATRIX, NOT_OFFERED, SDKS, STORES, UNTESTED
-from tests.compat.page import HERE, REFUSED_BY, page, read_record
+from tests.compat.page import page, read_record
 from tests.compat.recording import merged, store_of
 
-from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
+from widerow.wire.tablestore.operations.table import OPERATIONS
 
 RECORD = read_record()
 CALLS = [(action, sdk) for action, calls in MATRIX.items() for sdk in calls]
@@ -92,10 +91,3 @@ def test_the_store_of_a_server_is_known_by_its_flags(flags: tuple[str, ...], sto
 
 def test_programs_run_over_every_store_of_the_page() -> None:
     assert set(SERVED) == set(STORES)
-
-
-def test_refused_actions_are_asked_for_by_tests_that_are_there() -> None:
-    assert {*REFUSED_BY} <= {*UNSUPPORTED}
-    for file, name in (each for tests in REFUSED_BY.values() for each in tests.values()):
-        body = ast.parse((HERE / file).read_text(encoding="utf-8")).body
-        assert name in {each.name for each in body if isinstance(each, ast.FunctionDef)}
