@@ -62,6 +62,7 @@ from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTE
 __all__ = ["Attack", "Report", "Victim", "attacks", "main", "matrix", "run"]
 
 TABLE: Final = "T"
+SERIES: Final = "Series"
 HOME: Final = "home"
 ELSEWHERE: Final = "elsewhere"
 CANARY: Final = "canary-c0ffee"  # in every secret, so that each can be looked for
@@ -158,6 +159,7 @@ WELCOME: Final = {  # where the id is what is wrong
     "CreateDeliveryTask": 400,
     "DeleteDeliveryTask": 404,
     "DescribeDeliveryTask": 404,
+    "DescribeTimeseriesAnalyticalStore": 404,  # asked about behind its end
 }
 
 
@@ -180,7 +182,8 @@ def _bodies_of() -> Iterator[tuple[str, bytes]]:
         **SERIES_BODIES,
         **SQL_BODIES,
     }.items():
-        yield action, make("Stolen" if action == "CreateTable" else TABLE)
+        name = SERIES if action in SERIES_BODIES else TABLE
+        yield action, make("Stolen" if action == "CreateTable" else name)
     yield "WiderowPartitions", b'{"table": "T"}'
     yield "WiderowIndexes", b'{"table": "T"}'
     yield "WiderowNodes", b"{}"
@@ -434,6 +437,7 @@ class Victim:
         rows.exclusive_end_primary_key = key_buffer((("k", "\U0010ffff"), ("n", 0)))
         asked = {
             "ListTable": b"",
+            "ListTimeseriesTable": b"",
             "DescribeTable": BODIES["DescribeTable"](TABLE),
             "GetRange": rows.SerializeToString(),
         }
@@ -495,7 +499,11 @@ def run(victim: Victim, table: Sequence[Attack]) -> Report:
     report.changed = int(victim.state() != before)
     report.secrets = victim.secrets_shown()
     bodies = dict(_bodies_of())
-    last = ("DeleteSearchIndex", "DeleteTable")  # what others are asked about goes last
+    last = (
+        "DeleteSearchIndex",
+        "DeleteTimeseriesTable",
+        "DeleteTable",
+    )  # what others are asked about goes last
     for action, name, allowed in sorted(
         matrix(), key=lambda row: last.index(row[0]) if row[0] in last else -1
     ):

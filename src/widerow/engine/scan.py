@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 __all__ = [
     "COLUMN_PAGE_ROWS",
+    "UNBOUNDED",
     "WHOLE_TABLE",
     "Bound",
     "ColumnPage",

@@ -20,6 +20,9 @@ def test_actions_on_rows_consume_and_actions_on_tables_do_not() -> None:
         "BulkImport",  # both count bytes, its capacity units are 0 (change §D1)
         *(name for name in OPERATIONS if name.startswith("tunnel/")),  # (change §C2.3)
         *(name for name in OPERATIONS if name.endswith("DeliveryTask")),
+        *(name for name in OPERATIONS if name.endswith(("AnalyticalStore", "LastpointIndex"))),
+        *("QueryTimeseriesMeta", "UpdateTimeseriesMeta", "DeleteTimeseriesMeta"),
+        "SplitTimeseriesScanTask",
     }
 
 

@@ -172,7 +172,7 @@ def series_of_columns(table: TimeseriesTable, columns: Sequence[str]) -> SeriesK
     measurement, source = values.pop(MEASUREMENT_COLUMN, ""), values.pop(SOURCE_COLUMN, "")
     tags = tags_of_text(values.pop(TAGS_COLUMN, ""))
     if not set(values).isdisjoint(name for name, _ in tags):
-        raise InvalidRequest(TimeseriesRule.KEY_COLUMNS)
+        raise InvalidRequest(TimeseriesRule.KEY_COLUMNS, value=TAGS_COLUMN)
     return SeriesKey(measurement, source, tuple(sorted([*tags, *values.items()])))
 
 
