@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, final
 
 from widerow.engine.budget import Budget
-from widerow.errors import TooLong
+from widerow.errors import NotYet, TooLong
 from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.outcomes import Outcomes, Task
 from widerow.server.schedule import Schedule
@@ -74,6 +74,8 @@ class ForeseenRuns:
         except NotForeseen:
             if not reads.knows_nothing or route.writes or not self._gathers(task, reads):
                 self._threads.start(task)
+        except NotYet:
+            self._threads.start(task)
         except TooLong:
             self._threads.start(task, reads)
         else:

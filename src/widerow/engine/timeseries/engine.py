@@ -82,7 +82,9 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         self.sweep = TimeseriesSweep(self.context)
         self._lastpoint_source = LastpointBuilds(self.context, core.nodes.settled)
         self.builds = IndexBuilds(self._lastpoint_source)
-        self.chores = {ChoreLine.CLEANING: (self.builds.step,)}
+        # On a shared store the line of entries looks for work every second.
+        line = ChoreLine.ENTRIES if core.store.capabilities.shared else ChoreLine.CLEANING
+        self.chores = {line: (self.builds.step,)}
 
     # --- tables ------------------------------------------------------------------------------
 

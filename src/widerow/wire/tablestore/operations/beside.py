@@ -3,18 +3,20 @@
 Their modules are loaded when a timeseries table or a last-point index has the name.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, NotFound, WiderowError
+from widerow.errors import Conflict, InvalidRequest, NotFound, NotYet, WiderowError
+from widerow.limits import NOT_YET_SECONDS_MAX
 from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.tablestore.requests import BatchGet, BatchWrite, GetRange, GetRow, TableGet
 from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
+from widerow.model.timeseries.rules import TimeseriesRule
 
 __all__ = [
     "batch_get_beside",
@@ -25,6 +27,8 @@ __all__ = [
     "is_beside",
     "write_row_beside",
 ]
+
+R = TypeVar("R")
 
 _MARK: Final = "#"  # in the name of a timeseries table's points, and of no table
 
@@ -58,7 +62,7 @@ def get_row_beside(
     _check(engine, instance, request.table, error)
     from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
 
-    return made_rows.get_row(engine, instance, request, budget, error)
+    return _once_built(engine, lambda: made_rows.get_row(engine, instance, request, budget, error))
 
 
 def get_range_beside(
@@ -72,7 +76,23 @@ def get_range_beside(
     _check(engine, instance, request.table, error)
     from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
 
-    return made_rows.get_range(engine, instance, request, budget, error)
+    return _once_built(
+        engine, lambda: made_rows.get_range(engine, instance, request, budget, error)
+    )
+
+
+def _once_built(engine: TablestoreEngine, read: Callable[[], R]) -> R:
+    """What `read` reads. Raises `NotYet` while a last-point index of a shared store is built.
+
+    Servers that do not know of the index may still put points, so its build begins a moment later.
+    """
+    try:
+        return read()
+    except Conflict as error:
+        is_built = error.rule is not TimeseriesRule.LASTPOINT_BUILDING
+        if is_built or not engine.core.store.capabilities.shared:
+            raise
+        raise NotYet(error, NOT_YET_SECONDS_MAX) from error
 
 
 def write_row_beside(
