@@ -1,5 +1,6 @@
 """A server with something to look at: tables of both models, a search index, and a hot key."""
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
@@ -8,6 +9,8 @@ from tests.support.changes import put
 
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.plug import TABLESTORE
+from widerow.engine.timeseries.engine import TimeseriesEngine
+from widerow.engine.timeseries.plug import TIMESERIES
 from widerow.engine.typed.plug import TYPED
 from widerow.keys.encode import encode_key_value
 from widerow.model.search.requests import CreateSearchIndex, DescribeSearchIndex
@@ -20,6 +23,10 @@ from widerow.model.search.schema import (
 )
 from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
 from widerow.model.tablestore.schema import DefinedColumn, KeyColumn
+from widerow.model.timeseries.points import Point
+from widerow.model.timeseries.requests import MetaUpdateMode, TableRequest
+from widerow.model.timeseries.series import SeriesKey
+from widerow.model.timeseries.table import AnalyticalStore, TimeseriesOptions
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.types import INTEGER, LONG, STRING
@@ -31,6 +38,10 @@ T = TypeVar("T")
 INSTANCE: Final = "campus"
 CARDS: Final = "cards"
 ARTICLES: Final = "articles"
+METERS: Final = "meters"
+START_US: Final = 1_790_000_000_000_000  # of the points: 2026-09-21 13:33:20
+SPIKE_AT: Final = 1234  # the number of the point with the largest value
+WEB_1: Final = SeriesKey("cpu", "rack-7", (("host", "web-1"), ("region", "eu")))
 HOT: Final = "c-0042"
 LONG_CARD: Final = "long"
 LONG_NOTE: Final = " ".join(f"{number} is a number." for number in range(200))
@@ -133,6 +144,40 @@ def stock(server: WiderowServer) -> None:
         _row(engine, ARTICLES, {"id": number}, cells)
     engine.search.describe(INSTANCE, DescribeSearchIndex(ARTICLES, "words"))  # its libraries too
     _typed(engine)
+
+
+def stock_points(server: WiderowServer, count: int = 2000) -> TimeseriesEngine:
+    """A table of points: a series with one every ten seconds, with a pause, and twenty more."""
+    core = engine_of(server).core
+    engine = core.operations(TIMESERIES)
+    store = (AnalyticalStore("years", 2_592_000),)
+    options = TimeseriesOptions(ttl_s=-1, meta_ttl_s=-1)
+    core.run(
+        engine.create(INSTANCE, TableRequest(METERS, options, stores=store, lastpoints=("newest",)))
+    )
+    table = engine.find(INSTANCE, METERS)
+    points = [
+        Point(WEB_1, START_US + number * 10_000_000, _fields(number))
+        for number in range(count)
+        if not 700 <= number < 800
+    ]
+    others = [
+        Point(
+            SeriesKey("cpu" if number % 2 else "disk", "", (("host", f"db-{number:02}"),)),
+            START_US,
+            {"usage": number},
+        )
+        for number in range(20)
+    ]
+    for at in range(0, len(points), 200):
+        core.run(engine.put(table, points[at : at + 200], MetaUpdateMode.NORMAL))
+    core.run(engine.put(table, others, MetaUpdateMode.NORMAL))
+    return engine
+
+
+def _fields(number: int) -> dict[str, Value]:
+    usage = 100.0 if number == SPIKE_AT else round(30 + 20 * math.sin(number / 150), 2)
+    return {"usage": usage, "processes": 120 + number % 37, "state": "idle", "up": True}
 
 
 def _typed(engine: TablestoreEngine) -> None:

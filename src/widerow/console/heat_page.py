@@ -256,7 +256,9 @@ def _hot_keys(
             "unsplittable": key in reported,
             "words": reported[key].words if key in reported else "",
             "remedy": REMEDIES[reported[key].reason] if key in reported else "",
-            "rows": address("rows", **_rows_of(name, _label(key, kind))),
+            "rows": ""
+            if name.model == "timeseries"
+            else address("rows", **_rows_of(name, _label(key, kind))),
         }
         for key, units in found[:CONSOLE_HOT_KEYS_MAX]
     ]

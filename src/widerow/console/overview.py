@@ -17,7 +17,7 @@ _RATE_SECONDS = 10.0  # over which the rate of the first page is taken
 
 
 def show_overview(visit: Visit) -> PageDocument:
-    """Instances and tables of both models, a hundred at a time, and the health of the server.
+    """Instances and tables of all models, a hundred at a time, and the health of the server.
 
     Parameters: `q`, a part of the names that are wanted; `page`, from 1.
     """

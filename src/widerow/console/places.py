@@ -1,13 +1,16 @@
-"""Tables of both models as the console names them, and their statistics."""
+"""Tables of all models as the console names them, and their statistics."""
 
 from typing import Any, Final, NamedTuple
 
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit
 from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.engine.partitions.table_load import TableLoad
+from widerow.engine.timeseries.engine import TimeseriesEngine
+from widerow.engine.timeseries.plug import TIMESERIES
 from widerow.engine.typed.form import TableForm
 from widerow.errors import NotFound
 from widerow.model.tablestore.schema import Table
+from widerow.model.timeseries.table import TimeseriesTable
 
 __all__ = [
     "MODELS",
@@ -15,13 +18,19 @@ __all__ = [
     "all_tables",
     "asked_table",
     "known_instances",
+    "series_engine",
     "sizes_of",
     "table_load_of",
+    "the_series_table",
     "the_table",
     "the_typed_table",
 ]
 
-MODELS: Final = {"tablestore": "Tablestore", "nosql": "Oracle NoSQL"}
+MODELS: Final = {
+    "tablestore": "Tablestore",
+    "timeseries": "Tablestore timeseries",
+    "nosql": "Oracle NoSQL",
+}
 """The table models by the name that addresses have, with the name that people read."""
 
 
@@ -35,9 +44,9 @@ class TablePlace(NamedTuple):
     @property
     def partitioned(self) -> tuple[str, str]:
         """The instance and the address by which the engine finds the table's partitions."""
-        if self.model == "tablestore":
-            return self.instance, self.name
-        return self.instance, f"{self.instance}:{self.name}"
+        if self.model == "nosql":
+            return self.instance, f"{self.instance}:{self.name}"
+        return self.instance, self.name
 
 
 def all_tables(visit: Visit) -> list[TablePlace]:
@@ -59,7 +68,7 @@ def known_instances(visit: Visit) -> list[str]:
     """The instances that the visitor may open, as far as they are known by name."""
     rules = visit.parts.identity().instances
     known = set(rules.names or ()) | set(visit.key.instances or ())
-    known |= {each.instance for each in all_tables(visit) if each.model == "tablestore"}
+    known |= {each.instance for each in all_tables(visit) if each.model != "nosql"}
     return sorted(each for each in known if visit.opens(each))
 
 
@@ -75,6 +84,16 @@ def asked_table(visit: Visit) -> TablePlace:
 def the_table(visit: Visit, name: TablePlace) -> Table:
     """The Tablestore table of that name. Raises: `NotFound`, `InvalidRequest`."""
     return visit.parts.tablestore.describe_table(name.instance, name.name)
+
+
+def series_engine(visit: Visit) -> TimeseriesEngine:
+    """The operations of timeseries tables."""
+    return visit.parts.engine.operations(TIMESERIES)
+
+
+def the_series_table(visit: Visit, name: TablePlace) -> TimeseriesTable:
+    """The timeseries table of that name. Raises: `NotFound`."""
+    return series_engine(visit).find(name.instance, name.name)
 
 
 def the_typed_table(visit: Visit, name: TablePlace) -> TableForm:

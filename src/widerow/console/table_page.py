@@ -1,7 +1,7 @@
-"""The page of one table of either model: schema, options, indexes, size, partitions."""
+"""The page of one table of any model: schema, options, indexes, size, partitions."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from widerow.auth.keyring import Permission
 from widerow.console.heat_page import describe_partition
@@ -12,6 +12,7 @@ from widerow.console.places import (
     asked_table,
     sizes_of,
     table_load_of,
+    the_series_table,
     the_table,
     the_typed_table,
 )
@@ -20,9 +21,12 @@ from widerow.engine.typed.form import TableForm
 from widerow.limits import CONSOLE_PARTITIONS_MAX
 from widerow.model.search.schema import SearchField
 from widerow.model.tablestore.schema import Table
+from widerow.model.timeseries.table import TimeseriesTable
 from widerow.model.typed.schema_json import table_document
 
 __all__ = ["show_table"]
+
+_DROPPED_HERE: Final = ("tablestore", "nosql")  # a page of points writes nothing
 
 
 def show_table(visit: Visit) -> PageDocument | Moved:
@@ -32,6 +36,9 @@ def show_table(visit: Visit) -> PageDocument | Moved:
         return _drop(visit, name, visit.form)
     if name.model == "tablestore":
         described = _describe_table(visit, the_table(visit, name))
+    elif name.model == "timeseries":
+        now_us = visit.parts.engine_clock.now_us()
+        described = _describe_series_table(the_series_table(visit, name), now_us)
     else:
         described = _describe_typed(the_typed_table(visit, name))
     partitions, more = _partitions(visit, name)
@@ -41,7 +48,7 @@ def show_table(visit: Visit) -> PageDocument | Moved:
         "model": name.model,
         "model_name": MODELS[name.model],
         "may_write": visit.may(Permission.WRITE),
-        "may_drop": visit.may(Permission.MANAGE),
+        "may_drop": visit.may(Permission.MANAGE) and name.model in _DROPPED_HERE,
         **described,
         "size": sizes_of(visit, [name]).get(name, {}),
         "partitions": partitions,
@@ -54,6 +61,12 @@ def _drop(visit: Visit, name: TablePlace, form: Mapping[str, str]) -> Moved:
     """Drop the table whose name was typed. Raises the refusals of the service."""
     if not visit.may(Permission.MANAGE):
         raise not_permitted(Permission.MANAGE)
+    if name.model not in _DROPPED_HERE:
+        raise ConsoleRefused(
+            405,
+            "The console does not drop timeseries tables.",
+            "Send DeleteTimeseriesTable with an SDK.",
+        )
     typed = form.get("confirm", "")
     if typed != name.name:
         raise ConsoleRefused(
@@ -139,6 +152,46 @@ def _search_field(field: SearchField) -> dict[str, Any]:
         "type": field.type.name,
         "array": bool(field.is_array),
         "analyzer": None if field.analyzer is None else field.analyzer.name.value,
+    }
+
+
+def _describe_series_table(table: TimeseriesTable, now_us: int) -> PageDocument:
+    """The definition of a timeseries table; `created_ms`: None, as no record of it is kept.
+
+    `phase` of an analytical store: what it takes in, as clients are told.
+    """
+    options = table.options
+    return {
+        "id": table.id,
+        "created_ms": None,
+        "key": [
+            *[{"name": each, "type": "STRING", "part": "series"} for each in table.key],
+            {"name": "_time", "type": "INTEGER", "part": "time"},
+            *[
+                {"name": each.name, "type": each.type.value, "part": "field"}
+                for each in table.field_keys
+            ],
+        ],
+        "columns": [],
+        "options": {
+            "time_to_live": options.ttl_s,
+            "meta_time_to_live": options.meta_ttl_s,
+            "allow_update_attributes": options.update_attributes,
+            "hashed": table.hashed,
+            "meta_index": table.meta_index,
+        },
+        "indexes": [],
+        "search": [],
+        "lastpoints": [{"name": each.name, "ready": each.ready} for each in table.lastpoints],
+        "stores": [
+            {
+                "name": each.name,
+                "time_to_live": each.ttl_s,
+                "sync": each.sync.name.lower(),
+                "phase": each.phase(now_us).name.lower(),
+            }
+            for each in table.stores
+        ],
     }
 
 
