@@ -70,6 +70,7 @@ class Asker:
 def server() -> Iterator[WiderowServer]:
     with WiderowServer(instance=stocked.INSTANCE, settings=stocked.Settings) as started:
         stocked.stock(started)
+        stocked.stock_points(started, 20)
         yield started
 
 

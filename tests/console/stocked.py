@@ -39,7 +39,7 @@ INSTANCE: Final = "campus"
 CARDS: Final = "cards"
 ARTICLES: Final = "articles"
 METERS: Final = "meters"
-START_US: Final = 1_790_000_000_000_000  # of the points: 2026-09-21 13:33:20
+START_US: Final = 1_790_000_000_000_000  # of the points: 2026-09-21 14:13:20
 SPIKE_AT: Final = 1234  # the number of the point with the largest value
 WEB_1: Final = SeriesKey("cpu", "rack-7", (("host", "web-1"), ("region", "eu")))
 HOT: Final = "c-0042"
@@ -146,10 +146,15 @@ def stock(server: WiderowServer) -> None:
     _typed(engine)
 
 
-def stock_points(server: WiderowServer, count: int = 2000) -> TimeseriesEngine:
+def series_engine_of(server: WiderowServer) -> TimeseriesEngine:
+    """The operations on timeseries tables of a server in this process."""
+    return engine_of(server).core.operations(TIMESERIES)
+
+
+def stock_points(server: WiderowServer, count: int = 2000) -> None:
     """A table of points: a series with one every ten seconds, with a pause, and twenty more."""
-    core = engine_of(server).core
-    engine = core.operations(TIMESERIES)
+    engine = series_engine_of(server)
+    core = engine.core
     store = (AnalyticalStore("years", 2_592_000),)
     options = TimeseriesOptions(ttl_s=-1, meta_ttl_s=-1)
     core.run(
@@ -172,7 +177,6 @@ def stock_points(server: WiderowServer, count: int = 2000) -> TimeseriesEngine:
     for at in range(0, len(points), 200):
         core.run(engine.put(table, points[at : at + 200], MetaUpdateMode.NORMAL))
     core.run(engine.put(table, others, MetaUpdateMode.NORMAL))
-    return engine
 
 
 def _fields(number: int) -> dict[str, Value]:

@@ -12,7 +12,16 @@ import pytest
 from tests.console import stocked
 from tests.console.chromium import browsing
 from tests.console.looking import PICTURE_BYTES_MAX, ROOT, Looking
-from tests.console.stocked import ARTICLES, CARDS, HOT, INSTANCE, LONG_CARD, LONG_NOTE, put_long
+from tests.console.stocked import (
+    ARTICLES,
+    CARDS,
+    HOT,
+    INSTANCE,
+    LONG_CARD,
+    LONG_NOTE,
+    METERS,
+    put_long,
+)
 from tests.support.http import Sender, Wire
 from tools.debian import INSTALL_SECONDS
 
@@ -23,6 +32,11 @@ pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)
 PICTURES: Final = ROOT / "docs/operating/pictures"
 AT: Final = f"instance={INSTANCE}&table={CARDS}"
 NARROW: Final = 360
+SERIES: Final = f"series?instance={INSTANCE}&table={METERS}&model=timeseries"
+POINTS: Final = (
+    f"points?instance={INSTANCE}&table={METERS}&model=timeseries"
+    "&measurement=cpu&source=rack-7&tags=host%3Dweb-1,region%3Deu"
+)
 _DROPPED: Final = """(() => {{
   const files = new DataTransfer();
   files.items.add(new File([{}], "rows.csv"));
@@ -34,6 +48,7 @@ SHOWN: Final = (
     *("overview", "heat-map", "heat-map-dark", "rows", "row", "row-dark", "search", "requests"),
     *("refused", "conflict", "sql"),
     *("narrow-overview", "narrow-heat-map", "narrow-requests", "narrow-row", "narrow-rows"),
+    *("points", "narrow-points"),
 )
 
 
@@ -43,6 +58,7 @@ def server() -> Iterator[WiderowServer]:
         stocked.stock(started)
         stocked.heat(started)
         put_long(started)
+        stocked.stock_points(started)
         yield started
 
 
@@ -200,6 +216,27 @@ def test_a_statement_is_run_with_the_keyboard_and_its_rows_are_copied(looking: L
     assert json.loads(look.clipboard())[0].keys() == {"city", "cards", "mean"}
 
 
+def test_a_series_is_found_and_its_spike_is_told(looking: Looking) -> None:
+    look = looking
+    look.size(1280, 1000)
+    look.open(SERIES)
+    look.find('[name="tags"]').send_keys("host=web*")
+    look.find("button.main").click()
+    look.find("tbody a").click()
+    assert look.find("h2").text == "cpu"
+    spike = "[...document.querySelectorAll('.mark')].find(e => e.textContent.endsWith(': 100.0'))"
+    look.run(f"{spike}.setAttribute('id', 'spike')")
+    look.point_at("#spike")
+    assert look.run("document.querySelector('#spike').matches(':hover')")
+    look.picture("points")
+    look.find(".tabs a[href*='span=1h']").click()
+    assert "has no points in this time" in look.find(".note").text
+    look.size(390, 1000)
+    look.open(POINTS)
+    assert look.run("document.documentElement.scrollWidth") <= 390
+    look.picture("narrow-points")
+
+
 def test_it_is_used_with_the_keyboard(looking: Looking) -> None:
     from selenium.webdriver.common.keys import Keys  # noqa: PLC0415  # only where there is a browser
 
@@ -290,6 +327,8 @@ def test_search_and_errors(looking: Looking) -> None:
         f"rows?{AT}",
         f'row?{AT}&id=["c-0004",4]',
         f"heat?{AT}",
+        SERIES,
+        POINTS,
         "requests",
         "health",
         "nodes",

@@ -22,7 +22,7 @@ from tablestore import (
 )
 from tests.console import stocked
 from tests.console.conftest import Answered, Asker, Json
-from tests.console.stocked import ARTICLES, CARDS, INSTANCE
+from tests.console.stocked import ARTICLES, CARDS, INSTANCE, METERS
 from tests.support.buffers import key_buffer
 from tests.support.http import Sender, Wire
 
@@ -32,6 +32,7 @@ from widerow.testing.server import WiderowServer
 
 AT = {"instance": INSTANCE, "table": CARDS}
 TYPED = {"instance": "sysdefault", "table": "students", "model": "nosql"}
+SERIES = {"instance": INSTANCE, "table": METERS, "model": "timeseries"}
 ARTICLE_ROWS = {"instance": INSTANCE, "table": ARTICLES}
 SEEN: dict[str, Json] = {
     "": {},
@@ -45,6 +46,8 @@ SEEN: dict[str, Json] = {
     "sql": {},
     "import": AT,
     "rows": AT,
+    "series": SERIES,
+    "points": {**SERIES, "measurement": "cpu"},
     "row": {**AT, "id": '["c-0000",0]'},
     "value": {**AT, "id": '["c-0000",0]', "column": "city"},
 }
@@ -99,18 +102,19 @@ def test_a_page_and_its_document(asker: Asker, path: str) -> None:
     assert isinstance(document.document, dict)
 
 
-def test_the_overview_shows_tables_of_both_models_with_their_sizes(asker: Asker) -> None:
-    found = {each["instance"]: each for each in asker.read("index")["instances"]}
-    assert found[INSTANCE]["model"] == "tablestore"
-    cards = next(each for each in found[INSTANCE]["tables"] if each["name"] == CARDS)
+def test_the_overview_shows_tables_of_all_models_with_their_sizes(asker: Asker) -> None:
+    listed = asker.read("index")["instances"]
+    found = {(each["instance"], each["model"]): each for each in listed}
+    cards = next(e for e in found[INSTANCE, "tablestore"]["tables"] if e["name"] == CARDS)
     assert cards["partitions"] >= 1
-    assert found["sysdefault"]["model_name"] == "Oracle NoSQL"
+    assert [each["name"] for each in found[INSTANCE, "timeseries"]["tables"]] == [METERS]
+    assert found["sysdefault", "nosql"]["model_name"] == "Oracle NoSQL"
 
 
 def test_the_overview_finds_tables_by_a_part_of_their_names(asker: Asker) -> None:
     found = asker.read("index", q="ARTIC")
     assert [[t["name"] for t in each["tables"]] for each in found["instances"]] == [[ARTICLES]]
-    assert found["tables_total"] == 3
+    assert found["tables_total"] == 4
 
 
 def test_a_table_shows_schema_options_and_partitions(asker: Asker) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+from tests.console.stocked import series_engine_of
 from tests.support.http import Answer, Sender, Wire
 from tests.support.requests import BODIES
 
@@ -21,6 +22,10 @@ from widerow.limits import (
     CONSOLE_ENDED_SESSIONS_MAX,
     CONSOLE_SESSION_SECONDS,
 )
+from widerow.model.timeseries.points import Point
+from widerow.model.timeseries.requests import MetaUpdateMode, TableRequest
+from widerow.model.timeseries.series import SeriesKey
+from widerow.model.timeseries.table import TimeseriesOptions
 from widerow.server.loopback import is_loopback
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.server import WiderowServer
@@ -429,6 +434,24 @@ def test_signing_out_ends_the_session_wherever_its_cookie_is_kept(locked: Widero
     assert send(locked, "POST", "/console/sign-out", cookie, {"csrf": "0" * 64}).status == 403
     assert send(locked, "POST", "/console/sign-out", cookie, {"csrf": token}).status == 303
     assert send(locked, "GET", "/console/", cookie).headers["location"] == "/console/sign-in"
+
+
+def test_a_reader_sees_series_and_points_of_the_keys_instances_only(locked: WiderowServer) -> None:
+    engine = series_engine_of(locked)
+    for instance in ("shop", "elsewhere"):
+        request = TableRequest("meters", TimeseriesOptions())
+        engine.core.run(engine.create(instance, request))
+        point = Point(SeriesKey("cpu", "", ()), 1, {"v": 1})
+        table = engine.find(instance, "meters")
+        engine.core.run(engine.put(table, [point], MetaUpdateMode.NORMAL))
+    reader = {"cookie": cookie_in(sign_in(locked, "reader", "a long secret"))}
+    at = "table=meters&model=timeseries&measurement=cpu"
+    for page in ("table", "series", "points", "heat", "download"):
+        shown = send(locked, "GET", f"/console/{page}?instance=shop&{at}", reader)
+        assert shown.status == 200, page
+        assert b"Drop meters" not in shown.body
+        hidden = send(locked, "GET", f"/console/{page}?instance=elsewhere&{at}", reader)
+        assert hidden.status == 403, page
 
 
 # --- the gate by itself ---------------------------------------------------------------------------

@@ -14,7 +14,14 @@ from typing import Any, Final
 
 from widerow.console.grid import FILE_FORMS, names_chosen
 from widerow.console.parts import ConsoleRefused, Download, Visit
-from widerow.console.places import TablePlace, asked_table, the_table
+from widerow.console.places import (
+    TablePlace,
+    asked_table,
+    series_engine,
+    the_series_table,
+    the_table,
+)
+from widerow.console.points_page import point_record, points_asked
 from widerow.console.row_keys import key_from_text
 from widerow.console.rows_page import next_key, no_such_row, range_asked, selection_asked
 from widerow.console.typed_rows import typed_records
@@ -30,6 +37,7 @@ from widerow.model.tablestore.requests import GetRange, GetRow
 from widerow.model.tablestore.row import PrimaryKey
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import Resume, RowRange, Selection
+from widerow.model.values import value_bytes
 from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.plain_values import Row, decode_plain_rows
 from widerow.transfer.layout import json_value
@@ -71,6 +79,8 @@ def as_file(name: str, form: str, records: Sequence[_Record], hint: str) -> Down
 
 
 def _hint(name: TablePlace) -> str:
+    if name.model == "timeseries":
+        return "Choose a shorter time, or read them with an SDK."
     return f"Narrow the range, or run: widerow export {name.name} --instance {name.instance}"
 
 
@@ -86,9 +96,34 @@ def _records(visit: Visit, name: TablePlace) -> list[_Record]:
     most = limit if is_page else CONSOLE_DOWNLOAD_ROWS_MAX
     if name.model == "nosql":
         rows: Iterator[_Record] = typed_records(visit, name)
+    elif name.model == "timeseries":
+        rows = _points(visit, name)
     else:
         rows = _flat_rows(visit, the_table(visit, name))
     return list(islice(rows, most if is_page else most + 1))
+
+
+def _points(visit: Visit, name: TablePlace) -> Iterator[_Record]:
+    """The points of the address, the newest first."""
+    table, chosen = the_series_table(visit, name), set(names_chosen(visit.asked))
+    fixed = {"_m_name", "_data_source", "_tags", "_time", *(each.name for each in table.field_keys)}
+    query = points_asked(visit, 0)
+    size = 0
+    while True:
+        page = series_engine(visit).read(table, query)
+        for point in page.points:
+            record = point_record(point, table)
+            size += sum(map(value_bytes, record.values()))
+            if size > CONSOLE_DOWNLOAD_BYTES_MAX:
+                raise _too_much(_hint(name))
+            yield {
+                field: _written(value)
+                for field, value in record.items()
+                if not chosen or field in chosen or field in fixed
+            }
+        if not page.next:
+            return
+        query = query._replace(after=page.next)
 
 
 def _flat_rows(visit: Visit, table: Table) -> Iterator[_Record]:

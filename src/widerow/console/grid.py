@@ -76,12 +76,15 @@ def grid_place(visit: Visit, count: int, more: str, size: PageDocument | None) -
     return {"first": first + 1, "last": last, "of": known, "exact": False}
 
 
-def files_of(visit: Visit) -> PageDocument:
-    """Addresses of the rows as files: those of this page as JSON, and all that are asked for."""
+def files_of(visit: Visit, page: str = "rows") -> PageDocument:
+    """Addresses of the rows as files: those of this page as JSON, and all that are asked for.
+
+    `page`: which shows them.
+    """
     asked = {name: text for name, text in visit.asked.items() if name not in ("format", "all")}
     every = {n: text for n, text in asked.items() if n not in (*_MOVED, "limit")}
     return {
-        "first": address("rows", **{n: text for n, text in asked.items() if n not in _MOVED}),
+        "first": address(page, **{n: text for n, text in asked.items() if n not in _MOVED}),
         "page": address("download", **asked, format="json"),
         "all": [
             {"name": title, "address": address("download", **every, format=form, all=1)}

@@ -13,10 +13,12 @@ from widerow.console.import_page import show_import
 from widerow.console.nodes_page import show_nodes
 from widerow.console.overview import show_overview
 from widerow.console.parts import ConsolePage
+from widerow.console.points_page import show_points
 from widerow.console.requests_page import show_requests
 from widerow.console.row_page import show_row
 from widerow.console.rows_page import show_rows
 from widerow.console.search_page import show_search
+from widerow.console.series_page import show_series
 from widerow.console.sql_page import show_sql
 from widerow.console.table_page import show_table
 from widerow.console.value_page import show_value
@@ -33,6 +35,8 @@ PAGES_OF_CONSOLE: Final = (
     ConsolePage("nodes", "Nodes", "nodes.html", show_nodes, nav="Nodes"),
     ConsolePage("table", "Table", "table.html", show_table, changes=True),
     ConsolePage("rows", "Rows", "rows.html", show_rows),
+    ConsolePage("series", "Series", "series.html", show_series),
+    ConsolePage("points", "Points", "points.html", show_points),
     ConsolePage("create", "New table", "create.html", show_create, changes=True),
     ConsolePage("import", "Import", "import.html", show_import, changes=True, uploads=True),
     ConsolePage("download", "Download", "", send_rows),

@@ -5,7 +5,7 @@ from typing import Any
 from widerow.auth.keyring import Permission
 from widerow.console.forms import COLUMN_TYPE_NAMES, shown
 from widerow.console.grid import files_of, grid_columns, grid_place, names_chosen, usual_columns
-from widerow.console.parts import ConsoleRefused, PageDocument, Visit, address
+from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address
 from widerow.console.places import TablePlace, asked_table, sizes_of, the_table
 from widerow.console.refusals import with_refusal
 from widerow.console.row_keys import (
@@ -41,8 +41,8 @@ __all__ = [
 ]
 
 
-def show_rows(visit: Visit) -> PageDocument:
-    """A page of rows, at most a hundred.
+def show_rows(visit: Visit) -> PageDocument | Moved:
+    """A page of rows, at most a hundred; of a timeseries table, its series.
 
     Parameters: those of `row_keys.key_bounds` and of `grid.py`; `where`, a condition; `order`,
     `down` for the largest key first; `limit`; `after`, the key at which the page begins. A
@@ -51,6 +51,9 @@ def show_rows(visit: Visit) -> PageDocument:
     name = asked_table(visit)
     if name.model == "nosql":
         return show_typed_rows(visit, name)
+    if name.model == "timeseries":
+        at = {"instance": name.instance, "table": name.name, "model": name.model}
+        return Moved(address("series", **at))
     table = the_table(visit, name)
     limit = visit.number("limit", CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX)
     prefix = key_prefix(table, visit.asked)
