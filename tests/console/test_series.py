@@ -13,7 +13,8 @@ from tests.console.stocked import INSTANCE, METERS
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import MetaUpdateMode, TableRequest
 from widerow.model.timeseries.series import SeriesKey
-from widerow.model.timeseries.table import TimeseriesOptions
+from widerow.model.timeseries.table import FieldKey, TimeseriesOptions
+from widerow.model.values import KeyType
 from widerow.testing.server import WiderowServer
 
 AT: Final = {"instance": INSTANCE, "table": METERS, "model": "timeseries"}
@@ -222,6 +223,45 @@ def test_a_table_without_an_index_of_metas_is_read_by_keys(
     engine.core.run(engine.put(table, [point], MetaUpdateMode.IGNORE))
     at = {**AT, "table": "unlisted"}
     page = asker.get("series", **at)
-    assert "read by the keys of series" in page.text
+    assert page.status == 200
+    assert "its series cannot be listed" in page.text
     assert 'formaction="/console/points"' in page.text
     assert len(asker.read("points", **at, measurement="cpu")["rows"]) == 1
+
+
+def test_a_search_looks_at_a_bounded_number_of_series_and_leads_on(
+    asker: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("widerow.console.series_page.RANGE_ROWS_MAX", 4)
+    asked = {**AT, "tags": "host=db-19"}
+    found, pages = asker.read("series", **asked), 1
+    assert found["series"] == []
+    assert "None of the series that were looked at match" in asker.get("series", **asked).text
+    while not found["series"]:
+        path = found["more"].removeprefix("/console").replace("/series?", "/series.json?")
+        found, pages = asker.ask("GET", path).document, pages + 1
+    assert pages > 2
+    assert found["series"][0]["tags"] == [{"name": "host", "value": "db-19"}]
+
+
+def test_points_of_one_time_are_told_apart_by_their_key_fields(
+    server: WiderowServer, asker: Asker
+) -> None:
+    engine = stocked.series_engine_of(server)
+    keys = (FieldKey("seq", KeyType.INTEGER),)
+    engine.core.run(
+        engine.create(INSTANCE, TableRequest("keyed", TimeseriesOptions(), field_keys=keys))
+    )
+    table, series = engine.find(INSTANCE, "keyed"), SeriesKey("cpu", "", ())
+    values = (1.5, math.nan, 2.5)
+    points = [Point(series, 7, {"seq": n, "v": value}) for n, value in enumerate(values)]
+    engine.core.run(engine.put(table, points, MetaUpdateMode.NORMAL))
+    at = {**AT, "table": "keyed"}
+    assert [each["part"] for each in asker.read("table", **at)["key"]][-2:] == ["time", "field"]
+    found = asker.read("points", **at, measurement="cpu")
+    assert [each["keys"][0]["value"] for each in found["rows"]] == [2, 1, 0]
+    assert [each["values"]["v"]["value"] for each in found["rows"]] == [2.5, "nan", 1.5]
+    assert [each["value"] for each in found["charts"][0]["marks"]] == [1.5, 2.5]
+    assert found["charts"][0]["path"] == ""  # what is no number makes a gap
+    rows = asker.get("download", **at, measurement="cpu", format="csv", **{"show.v": 1}).text
+    assert rows.splitlines()[0] == '"_m_name","_data_source","_tags","_time","seq","v"'

@@ -17,6 +17,7 @@ __all__ = [
     "grid_columns",
     "grid_place",
     "names_chosen",
+    "next_address",
     "usual_columns",
 ]
 
@@ -74,6 +75,13 @@ def grid_place(visit: Visit, count: int, more: str, size: PageDocument | None) -
     rows = 0 if bounded or size is None else size["rows"]
     known = rows if rows > last else None
     return {"first": first + 1, "last": last, "of": known, "exact": False}
+
+
+def next_address(visit: Visit, page: str, after: str, count: int) -> str:
+    """The address of the page behind one with so many rows, maybe none, that begins at `after`."""
+    asked = {name: text for name, text in visit.asked.items() if name not in _MOVED}
+    seen = visit.number("seen", 0, 10**9) + count
+    return address(page, **asked, after=after, seen=seen or "")
 
 
 def files_of(visit: Visit, page: str = "rows") -> PageDocument:

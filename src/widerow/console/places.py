@@ -48,6 +48,11 @@ class TablePlace(NamedTuple):
             return self.instance, f"{self.instance}:{self.name}"
         return self.instance, self.name
 
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of an address that name the table."""
+        return {"instance": self.instance, "table": self.name, "model": self.model}
+
 
 def all_tables(visit: Visit) -> list[TablePlace]:
     """Every table that the visitor may see, by instance and name; indexes are not among them.

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from widerow.console.forms import kind_name, shown
-from widerow.console.grid import files_of, grid_columns, grid_place, names_chosen, usual_columns
+from widerow.console.grid import (
+    files_of,
+    grid_columns,
+    grid_place,
+    names_chosen,
+    next_address,
+    usual_columns,
+)
 from widerow.console.moments import moment_asked, moment_text, tick_text
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit, address
 from widerow.console.places import TablePlace, asked_table, series_engine, the_series_table
 from widerow.console.refusals import with_refusal
-from widerow.console.series_page import (
-    name_parameters,
-    series_address,
-    series_asked,
-    series_form,
-)
+from widerow.console.series_page import series_address, series_asked, series_form
 from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX, INT64_MAX, SERIES_PAGE_POINTS_MAX
 from widerow.model.timeseries.points import StoredPoint
 from widerow.model.timeseries.requests import PointPage, PointQuery
@@ -45,7 +47,7 @@ def show_points(visit: Visit) -> PageDocument:
     name = asked_table(visit)
     table = the_series_table(visit, name)
     form: PageDocument = {
-        **name_parameters(name),
+        **name.parameters,
         "series": series_form(visit),
         "asked": {each: visit.asked.get(each, "") for each in ("from", "to", "limit")},
         "span": _span(visit),
@@ -115,7 +117,8 @@ def _page(visit: Visit, name: TablePlace, table: TimeseriesTable) -> PageDocumen
     known = {each["name"]: each for each in grid_columns(sorted(kinds.items()))}
     absent = {"type": "", "number": False}
     fields = chosen or usual_columns([point.fields for point in drawn])
-    more = _following(visit, page)
+    count = len(page.points)
+    more = next_address(visit, "points", page.next.hex(), count) if page.next else ""
     asked = {each: text for each, text in visit.asked.items() if each not in _PLACE}
     query = points_asked(visit, limit)
     return {
@@ -150,15 +153,6 @@ def _read(
         return page, page.points, False
     older = engine.read(table, rest._replace(after=page.next))
     return page, [*page.points, *older.points], bool(older.next)
-
-
-def _following(visit: Visit, page: PointPage) -> str:
-    """The address of the next page; "" for the last page."""
-    if not page.next:
-        return ""
-    asked = {each: text for each, text in visit.asked.items() if each not in _PLACE}
-    seen = visit.number("seen", 0, 10**9) + len(page.points)
-    return address("points", **asked, after=page.next.hex(), seen=seen)
 
 
 def _with_span(asked: dict[str, str], span: str) -> str:

@@ -4,7 +4,14 @@ from typing import Any
 
 from widerow.auth.keyring import Permission
 from widerow.console.forms import COLUMN_TYPE_NAMES, shown
-from widerow.console.grid import files_of, grid_columns, grid_place, names_chosen, usual_columns
+from widerow.console.grid import (
+    files_of,
+    grid_columns,
+    grid_place,
+    names_chosen,
+    next_address,
+    usual_columns,
+)
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address
 from widerow.console.places import TablePlace, asked_table, sizes_of, the_table
 from widerow.console.refusals import with_refusal
@@ -52,8 +59,7 @@ def show_rows(visit: Visit) -> PageDocument | Moved:
     if name.model == "nosql":
         return show_typed_rows(visit, name)
     if name.model == "timeseries":
-        at = {"instance": name.instance, "table": name.name, "model": name.model}
-        return Moved(address("series", **at))
+        return Moved(address("series", **name.parameters))
     table = the_table(visit, name)
     limit = visit.number("limit", CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX)
     prefix = key_prefix(table, visit.asked)
@@ -95,7 +101,7 @@ def _page(visit: Visit, name: TablePlace, table: Table, limit: int) -> PageDocum
     known = {each["name"]: each for each in grid_columns(sorted(kinds.items()))}
     absent = {"type": "", "number": False}
     shown = chosen or usual_columns([[cell["column"] for cell in row["cells"]] for row in rows])
-    more = _following(visit, name, following, len(rows))
+    more = _following(visit, following, len(rows))
     size = sizes_of(visit, [name]).get(name) if more else None
     return {
         "columns": [known.get(each, {"name": each, **absent}) for each in shown],
@@ -178,15 +184,11 @@ def next_key(page: RangePage) -> PrimaryKey | None:
     return PrimaryKey(row.key)
 
 
-def _following(visit: Visit, name: TablePlace, key: PrimaryKey | None, count: int) -> str:
+def _following(visit: Visit, key: PrimaryKey | None, count: int) -> str:
     """The address of the next page; "" for the last page."""
     if key is None:
         return ""
-    asked = {each: text for each, text in visit.asked.items() if each not in ("after", "seen")}
-    asked |= {"instance": name.instance, "table": name.name}
-    seen = visit.number("seen", 0, 10**9) + count
-    after = key_text_of([value for _, value in key.columns])
-    return address("rows", **asked, after=after, seen=seen)
+    return next_address(visit, "rows", key_text_of([value for _, value in key.columns]), count)
 
 
 def shown_row(row: Row) -> PageDocument:

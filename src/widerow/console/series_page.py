@@ -3,13 +3,12 @@
 from itertools import islice
 from typing import Final
 
-from widerow.console.grid import grid_place
+from widerow.console.grid import grid_place, next_address
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit, address
 from widerow.console.places import TablePlace, asked_table, series_engine, the_series_table
 from widerow.console.refusals import with_refusal
 from widerow.engine.timeseries.meta_conditions import holds, leading_text
 from widerow.engine.timeseries.metas import walk_metas
-from widerow.errors import Unsupported
 from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX, RANGE_ROWS_MAX
 from widerow.model.timeseries.requests import (
     AllOf,
@@ -18,7 +17,6 @@ from widerow.model.timeseries.requests import (
     MetaField,
     MetaMatch,
 )
-from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.series import (
     SeriesKey,
     SeriesMeta,
@@ -49,17 +47,12 @@ def series_address(page: str, name: TablePlace, series: SeriesKey, **more: str |
     """The address of a page about one series."""
     return address(
         page,
-        **name_parameters(name),
+        **name.parameters,
         measurement=series.measurement,
         source=series.source,
         tags=tags_text(series.tags) if series.tags else "",
         **more,
     )
-
-
-def name_parameters(name: TablePlace) -> dict[str, str]:
-    """The parameters of an address that name a table."""
-    return {"instance": name.instance, "table": name.name, "model": name.model}
 
 
 def show_series(visit: Visit) -> PageDocument:
@@ -69,12 +62,12 @@ def show_series(visit: Visit) -> PageDocument:
     each with `*` at the end for a beginning; `limit`; `after`, the series behind which the page
     begins.
 
-    Cost: 5000 metas at most are looked at.
+    A table without an index of metas lists none. Cost: 5000 metas at most are looked at.
     """
     name = asked_table(visit)
     table = the_series_table(visit, name)
     form: PageDocument = {
-        **name_parameters(name),
+        **name.parameters,
         "asked": series_form(visit),
         "limit": visit.number("limit", CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX),
         "meta_index": table.meta_index,
@@ -83,6 +76,8 @@ def show_series(visit: Visit) -> PageDocument:
         "more": "",
         "first": "",
     }
+    if not table.meta_index:
+        return form
     return with_refusal(form, lambda: _page(visit, name, table))
 
 
@@ -92,8 +87,7 @@ def _page(visit: Visit, name: TablePlace, table: TimeseriesTable) -> PageDocumen
     with visit.parts.long_work():
         found, following = _read(visit, table, condition, limit)
     asked = {each: text for each, text in visit.asked.items() if each not in ("after", "seen")}
-    seen = visit.number("seen", 0, 10**9)
-    more = address("series", **asked, after=following, seen=seen + len(found)) if following else ""
+    more = next_address(visit, "series", following, len(found)) if following else ""
     return {
         "series": [
             {
@@ -116,8 +110,6 @@ def _read(
     visit: Visit, table: TimeseriesTable, condition: MetaCondition | None, limit: int
 ) -> tuple[list[SeriesMeta], str]:
     """The metas of a page, and the key in hexadecimal digits behind which the next one begins."""
-    if not table.meta_index:
-        raise Unsupported(TimeseriesRule.META_INDEX, table=table.name)
     engine = series_engine(visit)
     try:
         after = bytes.fromhex(visit.asked.get("after", ""))

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, Final
 
 from widerow.auth.keyring import Permission
-from widerow.console.grid import files_of, grid_columns, grid_place, names_chosen
+from widerow.console.grid import files_of, grid_columns, grid_place, names_chosen, next_address
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
 from widerow.console.places import TablePlace, sizes_of, the_typed_table
 from widerow.console.refusals import refusal_of, with_refusal
@@ -102,9 +102,7 @@ def _page(visit: Visit, name: TablePlace, form: TableForm, limit: int) -> PageDo
     more = ""
     if len(found) > limit or bounded.is_cut:
         last = found[limit - 1].encoded_key if len(found) > limit else bounded.last
-        asked = {each: text for each, text in visit.asked.items() if each not in ("after", "seen")}
-        seen = visit.number("seen", 0, 10**9) + len(found[:limit])
-        more = address("rows", **asked, after=last.hex(), seen=seen)
+        more = next_address(visit, "rows", last.hex(), len(found[:limit]))
     size = sizes_of(visit, [name]).get(name) if more else None
     return {
         "rows": [_row(each) for each in found[:limit]],
