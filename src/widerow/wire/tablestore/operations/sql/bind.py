@@ -46,7 +46,7 @@ from widerow.wire.tablestore.operations.sql.moments import DAY_US
 from widerow.wire.tablestore.operations.sql.scope import NameScope
 from widerow.wire.tablestore.operations.sql.search_conditions import SEARCH_FUNCTIONS
 
-__all__ = ["SCORE_COLUMN", "Binder", "comparable", "unsupported"]
+__all__ = ["SCORE_COLUMN", "WITHOUT_PARENTHESES", "Binder", "comparable", "unsupported"]
 
 SCORE_COLUMN: Final = "score()"
 """The hidden column of scores, where a search index reads the rows; no column has this name."""
@@ -147,8 +147,8 @@ class Binder:
 
     def _column(self, node: exp.Column) -> TypedExpression:
         name, table = node.name, node.table
-        if not table and name.upper() in _WITHOUT_PARENTHESES and not node.this.quoted:
-            return self._moment(_WITHOUT_PARENTHESES[name.upper()])
+        if not table and name.upper() in WITHOUT_PARENTHESES and not node.this.quoted:
+            return self._moment(WITHOUT_PARENTHESES[name.upper()])
         return self._scope.find(name, table, self._clause)
 
     def _literal(self, node: exp.Literal) -> TypedExpression:
@@ -601,7 +601,7 @@ _TRIMS: Final[dict[str, Callable[[str, str], str]]] = {
     "LEADING": lambda text, part: _cut(text, part, left=True, right=False),
     "TRAILING": lambda text, part: _cut(text, part, left=False, right=True),
 }
-_WITHOUT_PARENTHESES: Final = {
+WITHOUT_PARENTHESES: Final = {
     "CURRENT_TIMESTAMP": SqlKind.DATETIME,
     "CURRENT_DATE": SqlKind.DATE,
     "CURRENT_TIME": SqlKind.TIME,
@@ -611,5 +611,5 @@ _OF_NOW: Final = {
     "SYSDATE": SqlKind.DATETIME,
     "CURDATE": SqlKind.DATE,
     "CURTIME": SqlKind.TIME,
-    **_WITHOUT_PARENTHESES,
+    **WITHOUT_PARENTHESES,
 }

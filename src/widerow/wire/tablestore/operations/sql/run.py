@@ -47,6 +47,7 @@ from widerow.wire.tablestore.operations.sql.paging import (
     paged,
     token_of,
 )
+from widerow.wire.tablestore.operations.sql.prepared import PreparedQueries, shape_of
 from widerow.wire.tablestore.operations.sql.rows import RowReader
 from widerow.wire.tablestore.operations.sql.select import PlannedQuery, Planner
 from widerow.wire.tablestore.operations.sql.syntax import (
@@ -88,6 +89,7 @@ _STOPPED: Final = {
     QueryResource.VALUES_HELD: TablestoreRule.SQL_VALUES_HELD,
     QueryResource.TIME: TablestoreRule.SQL_TIME,
 }
+_PREPARED: Final = PreparedQueries()
 
 
 class StatementType(IntEnum):
@@ -163,6 +165,11 @@ def run_statement(
     `between` is called with every chunk of rows, and may end the statement. `page`: the page that
     is wanted; None: the client takes no pages, and gets the first one.
     """
+    shape = None if page is not None and page.token else shape_of(text)
+    state = engine.core.catalog.seen()
+    known = shape and _PREPARED.find(state, instance, shape)
+    if known:
+        return _Run(engine, instance, between).answer(known)
     statement = read_statement(text)
     if permission_of(text) is not _NEEDED.get(type(statement), Permission.READ):
         # What stands before the statement was read in two ways, and the sender checked by one.
@@ -172,7 +179,10 @@ def run_statement(
         run = _Run(engine, instance, between)
         if isinstance(statement, Explain):
             return run.explained(statement)
-        return run.result(statement) if page is None else run.page(statement, text, page.token)
+        found = run.result(statement) if page is None else run.page(statement, text, page.token)
+        if shape and run.query and engine.core.catalog.seen() is state:
+            _PREPARED.keep(state, instance, shape, statement.tree, run.query)
+        return found
     if page is not None and page.token:
         raise InvalidRequest(TablestoreRule.SQL_TOKEN)
     runner: Callable[..., Result | Plan[Result]] = _RUNNERS[type(statement)]
@@ -266,7 +276,7 @@ def _telling_stops() -> Iterator[None]:
 
 
 class _Run:
-    """One SELECT, with the queries inside it."""
+    """One SELECT, with the queries inside it. `query`: its plan, if it was answered by it."""
 
     def __init__(
         self, engine: TablestoreEngine, instance: str, between: Between = never_ends
@@ -276,6 +286,7 @@ class _Run:
         self._budget = QueryBudget(_LIMITS, clock.now_us, between)
         self._reader = RowReader(engine, self._budget)
         self._instance = instance
+        self.query: PlannedQuery | None = None
 
     def planned(self, select: Select, *, search: bool = True) -> PlannedQuery:
         """The plan; `search`: search indexes serve statements that do not ask for them."""
@@ -310,15 +321,23 @@ class _Run:
         """The rows of the query."""
         with _telling_stops():
             try:
-                query = self.planned(select)
-                values, rows = self._all(query)
+                self.query = self.planned(select)
+                return self._answer(self.query)
             except Conflict as error:
                 if error.rule is not TablestoreRule.SEARCH_INDEX_BUILDING:
                     raise
                 # A table answers while an index is built, unless the statement asks for the index.
                 self._reader = RowReader(self._engine, self._budget)
-                query = self.planned(select, search=False)
-                values, rows = self._all(query)
+                self.query = None
+                return self._answer(self.planned(select, search=False))
+
+    def answer(self, query: PlannedQuery) -> Result:
+        """The rows of a plan."""
+        with _telling_stops():
+            return self._answer(query)
+
+    def _answer(self, query: PlannedQuery) -> Result:
+        values, rows = self._all(query)
         read = self._reader.bytes.items()
         consumed = tuple([StatementUnits(name, max(1, units(size)), 0) for name, size in read])
         for (table, index), size in self._reader.search_bytes.items():
