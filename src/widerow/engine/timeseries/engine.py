@@ -25,7 +25,14 @@ from widerow.engine.timeseries.lastpoints import (
     lastpoint_named,
     scan_lastpoints,
 )
-from widerow.engine.timeseries.metas import changing_metas, deleting_metas, query_metas
+from widerow.engine.timeseries.metas import (
+    MetasRead,
+    changing_metas,
+    deleting_metas,
+    find_meta,
+    query_metas,
+    read_metas,
+)
 from widerow.engine.timeseries.model import TIMESERIES_MODEL
 from widerow.engine.timeseries.puts import PointsPut
 from widerow.engine.timeseries.reads import read_points
@@ -44,6 +51,7 @@ from widerow.keys.series import canonical_key, series_hash
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import (
     MetaChange,
+    MetaCondition,
     MetaPage,
     MetaQuery,
     MetaUpdateMode,
@@ -55,7 +63,7 @@ from widerow.model.timeseries.requests import (
     TableRequest,
 )
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.timeseries.series import SeriesKey
+from widerow.model.timeseries.series import SeriesKey, SeriesMeta
 from widerow.model.timeseries.table import AnalyticalStore, LastpointIndex, TimeseriesTable
 from widerow.model.values import KeyInput
 from widerow.storage.interface import Outcome
@@ -158,6 +166,17 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
     def query_metas(self, table: TimeseriesTable, query: MetaQuery) -> MetaPage:
         """QueryTimeseriesMeta (timeseries §6)."""
         return query_metas(self.context, self.core.store.snapshot(), table, query)
+
+    def read_metas(
+        self, table: TimeseriesTable, condition: MetaCondition | None
+    ) -> Iterator[MetasRead]:
+        """Every meta that a condition holds for, in parts (timeseries §12)."""
+        return read_metas(self.context, self.core.store.snapshot(), table, condition)
+
+    def find_meta(self, table: TimeseriesTable, series: SeriesKey) -> SeriesMeta | None:
+        """The meta of a series, if it has one (timeseries §12)."""
+        known = self.context.series(table, series)
+        return find_meta(self.context, self.core.store.snapshot(), table, known)
 
     def change_metas(
         self, table: TimeseriesTable, changes: Sequence[MetaChange]

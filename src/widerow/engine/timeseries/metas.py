@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from widerow.engine.plan import Plan
 from widerow.engine.timeseries.context import KnownSeries, TimeseriesContext
@@ -16,14 +16,23 @@ from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.keys.series import meta_key, meta_of_key, series_of, series_shards
 from widerow.limits import SERIES_META_CHANGES_MAX, SERIES_METAS_MAX
-from widerow.model.timeseries.requests import MetaChange, MetaPage, MetaQuery
+from widerow.model.timeseries.requests import MetaChange, MetaCondition, MetaPage, MetaQuery
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.series import SeriesKey, SeriesMeta, Tags
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.rows.series import SeriesRecord, decode_meta, encode_meta
 from widerow.storage.interface import Outcome, Reader, Transaction, Write
 
-__all__ = ["SeriesSteps", "changing_metas", "deleting_metas", "query_metas", "walk_metas"]
+__all__ = [
+    "MetasRead",
+    "SeriesSteps",
+    "changing_metas",
+    "deleting_metas",
+    "find_meta",
+    "query_metas",
+    "read_metas",
+    "walk_metas",
+]
 
 _POSITION: Final = b"\x01"  # a version; the key of the last meta behind its table follows
 
@@ -86,6 +95,54 @@ def walk_metas(
         updated_us, attributes = decode_meta(record)
         if updated_us >= live_from_us:
             yield key, SeriesMeta(series_of(meta_of_key(key)), attributes, updated_us)
+
+
+class MetasRead(NamedTuple):
+    """Metas that a condition holds for, and the bytes of all that were looked at for them."""
+
+    metas: list[SeriesMeta]
+    size: int
+
+
+def read_metas(
+    context: TimeseriesContext,
+    reader: Reader,
+    table: TimeseriesTable,
+    condition: MetaCondition | None,
+) -> Iterator[MetasRead]:
+    """All metas that a condition holds for, None: of the table, in the order of canonical keys.
+
+    Each part is of at most 1000 metas that were looked at, so that a reader may end in between.
+    Raises `InvalidRequest`, `Unsupported`, `StoreDamaged`.
+    """
+    if not table.meta_index:
+        raise Unsupported(TimeseriesRule.META_INDEX, table=table.name)
+    if condition is not None:
+        check_condition(condition)
+    found: list[SeriesMeta] = []
+    looked_at = size = 0
+    for key, meta in walk_metas(context, reader, table, leading_text(condition)):
+        looked_at += 1
+        size += len(key)
+        if condition is None or holds(condition, meta):
+            found.append(meta)
+        if looked_at == SERIES_METAS_MAX:
+            yield MetasRead(found, size)
+            found, looked_at, size = [], 0, 0
+    yield MetasRead(found, size)
+
+
+def find_meta(
+    context: TimeseriesContext, reader: Reader, table: TimeseriesTable, series: KnownSeries
+) -> SeriesMeta | None:
+    """The meta of a series, if it has one. Raises `StoreDamaged`."""
+    record = reader.get(meta_key(table.meta_id, series.canonical))
+    if record is None:
+        return None
+    updated_us, attributes = decode_meta(record)
+    if updated_us < context.metas_from_us(table):
+        return None
+    return SeriesMeta(series.key, attributes, updated_us)
 
 
 # --- steps -----------------------------------------------------------------------------------

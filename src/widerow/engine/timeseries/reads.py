@@ -117,11 +117,11 @@ def _page(
                 continue
         if len(points) >= limit or size >= SERIES_PAGE_BYTES_MAX:
             direction = _BACKWARD if query.backward else _FORWARD
-            return PointPage(points, direction + last[TIME_AT:]), size
+            return PointPage(points, direction + last[TIME_AT:], size), size
         last = key
         size += len(key) + len(stored)
         if has_keys:
             keys = key_fields(table, key)
         time_us = int.from_bytes(key[TIME_AT:_TIME_END], "big")
         points.append(StoredPoint(known.key, time_us, keys, fields))
-    return PointPage(points, b""), size
+    return PointPage(points, b"", size), size

@@ -98,7 +98,7 @@ def _page(
     for count, (series, key, stored) in enumerate(walk_points(reader, found)):
         is_full = series is not None and (len(points) >= limit or size >= SERIES_PAGE_BYTES_MAX)
         if is_full or count >= SERIES_SCAN_RECORDS_MAX:
-            return PointPage(points, _POSITION + key[ROW_PREFIX_BYTES:])
+            return PointPage(points, _POSITION + key[ROW_PREFIX_BYTES:], size)
         if series is None:
             continue
         fields = point_fields(layouts, series.record, stored)
@@ -109,4 +109,4 @@ def _page(
         size += len(key) + len(stored)
         time_us = int.from_bytes(key[TIME_AT : TIME_AT + 8], "big")
         points.append(StoredPoint(series.key, time_us, key_fields(table, key), fields))
-    return PointPage(points, b"")
+    return PointPage(points, b"", size)

@@ -105,10 +105,14 @@ class PointScan(NamedTuple):
 
 
 class PointPage(NamedTuple):
-    """Points that were read; `next`: where a further page begins, empty where there is none."""
+    """Points that were read; `next`: where a further page begins, empty where there is none.
+
+    `size`: the bytes of the points as they are stored.
+    """
 
     points: Sequence[StoredPoint]
     next: bytes
+    size: int = 0
 
 
 class MetaComparator(Enum):

@@ -81,7 +81,7 @@ def _encode(answer: _Answer) -> bytes:
         sent.affected_rows = result.affected
     if result.token:
         sent.next_search_token = result.token
-    for table, read, write, index in result.consumed:
+    for table, read, write, index, metas in result.consumed:
         unit = m.CapacityUnit(read=read, write=write)
         consumed = m.ConsumedCapacity(capacity_unit=unit)
         if index:
@@ -89,7 +89,10 @@ def _encode(answer: _Answer) -> bytes:
                 m.SearchConsumedCapacity(table_name=table, index_name=index, consumed=consumed)
             )
         else:
-            sent.consumes.append(m.TableConsumedCapacity(table_name=table, consumed=consumed))
+            of_table = m.TableConsumedCapacity(table_name=table, consumed=consumed)
+            if metas:
+                of_table.is_timeseries_meta = True
+            sent.consumes.append(of_table)
     return sent.SerializeToString()
 
 

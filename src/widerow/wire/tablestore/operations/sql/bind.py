@@ -23,6 +23,7 @@ from widerow.query.expression import (
 from widerow.wire.tablestore.operations.sql.functions.dates import DATE_FUNCTIONS, moved_by
 from widerow.wire.tablestore.operations.sql.functions.json import JSON_FUNCTIONS
 from widerow.wire.tablestore.operations.sql.functions.numbers import NUMBER_FUNCTIONS, arithmetic
+from widerow.wire.tablestore.operations.sql.functions.series import SERIES_FUNCTIONS
 from widerow.wire.tablestore.operations.sql.functions.signature import Functions
 from widerow.wire.tablestore.operations.sql.functions.texts import (
     TEXT_FUNCTIONS,
@@ -56,6 +57,7 @@ _FUNCTIONS: Final[Functions] = {
     **NUMBER_FUNCTIONS,
     **DATE_FUNCTIONS,
     **JSON_FUNCTIONS,
+    **SERIES_FUNCTIONS,
 }
 _MOMENTS: Final = frozenset((SqlKind.DATETIME, SqlKind.DATE))
 

@@ -322,6 +322,8 @@ def _change(
 
 def _table(engine: TablestoreEngine, instance: str, name: str) -> SeenTable:
     seen = find_seen_table(engine, instance, name)
+    if seen.series is not None:
+        raise _refused("points are put with PutTimeseriesData; SQL changes no timeseries tables")
     if seen.table.index_of:
         raise _refused("changes of index tables are not supported")
     if seen.search is not None:

@@ -12,6 +12,11 @@ from widerow.wire.tablestore.operations.sql.documents import SearchScan
 from widerow.wire.tablestore.operations.sql.functions.texts import matches_like
 from widerow.wire.tablestore.operations.sql.kinds import SqlKind
 from widerow.wire.tablestore.operations.sql.select import ResultColumn
+from widerow.wire.tablestore.operations.sql.series_tables import (
+    SeriesScan,
+    SeriesView,
+    series_mappings,
+)
 from widerow.wire.tablestore.operations.sql.tables import (
     SeenTable,
     TableScan,
@@ -56,6 +61,7 @@ def show_tables(engine: TablestoreEngine, instance: str, pattern: str | None = N
         if not table.index_of or table.mapping is not None
         for name in (table.name, *[mapped.name for mapped in table.search_mappings])
     ]
+    names += [mapping.name for mapping in series_mappings(engine, instance)]
     rows = [(name,) for name in sorted(names) if _is_like(name, pattern)]
     return _listing([f"Tables_in_{instance}"], [SqlKind.TEXT], rows)
 
@@ -149,9 +155,11 @@ def list_operators(plan: Operator) -> Listing:
     return _listing(["Plan"], [SqlKind.TEXT], [(line,) for line in described(plan, _shown_scan)])
 
 
-def _shown_scan(source: TableScan | SearchScan) -> str:
+def _shown_scan(source: TableScan | SearchScan | SeriesScan) -> str:
     if isinstance(source, SearchScan):
         return _shown_search(source)
+    if isinstance(source, SeriesScan):
+        return _shown_series(source)
     scanned, ranges = source.scanned, source.ranges
     what = f"table {scanned.name}"
     if scanned is not source.table:
@@ -165,6 +173,28 @@ def _shown_scan(source: TableScan | SearchScan) -> str:
     if not key:
         return f"{what}: all rows{way}"
     return f"{what}: {len(ranges.accesses)} ranges of the key by {', '.join(key)}{way}"
+
+
+_TIME_MAX: Final = 2**63
+
+
+def _shown_series(source: SeriesScan) -> str:
+    """What is read of a timeseries table: which series, and what times of them."""
+    table = source.mapping.table.name
+    if source.series is not None:
+        which = f"{len(source.series)} series by their whole key"
+    elif source.condition is not None:
+        which = "series by their metas"
+    else:
+        which = "all series"
+    if source.mapping.view is SeriesView.METAS:
+        return f"metas of timeseries table {table}: {which}"
+    parts = [f"timeseries table {table}: {which}"]
+    if (source.begin_us, source.end_us) != (0, _TIME_MAX):
+        parts.append(f"_time from {source.begin_us} to before {source.end_us}")
+    if source.reverse:
+        parts.append("from the last point to the first")
+    return ", ".join(parts)
 
 
 def _shown_search(source: SearchScan) -> str:

@@ -51,6 +51,8 @@ _CONSTRAINTS: Final = (
     exp.PrimaryKeyColumnConstraint,
 )
 
+_AUTOMATIC: Final = "the mappings of a timeseries table that are automatic stay as they are"
+
 
 def create_mapping(
     engine: TablestoreEngine, instance: str, statement: CreateMapping
@@ -68,9 +70,9 @@ def create_mapping(
     if engine_name == "searchindex":
         return map_search_index(engine, instance, (name, keeps), attributes, _declared(schema)[0])
     seen = find_seen_table(engine, instance, name)
-    if keeps and (seen.table.mapping is not None or seen.search is not None):
+    if keeps and (seen.table.mapping is not None or seen.search or seen.series):
         return None
-    if seen.search is not None:
+    if seen.search is not None or seen.series is not None:
         raise Conflict(TablestoreRule.SQL_TABLE_EXISTS, instance=instance, table=name)
     make = partial(_created, schema, _attributes(attributes), keeps)
     return engine.map_table(instance, seen.table.name, make)
@@ -198,6 +200,8 @@ def alter_mapping(engine: TablestoreEngine, instance: str, statement: AlterMappi
     seen = find_seen_table(engine, instance, statement.table)
     kind = None if statement.type is None else _type(read_type(statement.type))
     column = None if kind is None else MappedColumn(statement.column, kind)
+    if seen.series is not None:
+        raise invalid_mapping(_AUTOMATIC)
     if seen.search is not None:
         return alter_search_mapping(engine, seen, statement.column, column)
 
@@ -241,6 +245,8 @@ def drop_mappings(
             if statement.if_exists:
                 continue
             raise
+        if seen.series is not None:
+            raise invalid_mapping(_AUTOMATIC)
         if seen.search is not None:
             found.append(drop_search_mapping(engine, seen))
         elif seen.table.mapping is not None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from widerow.engine.scan import COLUMN_PAGE_ROWS, ColumnPage, RowAccess
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -12,6 +12,8 @@ from widerow.query.plan import Scan
 from widerow.query.relation import Chunk
 from widerow.wire.tablestore.operations.sql.cells import check_types, have_types
 from widerow.wire.tablestore.operations.sql.documents import SearchScan, read_documents
+from widerow.wire.tablestore.operations.sql.series_rows import read_series_rows
+from widerow.wire.tablestore.operations.sql.series_tables import SeriesScan, SeriesView
 
 if TYPE_CHECKING:
     from widerow.wire.tablestore.operations.sql.tables import TableScan
@@ -20,12 +22,14 @@ __all__ = ["RowReader"]
 
 _FIRST_ROWS: Final = 16  # a query that ends early has read few rows more than it needed
 
+T = TypeVar("T")
+
 
 class RowReader:
     """Reads for one statement, and counts the bytes that it has read.
 
     `bytes`: by the names of tables and secondary indexes. `search_bytes`: by the names of a table
-    and its search index.
+    and its search index. `meta_bytes`: of metas, by the names of timeseries tables.
     """
 
     def __init__(self, engine: TablestoreEngine, budget: QueryBudget) -> None:
@@ -33,20 +37,25 @@ class RowReader:
         self._budget = budget
         self.bytes: Counter[str] = Counter()
         self.search_bytes: Counter[tuple[str, str]] = Counter()
+        self.meta_bytes: Counter[str] = Counter()
 
     def __call__(self, scan: Scan) -> Iterator[Chunk]:
         """The rows of a scan. Raises `InvalidRequest` for a cell of another type."""
-        source: TableScan | SearchScan = scan.source
+        source: TableScan | SearchScan | SeriesScan = scan.source
         if isinstance(source, SearchScan):
             place = (source.table.name, source.index.name)
             self.search_bytes[place] += 0
-            count = partial(self._count_searched, place)
+            count = partial(_add, self.search_bytes, place)
             return read_documents(self._engine, source, self._budget, count)
+        if isinstance(source, SeriesScan):
+            of_metas = source.mapping.view is SeriesView.METAS
+            counted = self.meta_bytes if of_metas else self.bytes
+            name = source.mapping.table.name
+            counted[name] += 0
+            count = partial(_add, counted, name)
+            return read_series_rows(self._engine, source, self._budget, count)
         self.bytes[source.scanned.name] += 0
         return self._rows(source)
-
-    def _count_searched(self, place: tuple[str, str], size: int) -> None:
-        self.search_bytes[place] += size
 
     def _rows(self, source: "TableScan") -> Iterator[Chunk]:
         """The rows of a table's ranges."""
@@ -74,3 +83,7 @@ class RowReader:
             keys = [found.columns[at] for at in places]
             check_types(source.columns, found.columns[: len(wanted)], keys, key)
         check_types(source.columns, page.columns, (), ())
+
+
+def _add(counted: Counter[T], name: T, size: int) -> None:
+    counted[name] += size

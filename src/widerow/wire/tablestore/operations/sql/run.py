@@ -107,12 +107,16 @@ class StatementType(IntEnum):
 
 
 class StatementUnits(NamedTuple):
-    """The capacity units of one table or index. `search`: of that search index of the table."""
+    """The capacity units of one table or index. `search`: of that search index of the table.
+
+    `metas`: of the metas of a timeseries table.
+    """
 
     table: str
     read: int
     write: int
     search: str = ""
+    metas: bool = False
 
 
 class Result(NamedTuple):
@@ -342,6 +346,8 @@ class _Run:
         consumed = tuple([StatementUnits(name, max(1, units(size)), 0) for name, size in read])
         for (table, index), size in self._reader.search_bytes.items():
             consumed = (*consumed, StatementUnits(table, max(1, units(size)), 0, index))
+        for name, size in self._reader.meta_bytes.items():
+            consumed = (*consumed, StatementUnits(name, max(1, units(size)), 0, metas=True))
         return Result(StatementType.SELECT, Listing(query.columns, values, rows), consumed)
 
     def _all(self, query: PlannedQuery) -> tuple[tuple[Values, ...], int]:

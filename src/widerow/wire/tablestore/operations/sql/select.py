@@ -1,7 +1,7 @@
 """From a SELECT to a plan: tables, conditions, groups, order (sql §4)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +27,8 @@ from widerow.wire.tablestore.operations.sql.listing import plan_list
 from widerow.wire.tablestore.operations.sql.scope import NamedColumn, NameScope
 from widerow.wire.tablestore.operations.sql.search_access import SearchWanted, serving_index
 from widerow.wire.tablestore.operations.sql.search_conditions import functions_in
+from widerow.wire.tablestore.operations.sql.series_access import series_scan, tag_in
+from widerow.wire.tablestore.operations.sql.series_tables import SeriesMapping
 from widerow.wire.tablestore.operations.sql.tables import (
     AccessWanted,
     SeenTable,
@@ -34,6 +36,7 @@ from widerow.wire.tablestore.operations.sql.tables import (
     best_access,
     find_seen_table,
 )
+from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
 
 __all__ = ["PlannedQuery", "Planner", "ResultColumn"]
 
@@ -220,6 +223,8 @@ class Planner:
         if piece.seen is None:
             assert piece.made is not None
             return _Source(piece.made, scope, ordered=False, rest=conjuncts)
+        if piece.seen.series is not None:
+            return self._of_series(tree, piece, piece.seen.series, conjuncts)
         functions = frozenset(functions_in(tree))
         plain = [each for each in conjuncts if not functions or not functions_in(each)]
         # Nothing that a mapping of a search index has is read by ranges of a key.
@@ -253,10 +258,44 @@ class Planner:
         table_scan = TableScan(piece.seen.table, scanned, ranges, piece.needed)
         return _Source(Scan(table_scan, _plan_columns(piece)), scope, ordered, conjuncts)
 
+    def _of_series(
+        self,
+        tree: exp.Select,
+        piece: _Piece,
+        mapping: SeriesMapping,
+        conjuncts: Sequence[exp.Expr],
+    ) -> _Source:
+        """One timeseries table: the points of one series come in the order of their times."""
+        scope = NameScope(piece.columns)
+        found = filter(None, map(partial(self._comparison, scope), conjuncts))
+        tags = filter(None, map(partial(self._tag_comparison, scope), conjuncts))
+        scan = series_scan(mapping, piece.needed, [each for each, _ in found], list(tags))
+        order = _plain_order(tree)
+        of_times = [name for name, _ in order] == [POINT_TIME_COLUMN]
+        ordered = of_times and scan.series is not None and len(scan.series) <= 1
+        if ordered and order[0][1]:
+            scan = replace(scan, reverse=True)
+        return _Source(Scan(scan, _plan_columns(piece)), scope, ordered, conjuncts)
+
+    def _tag_comparison(self, scope: NameScope, node: exp.Expr) -> KeyComparison | None:
+        """A condition that compares `tag_value_at(_tags, 'name')`, as that of a column `name`."""
+        for argument in ("this", "expression"):
+            call = node.args.get(argument)
+            name = tag_in(call) if isinstance(call, exp.Expr) else None
+            if call is not None and name is not None:
+                compared = node.copy()
+                compared.set(argument, call.expressions[0].copy())
+                found = self._comparison(scope, compared)
+                return None if found is None else found[0]._replace(column=name)
+        return None
+
     def _operator(self, piece: _Piece, comparisons: Sequence[KeyComparison]) -> Operator:
         if piece.seen is None:
             assert piece.made is not None
             return piece.made
+        if piece.seen.series is not None:
+            scanned_series = series_scan(piece.seen.series, piece.needed, comparisons, ())
+            return Scan(scanned_series, _plan_columns(piece))
         if piece.seen.search is not None:
             every = SearchWanted(
                 piece.seen, "", piece.needed, (), None, (), frozenset(), alone=False

@@ -12,6 +12,11 @@ from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import ColumnType, KeyType
 from widerow.query.access import KeyComparison, KeyRanges, key_ranges
+from widerow.wire.tablestore.operations.sql.series_tables import (
+    SeriesMapping,
+    as_seen_table,
+    series_mappings,
+)
 
 __all__ = [
     "AccessWanted",
@@ -42,6 +47,7 @@ class SeenTable(NamedTuple):
     """A table as SQL sees it. `indexes`: its secondary indexes that are ready, as tables.
 
     `name`: as SQL knows it. `search`: the search index that it is a mapping of, and nothing else.
+    `series`: the timeseries table that it is a mapping of; `table` has no more than its key then.
     """
 
     table: Table
@@ -49,6 +55,7 @@ class SeenTable(NamedTuple):
     indexes: tuple[Table, ...]
     name: str
     search: SearchIndex | None = None
+    series: SeriesMapping | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +88,16 @@ def find_seen_table(engine: TablestoreEngine, instance: str, name: str) -> SeenT
     wanted = name.lower()
     tables = seen_tables(engine, instance)
     found = [each for each in tables if each.name.lower() == wanted]
+    series = [each for each in series_mappings(engine, instance) if each.name.lower() == wanted]
+    if len(found) + len(series) > 1:
+        raise InvalidRequest(TablestoreRule.SQL_TABLE_AMBIGUOUS, table=name)
+    if series:
+        return SeenTable(*as_seen_table(series[0]), (), series[0].name, series=series[0])
     if not found:
         searched = next(filter(None, (_seen_search(each, wanted) for each in tables)), None)
         if searched is not None:
             return searched
         raise NotFound(TablestoreRule.SQL_TABLE_UNKNOWN, instance=instance, table=name)
-    if len(found) > 1:
-        raise InvalidRequest(TablestoreRule.SQL_TABLE_AMBIGUOUS, table=name)
     table = found[0]
     indexes = [engine.tables.find(instance, each.name) for each in table.indexes if each.ready]
     mapping = table.mapping or automatic_mapping(table)

@@ -1,0 +1,178 @@
+"""Reads rows of timeseries tables for a query: fields of points, and metas (timeseries §12)."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.timeseries.engine import TimeseriesEngine
+from widerow.model.timeseries.points import StoredPoint
+from widerow.model.timeseries.requests import PointPage, PointQuery, PointScan
+from widerow.model.timeseries.series import SeriesKey, SeriesMeta, tags_text
+from widerow.model.timeseries.table import TimeseriesTable
+from widerow.query.budget import QueryBudget
+from widerow.query.relation import Chunk
+from widerow.wire.tablestore.operations.sql.series_tables import (
+    ATTRIBUTES_COLUMN,
+    FIELD_COLUMN,
+    UPDATED_COLUMN,
+    VALUE_COLUMNS,
+    SeriesScan,
+    SeriesView,
+)
+from widerow.wire.tablestore.operations.timeseries.found import timeseries
+from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
+
+__all__ = ["read_series_rows"]
+
+_FIRST_POINTS: Final = 16  # a query that ends early has read few points more than it needed
+_PAGE_POINTS: Final = 1024
+
+Count = Callable[[int], None]
+Metas = dict[SeriesKey, SeriesMeta | None]
+
+
+def read_series_rows(
+    engine: TablestoreEngine, scan: SeriesScan, budget: QueryBudget, count: Count
+) -> Iterator[Chunk]:
+    """The rows of a scan; `count` hears how many bytes were read.
+
+    Raises `Unsupported` for metas of a table without them, and as `budget`, between pages.
+    """
+    reader = _Reader(timeseries(engine), scan, budget, count)
+    return reader.metas() if scan.mapping.view is SeriesView.METAS else reader.values()
+
+
+class _Reader:
+    """The reads of one scan."""
+
+    def __init__(
+        self, engine: TimeseriesEngine, scan: SeriesScan, budget: QueryBudget, count: Count
+    ) -> None:
+        self._engine = engine
+        self._scan = scan
+        self._table: TimeseriesTable = scan.mapping.table
+        self._budget = budget
+        self._count = count
+        self._limit = _FIRST_POINTS
+        names = {each.name for each in scan.columns}
+        self._shows_metas = bool(names & {ATTRIBUTES_COLUMN, UPDATED_COLUMN})
+
+    def _read(self, rows: int, size: int) -> None:
+        self._count(size)
+        self._budget.read(rows, size)
+        self._budget.check()
+
+    # --- metas -------------------------------------------------------------------------------
+
+    def metas(self) -> Iterator[Chunk]:
+        """A row for each meta."""
+        for found in self._found_metas():
+            self._read(len(found), 0)
+            yield self._meta_chunk(found)
+
+    def _found_metas(self) -> Iterator[list[SeriesMeta]]:
+        scan = self._scan
+        if scan.series is not None:
+            known = [self._engine.find_meta(self._table, each) for each in scan.series]
+            yield [each for each in known if each is not None]
+            return
+        for part in self._engine.read_metas(self._table, scan.condition):
+            self._read(0, part.size)
+            yield part.metas
+
+    def _meta_chunk(self, metas: list[SeriesMeta]) -> Chunk:
+        rows = [_meta_columns(self._table, each.key, each) for each in metas]
+        return Chunk(len(rows), tuple([[r[c.name] for r in rows] for c in self._scan.columns]))
+
+    # --- points ------------------------------------------------------------------------------
+
+    def values(self) -> Iterator[Chunk]:
+        """A row for each field of each point."""
+        scan = self._scan
+        if scan.begin_us >= scan.end_us:
+            return
+        if scan.series is None and scan.condition is None:
+            ask = PointScan(b"", scan.begin_us, scan.end_us)
+            yield from self._chunks(self._pages(partial(self._scan_page, ask)), {})
+            return
+        if scan.series is not None:
+            for series in scan.series:
+                yield from self._chunks(self._of_series(series), {})
+            return
+        for metas in self._found_metas():
+            for meta in metas:
+                yield from self._chunks(self._of_series(meta.key), {meta.key: meta})
+
+    def _of_series(self, series: SeriesKey) -> Iterator[PointPage]:
+        scan = self._scan
+        asked = PointQuery(series, scan.begin_us, scan.end_us, backward=scan.reverse)
+        return self._pages(partial(self._page, asked))
+
+    def _page(self, asked: PointQuery, limit: int, after: bytes) -> PointPage:
+        return self._engine.read(self._table, asked._replace(limit=limit, after=after))
+
+    def _scan_page(self, asked: PointScan, limit: int, after: bytes) -> PointPage:
+        return self._engine.scan_points(self._table, asked._replace(limit=limit, after=after))
+
+    def _pages(self, read: Callable[[int, bytes], PointPage]) -> Iterator[PointPage]:
+        after = b""
+        while True:
+            page = read(self._limit, after)
+            self._limit = min(_PAGE_POINTS, self._limit * 4)
+            yield page
+            after = page.next
+            if not after:
+                return
+
+    def _chunks(self, pages: Iterator[PointPage], metas: Metas) -> Iterator[Chunk]:
+        for page in pages:
+            rows = sum([len(point.fields) for point in page.points])
+            self._read(rows, page.size)
+            if rows:
+                yield self._value_chunk(page, rows, metas)
+
+    def _value_chunk(self, page: PointPage, rows: int, metas: Metas) -> Chunk:
+        of_points = [self._point_columns(point, metas) for point in page.points]
+        sizes = [len(point.fields) for point in page.points]
+        names = [name for point in page.points for name in point.fields]
+        values = [value for point in page.points for value in point.fields.values()]
+        columns: list[list[Any]] = []
+        for each in self._scan.columns:
+            kind = VALUE_COLUMNS.get(each.name)
+            if each.name == FIELD_COLUMN:
+                columns.append(names)
+            elif kind is not None:
+                columns.append([value if type(value) is kind else None for value in values])
+            else:
+                columns.append(
+                    [
+                        shared
+                        for found, size in zip(of_points, sizes, strict=True)
+                        for shared in [found[each.name]] * size
+                    ]
+                )
+        return Chunk(rows, tuple(columns))
+
+    def _point_columns(self, point: StoredPoint, metas: Metas) -> dict[str, Any]:
+        """What all rows of a point have, by columns. `metas`: those known, of few series."""
+        table, series = self._table, point.series
+        meta = None
+        if self._shows_metas:
+            if series not in metas:
+                metas.clear()  # the points of a series follow each other
+                metas[series] = self._engine.find_meta(table, series)
+            meta = metas[series]
+        found = _meta_columns(table, series, meta)
+        found[POINT_TIME_COLUMN] = point.time_us
+        found.update(zip([each.name for each in table.field_keys], point.keys, strict=True))
+        return found
+
+
+def _meta_columns(
+    table: TimeseriesTable, series: SeriesKey, meta: SeriesMeta | None
+) -> dict[str, Any]:
+    found: dict[str, Any] = dict(zip(table.key, table.key_values(series), strict=True))
+    found[ATTRIBUTES_COLUMN] = None if meta is None else tags_text(meta.attributes)
+    found[UPDATED_COLUMN] = None if meta is None else meta.updated_us
+    return found
