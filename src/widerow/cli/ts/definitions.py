@@ -63,7 +63,9 @@ def _given(arguments: Arguments) -> dict[str, object]:
 def _create(session: TsSession, given: Arguments) -> None:
     mode = given.get("--mode") or _WIDE_COLUMNS
     if mode != _WIDE_COLUMNS:
-        raise CommandFailed(f"-m {mode}: this version of widerow has no tables of time series")
+        raise CommandFailed(
+            f"-m {mode}: timeseries tables are made with an SDK, or `widerow import --create`"
+        )
     options = _given(given)
     if given.has("--input"):
         text = read_file(given.get("--input") or "").decode(errors="replace")
@@ -83,7 +85,7 @@ def _create(session: TsSession, given: Arguments) -> None:
 
 def _use(session: TsSession, given: Arguments) -> None:
     if given.has("--ts"):
-        raise CommandFailed("--ts: this version of widerow has no tables of time series")
+        raise CommandFailed("--ts: timeseries tables are used with an SDK, or `widerow sql`")
     session.table = session.facts(given.get("--table")).name
     session.write(f"Using {session.table}.")
 
