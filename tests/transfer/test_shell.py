@@ -409,7 +409,7 @@ def test_a_script_runs_to_its_end_and_has_the_first_failure(
     assert "there is no table nosuch" in told[0]
     assert told[1].startswith("no table is in use")
     assert told[2] == "there is no command lits; did you mean list? `help` lists them"
-    assert told[3].startswith("putts: this version of widerow has no tables")
+    assert told[3].startswith("putts: points are put with an SDK")
     assert "give -y" in told[4]
     assert len(told) == 6
 
