@@ -46,7 +46,7 @@ from widerow.engine.timeseries.static import (
     with_options,
 )
 from widerow.engine.timeseries.sweep import TimeseriesSweep
-from widerow.errors import Exhausted, Replan, WiderowError
+from widerow.errors import Exhausted, InvalidRequest, Replan, WiderowError
 from widerow.keys.series import canonical_key, series_hash
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import (
@@ -64,7 +64,12 @@ from widerow.model.timeseries.requests import (
 )
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.series import SeriesKey, SeriesMeta
-from widerow.model.timeseries.table import AnalyticalStore, LastpointIndex, TimeseriesTable
+from widerow.model.timeseries.table import (
+    AnalyticalStore,
+    FieldMapping,
+    LastpointIndex,
+    TimeseriesTable,
+)
 from widerow.model.values import KeyInput
 from widerow.storage.interface import Outcome
 
@@ -213,16 +218,34 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
 
         return self._changed(instance, table_name, make)
 
-    def drop_store(self, instance: str, table_name: str, name: str) -> Plan[None]:
-        """DeleteTimeseriesAnalyticalStore (timeseries §11)."""
+    def drop_store(
+        self, instance: str, table_name: str, name: str, *, with_mappings: bool = False
+    ) -> Plan[None]:
+        """DeleteTimeseriesAnalyticalStore, and of the mappings of SQL that use it (timeseries §11).
+
+        Raises `InvalidRequest` for a store with such mappings, unless they are to go with it.
+        """
 
         def make(table: TimeseriesTable) -> TimeseriesTable:
             dropped = store_named(table, name)
-            return replace(
-                table, stores=tuple([each for each in table.stores if each is not dropped])
-            )
+            kept = tuple([each for each in table.mappings if not each.of_store])
+            if kept != table.mappings and not with_mappings:
+                raise InvalidRequest(TimeseriesRule.STORE_MAPPED, table=table.name, store=name)
+            stores = tuple([each for each in table.stores if each is not dropped])
+            return replace(table, stores=stores, mappings=kept)
 
         return self._changed(instance, table_name, make)
+
+    def change_mappings(
+        self,
+        instance: str,
+        table_name: str,
+        make: Callable[[TimeseriesTable], tuple[FieldMapping, ...]],
+    ) -> Plan[None]:
+        """Give a table other mappings of SQL; `make` raises where they do not fit."""
+        return self._changed(
+            instance, table_name, lambda table: replace(table, mappings=make(table))
+        )
 
     def _changed(
         self, instance: str, name: str, make: Callable[[TimeseriesTable], TimeseriesTable]

@@ -4,9 +4,11 @@ import json
 from typing import Any, Final
 
 from widerow.engine.stored_json import decode_json
+from widerow.model.tablestore.mapping import MappedColumn, SqlType
 from widerow.model.timeseries.table import (
     AnalyticalStore,
     FieldKey,
+    FieldMapping,
     LastpointIndex,
     SyncOption,
     TimeseriesOptions,
@@ -23,7 +25,7 @@ _WHAT: Final = "the definition of a timeseries table"
 def encode_timeseries_table(table: TimeseriesTable) -> bytes:
     """The record of a table."""
     options = table.options
-    record = {
+    record: dict[str, Any] = {
         "format": _FORMAT,
         "id": table.id,
         "meta_id": table.meta_id,
@@ -44,6 +46,11 @@ def encode_timeseries_table(table: TimeseriesTable) -> bytes:
         "splits": [bound.hex() for bound in table.splits],
         "asked": [bound.hex() for bound in table.asked],
     }
+    if table.mappings:
+        record["mappings"] = [
+            [each.name, each.of_store, [[c.name, c.type.name, c.nullable] for c in each.columns]]
+            for each in table.mappings
+        ]
     return json.dumps(record, separators=(",", ":")).encode()
 
 
@@ -69,6 +76,7 @@ def _table(fields: dict[str, Any]) -> TimeseriesTable:
         meta_index,
         tuple(map(bytes.fromhex, pop("splits"))),
         tuple(map(bytes.fromhex, pop("asked"))),
+        tuple(map(_mapping, pop("mappings", []))),
     )
 
 
@@ -76,6 +84,13 @@ def _store(values: list[Any]) -> AnalyticalStore:
     name, ttl_s, sync, created_us, with_table = values
     values = [name, ttl_s, SyncOption[sync], created_us, with_table]
     return AnalyticalStore(*_typed(values, str, int, SyncOption, int, bool))
+
+
+def _mapping(values: list[Any]) -> FieldMapping:
+    name, of_store = _typed(values[:2], str, bool)
+    [columns] = values[2:]
+    mapped = [(str(name), SqlType[kind], nullable is True) for name, kind, nullable in columns]
+    return FieldMapping(name, tuple([MappedColumn(*each) for each in mapped]), of_store)
 
 
 def _typed(values: list[Any], *kinds: type[Any]) -> list[Any]:

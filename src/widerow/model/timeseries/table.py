@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
+from widerow.model.tablestore.mapping import MappedColumn
 from widerow.model.timeseries.series import (
     MEASUREMENT_COLUMN,
     SOURCE_COLUMN,
@@ -17,6 +18,7 @@ __all__ = [
     "DEFAULT_KEY",
     "AnalyticalStore",
     "FieldKey",
+    "FieldMapping",
     "LastpointIndex",
     "SyncOption",
     "TimeseriesOptions",
@@ -93,13 +95,26 @@ class LastpointIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldMapping:
+    """How SQL sees the points of a table, with a column for each of some fields (timeseries §12).
+
+    `name`: of the table in SQL. `of_store`: it has the points that the analytical store has.
+    """
+
+    name: str
+    columns: tuple[MappedColumn, ...]
+    of_store: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TimeseriesTable:
     """A timeseries table of an instance.
 
     `id`: the number of its points, `meta_id`: that of its metas by names. `key`: the columns of a
     key of series, in order. `splits`, `asked`: bounds of partitions, as partitions see them.
     `hashed`, `meta_index`: what was asked for with the table (`disable_hash_partition_key` and
-    `disable_timeseries_meta_index`, negated).
+    `disable_timeseries_meta_index`, negated). `mappings`: those of SQL beside the
+    automatic ones.
     """
 
     id: int
@@ -115,6 +130,7 @@ class TimeseriesTable:
     meta_index: bool = True
     splits: tuple[bytes, ...] = ()
     asked: tuple[bytes, ...] = ()
+    mappings: tuple[FieldMapping, ...] = ()
     global_indexes: ClassVar[tuple[int, ...]] = ()
     reserved_units: ClassVar[tuple[int, int]] = (0, 0)
 

@@ -8,9 +8,10 @@ from typing import Any, Final
 from widerow.errors import InvalidRequest
 from widerow.model.tablestore.mapping import MappedColumn, SqlType
 from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.values import Value
 from widerow.query.relation import Values
 
-__all__ = ["check_types", "have_types"]
+__all__ = ["check_types", "have_types", "value_or_null"]
 
 _TYPES: Final = {
     SqlType.BIGINT: (int, "INTEGER"),
@@ -30,6 +31,11 @@ def have_types(columns: Sequence[MappedColumn], values: Sequence[Values]) -> boo
         set(map(type, found)) <= {_TYPES[column.type][0], NoneType}
         for column, found in zip(columns, values, strict=True)
     )
+
+
+def value_or_null(column: MappedColumn, value: Value | None) -> Value | None:
+    """A value, where it has the type of the column."""
+    return value if type(value) is _TYPES[column.type][0] else None
 
 
 def check_types(

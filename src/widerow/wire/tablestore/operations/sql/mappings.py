@@ -22,6 +22,11 @@ from widerow.wire.tablestore.operations.sql.search_mappings import (
     with_column,
     without_column,
 )
+from widerow.wire.tablestore.operations.sql.series_mappings import (
+    alter_field_mapping,
+    drop_field_mapping,
+    map_fields,
+)
 from widerow.wire.tablestore.operations.sql.syntax import (
     AlterMapping,
     CreateMapping,
@@ -51,12 +56,10 @@ _CONSTRAINTS: Final = (
     exp.PrimaryKeyColumnConstraint,
 )
 
-_AUTOMATIC: Final = "the mappings of a timeseries table that are automatic stay as they are"
-
 
 def create_mapping(
     engine: TablestoreEngine, instance: str, statement: CreateMapping
-) -> Plan[Table] | None:
+) -> Plan[Any] | None:
     """CREATE TABLE: the plan of its change; None where it is to change nothing.
 
     Raises `InvalidRequest`, `Conflict`, `NotFound` and `Unsupported`; the plan the first two.
@@ -69,6 +72,11 @@ def create_mapping(
     engine_name, attributes = _options(tree.args.get("properties"))
     if engine_name == "searchindex":
         return map_search_index(engine, instance, (name, keeps), attributes, _declared(schema)[0])
+    if "::" in name or engine_name == "analyticalstore":
+        if attributes:
+            raise invalid_mapping("ENGINE_ATTRIBUTE is not for timeseries tables")
+        of_store = engine_name == "analyticalstore"
+        return map_fields(engine, instance, (name, keeps), of_store, _declared(schema))
     seen = find_seen_table(engine, instance, name)
     if keeps and (seen.table.mapping is not None or seen.search or seen.series):
         return None
@@ -166,7 +174,7 @@ def _options(properties: exp.Properties | None) -> tuple[str, dict[str, Any]]:
     for each in properties.expressions if properties is not None else ():
         if isinstance(each, exp.EngineProperty):
             engine = each.this.name.lower()
-            if engine not in ("tablestore", "searchindex"):
+            if engine not in ("tablestore", "searchindex", "analyticalstore"):
                 raise unsupported(f"ENGINE {each.this.name}")
             continue
         if not isinstance(each, exp.Property) or each.name.lower() != "engine_attribute":
@@ -195,13 +203,13 @@ def _json(text: str) -> dict[str, Any]:
     return found
 
 
-def alter_mapping(engine: TablestoreEngine, instance: str, statement: AlterMapping) -> Plan[Table]:
+def alter_mapping(engine: TablestoreEngine, instance: str, statement: AlterMapping) -> Plan[Any]:
     """ALTER TABLE: a column more, or one less. Raises as `create_mapping`."""
     seen = find_seen_table(engine, instance, statement.table)
     kind = None if statement.type is None else _type(read_type(statement.type))
     column = None if kind is None else MappedColumn(statement.column, kind)
     if seen.series is not None:
-        raise invalid_mapping(_AUTOMATIC)
+        return alter_field_mapping(engine, seen.series, statement.column, column)
     if seen.search is not None:
         return alter_search_mapping(engine, seen, statement.column, column)
 
@@ -232,12 +240,12 @@ def _without(table: Table, name: str, mapping: SqlMapping) -> SqlMapping:
 
 def drop_mappings(
     engine: TablestoreEngine, instance: str, statement: DropMapping
-) -> list[Plan[Table]]:
+) -> list[Plan[Any]]:
     """DROP MAPPING TABLE: a plan for each table that has a mapping; data stays. As above.
 
     A table without one is no error, nor is a missing table where IF EXISTS stands.
     """
-    found = []
+    found: list[Plan[Any]] = []
     for name in statement.tables:
         try:
             seen = find_seen_table(engine, instance, name)
@@ -246,8 +254,8 @@ def drop_mappings(
                 continue
             raise
         if seen.series is not None:
-            raise invalid_mapping(_AUTOMATIC)
-        if seen.search is not None:
+            found.append(drop_field_mapping(engine, seen.series))
+        elif seen.search is not None:
             found.append(drop_search_mapping(engine, seen))
         elif seen.table.mapping is not None:
             found.append(engine.map_table(instance, seen.table.name, _unmapped))

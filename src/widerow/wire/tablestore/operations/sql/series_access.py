@@ -72,6 +72,7 @@ def series_scan(
     """What is read for a conjunction of comparisons; `tags`: those of tags, by their names."""
     table = mapping.table
     begin_us, end_us = _times(comparisons)
+    begin_us = max(begin_us, mapping.since_us)
     series = _whole_keys(table, comparisons)
     condition = None if series is not None else _condition(table, comparisons, tags)
     if mapping.view is not SeriesView.METAS and not table.meta_index:

@@ -12,6 +12,7 @@ from widerow.model.timeseries.series import SeriesKey, SeriesMeta, tags_text
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.query.budget import QueryBudget
 from widerow.query.relation import Chunk
+from widerow.wire.tablestore.operations.sql.cells import value_or_null
 from widerow.wire.tablestore.operations.sql.series_tables import (
     ATTRIBUTES_COLUMN,
     FIELD_COLUMN,
@@ -88,7 +89,7 @@ class _Reader:
     # --- points ------------------------------------------------------------------------------
 
     def values(self) -> Iterator[Chunk]:
-        """A row for each field of each point."""
+        """A row for each field of each point, or for each point."""
         scan = self._scan
         if scan.begin_us >= scan.end_us:
             return
@@ -127,10 +128,24 @@ class _Reader:
 
     def _chunks(self, pages: Iterator[PointPage], metas: Metas) -> Iterator[Chunk]:
         for page in pages:
-            rows = sum([len(point.fields) for point in page.points])
+            if self._scan.mapping.view is SeriesView.FIELDS:
+                rows, make = len(page.points), self._field_chunk
+            else:
+                rows, make = sum([len(each.fields) for each in page.points]), self._value_chunk
             self._read(rows, page.size)
             if rows:
-                yield self._value_chunk(page, rows, metas)
+                yield make(page, rows, metas)
+
+    def _field_chunk(self, page: PointPage, rows: int, metas: Metas) -> Chunk:
+        """A row for each point; NULL for fields that are missing, or of another type."""
+        columns: list[list[Any]] = [[] for _ in self._scan.columns]
+        for point in page.points:
+            shared = self._point_columns(point, metas)
+            for each, values in zip(self._scan.columns, columns, strict=True):
+                known = each.name in shared
+                found = shared[each.name] if known else point.fields.get(each.name)
+                values.append(found if known else value_or_null(each, found))
+        return Chunk(rows, tuple(columns))
 
     def _value_chunk(self, page: PointPage, rows: int, metas: Metas) -> Chunk:
         of_points = [self._point_columns(point, metas) for point in page.points]

@@ -16,7 +16,7 @@ from widerow.model.tablestore.schema import (
 )
 from widerow.model.timeseries.requests import MetaCondition
 from widerow.model.timeseries.series import SeriesKey
-from widerow.model.timeseries.table import TimeseriesTable
+from widerow.model.timeseries.table import FieldMapping, TimeseriesTable
 from widerow.model.values import KeyType
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
 from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
@@ -24,12 +24,15 @@ from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
 __all__ = [
     "ATTRIBUTES_COLUMN",
     "FIELD_COLUMN",
+    "META_COLUMNS",
+    "META_SUFFIX",
     "UPDATED_COLUMN",
     "VALUE_COLUMNS",
     "SeriesMapping",
     "SeriesScan",
     "SeriesView",
     "as_seen_table",
+    "mapped_key",
     "series_mappings",
 ]
 
@@ -45,7 +48,7 @@ VALUE_COLUMNS: Final[dict[str, type]] = {
 }
 """The columns of values, by the type of the fields whose values they have."""
 
-_META_SUFFIX: Final = "::meta"
+META_SUFFIX: Final = "::meta"
 _VERSION_OFFSET_SECONDS: Final = 86_400
 _T = SqlType
 _VALUE_TYPES: Final = (_T.BIGINT, _T.DOUBLE, _T.BOOL, _T.VARCHAR, _T.MEDIUMBLOB)
@@ -61,18 +64,24 @@ class SeriesView(Enum):
 
     VALUES = "values"
     """One for each field of each point."""
+    FIELDS = "fields"
+    """One for each point, with columns for some fields."""
     METAS = "metas"
     """One for each series that has a meta."""
 
 
 class SeriesMapping(NamedTuple):
-    """How SQL sees a timeseries table. `key`: the columns that tell its rows apart."""
+    """How SQL sees a timeseries table. `key`: the columns that tell its rows apart.
+
+    `since_us`: points before are not seen; those of an analytical store end by its own time.
+    """
 
     name: str
     view: SeriesView
     table: TimeseriesTable
     columns: tuple[MappedColumn, ...]
     key: tuple[KeyColumn, ...]
+    since_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,8 @@ def series_mappings(engine: TablestoreEngine, instance: str) -> Iterator[SeriesM
     for table in timeseries(engine).owned(instance):
         yield _of_values(table)
         yield _of_metas(table)
+        for each in table.mappings:
+            yield _of_fields(table, each, engine.core.clock.now_us())
 
 
 def as_seen_table(mapping: SeriesMapping) -> tuple[Table, SqlMapping]:
@@ -127,11 +138,16 @@ def _point_key(table: TimeseriesTable) -> list[KeyColumn]:
     return [*_series_key(table), KeyColumn(POINT_TIME_COLUMN, KeyType.INTEGER), *fields]
 
 
+def mapped_key(table: TimeseriesTable) -> list[MappedColumn]:
+    """The columns that tell the points of a table apart, as mapped ones."""
+    return _mapped(_point_key(table))
+
+
 def _mapped(key: list[KeyColumn]) -> list[MappedColumn]:
     return [MappedColumn(each.name, _KEY_TYPES[each.type], nullable=False) for each in key]
 
 
-_OF_META: Final = (
+META_COLUMNS: Final = (
     MappedColumn(ATTRIBUTES_COLUMN, SqlType.VARCHAR),
     MappedColumn(UPDATED_COLUMN, SqlType.BIGINT),
 )
@@ -141,12 +157,28 @@ def _of_values(table: TimeseriesTable) -> SeriesMapping:
     """One row for each field, under the table's name."""
     key = [*_point_key(table), KeyColumn(FIELD_COLUMN, KeyType.STRING)]
     values = [MappedColumn(n, t) for n, t in zip(VALUE_COLUMNS, _VALUE_TYPES, strict=True)]
-    columns = (*_mapped(key), *values, *_OF_META)
+    columns = (*_mapped(key), *values, *META_COLUMNS)
     return SeriesMapping(table.name, SeriesView.VALUES, table, columns, tuple(key))
 
 
 def _of_metas(table: TimeseriesTable) -> SeriesMapping:
     """One row for each meta, under the table's name and `::meta`."""
     key = _series_key(table)
-    columns = (*_mapped(key), *_OF_META)
-    return SeriesMapping(table.name + _META_SUFFIX, SeriesView.METAS, table, columns, tuple(key))
+    columns = (*_mapped(key), *META_COLUMNS)
+    return SeriesMapping(table.name + META_SUFFIX, SeriesView.METAS, table, columns, tuple(key))
+
+
+def _of_fields(table: TimeseriesTable, mapping: FieldMapping, now_us: int) -> SeriesMapping:
+    """One row for each point, under the table's name and a suffix."""
+    since_us = 0
+    if mapping.of_store:
+        kept_s = [each.ttl_s for each in table.stores if each.ttl_s >= 0]
+        since_us = max([now_us - seconds * 1_000_000 for seconds in kept_s], default=0)
+    return SeriesMapping(
+        mapping.name,
+        SeriesView.FIELDS,
+        table,
+        mapping.columns,
+        tuple(_point_key(table)),
+        max(0, since_us),
+    )

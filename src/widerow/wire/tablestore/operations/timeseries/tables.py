@@ -186,10 +186,22 @@ def _decode_store_change(
     return OnTable(text(sent.table_name), (text(store.store_name), store.time_to_live))
 
 
+class _StoreDrop(NamedTuple):
+    """The name of a store, and whether mappings of SQL that use it go with it."""
+
+    name: str
+    with_mappings: bool
+
+
 @decoder(m.DeleteTimeseriesAnalyticalStoreRequest)
-def _decode_store_drop(sent: m.DeleteTimeseriesAnalyticalStoreRequest) -> OnTable[str]:
-    # No SQL mapping uses a store, so there is none to be dropped with it.
-    return OnTable(text(sent.table_name), text(sent.store_name))
+def _decode_store_drop(sent: m.DeleteTimeseriesAnalyticalStoreRequest) -> OnTable[_StoreDrop]:
+    asked = _StoreDrop(text(sent.store_name), sent.drop_mapping_table)
+    return OnTable(text(sent.table_name), asked)
+
+
+def _drop_store(engine: TablestoreEngine, instance: str, asked: OnTable[_StoreDrop]) -> Plan[None]:
+    table, (name, with_mappings) = asked
+    return timeseries(engine).drop_store(instance, table, name, with_mappings=with_mappings)
 
 
 @decoder(m.DescribeTimeseriesAnalyticalStoreRequest)
@@ -280,7 +292,7 @@ SERIES_TABLE_ACTIONS: Final = {
     ),
     "DeleteTimeseriesAnalyticalStore": Action(
         _decode_store_drop,
-        lambda engine, instance, asked: timeseries(engine).drop_store(instance, *asked),
+        _drop_store,
         _nothing,
     ),
     "DescribeTimeseriesAnalyticalStore": Action(

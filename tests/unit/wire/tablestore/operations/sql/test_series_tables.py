@@ -10,6 +10,11 @@ from hypothesis import strategies as st
 from tests.support.statements import rows_of_statement, rule_of_refusal, run_sql, statement_engine
 
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.timeseries.table_record import (
+    decode_timeseries_table,
+    encode_timeseries_table,
+)
+from widerow.errors import InvalidRequest
 from widerow.model.tablestore.rules import TablestoreRule as R
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import (
@@ -18,10 +23,18 @@ from widerow.model.timeseries.requests import (
     PointQuery,
     TableRequest,
 )
+from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.series import SeriesKey, tags_text
-from widerow.model.timeseries.table import FieldKey, TimeseriesOptions, TimeseriesTable
+from widerow.model.timeseries.table import (
+    AnalyticalStore,
+    FieldKey,
+    TimeseriesOptions,
+    TimeseriesTable,
+)
 from widerow.model.values import KeyType, Value
+from widerow.wire.tablestore import sql_messages as m
 from widerow.wire.tablestore.operations.sql import run
+from widerow.wire.tablestore.operations.sql.actions import SQL_ACTIONS
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
 
 SECOND = 1_000_000
@@ -221,6 +234,119 @@ def test_series_without_metas() -> None:
     bare = made(engine, "bare", meta_index=False)
     put(engine, bare, Point(CPU2, 5, {"n": 1}))
     assert len(rows_of_statement(engine, "SELECT 1 FROM bare WHERE _m_name = 'cpu'")) == 1
+
+
+KEY_COLUMNS = (
+    "_m_name VARCHAR(1024), _data_source VARCHAR(1024), _tags VARCHAR(1024), _time BIGINT(20)"
+)
+PRIMARY = "PRIMARY KEY (_m_name, _data_source, _tags, _time)"
+
+
+def test_columns_of_fields() -> None:
+    """`ts::suffix` has a row for each point; what is missing or of another type is NULL."""
+    engine = statement_engine()
+    table = made(engine)
+    put(engine, table, Point(CPU1, 1, FIELDS), Point(CPU1, 2, {"n": "seven", "d": 1.5}))
+    put(engine, table, Point(DISK, 3, {"other": 1}))
+    run_sql(
+        engine,
+        f"CREATE TABLE `ts::some` ({KEY_COLUMNS}, n BIGINT(20), D DOUBLE, b BOOL, s MEDIUMTEXT,"
+        f" x MEDIUMBLOB, _attributes VARCHAR(1024), {PRIMARY})",
+    )
+    some = rows_of_statement(engine, "SELECT _time, n, d, b, s, x, _attributes FROM `ts::some`")
+    assert sorted(some) == [
+        (1, 7, 0.5, True, "text", b"\0", "[]"),
+        (2, None, 1.5, None, None, None, "[]"),
+        (3, None, None, None, None, None, "[]"),
+    ]
+    text = f"SELECT max(n), count(*) FROM `TS::Some` WHERE {KEY1} AND _time < 2"
+    assert rows_of_statement(engine, text) == [(7, 1)]
+    assert rows_of_statement(engine, "SHOW TABLES") == [("ts",), ("ts::meta",), ("ts::some",)]
+    described = rows_of_statement(engine, "DESCRIBE `ts::some`")
+    assert [row[0] for row in described if row[3] == "PRI"][-1] == "_time"
+    run_sql(engine, "ALTER TABLE `ts::some` ADD COLUMN other BIGINT")
+    run_sql(engine, "ALTER TABLE `ts::some` DROP COLUMN x")
+    last = rows_of_statement(engine, "SELECT other FROM `ts::some` WHERE _m_name = 'disk'")
+    assert last == [(1,)]
+    assert rule_of_refusal(engine, "SELECT x FROM `ts::some`") is R.SQL_COLUMN_UNKNOWN
+    [consumed] = run_sql(engine, "SELECT * FROM `ts::some`").consumed
+    assert (consumed.table, consumed.metas) == ("ts", False)
+    run_sql(engine, "DROP MAPPING TABLE `ts::some`")
+    assert rule_of_refusal(engine, "SELECT 1 FROM `ts::some`") is R.SQL_TABLE_UNKNOWN
+    assert rows_of_statement(engine, "SELECT count(*) FROM ts") == [(8,)]
+
+
+def test_columns_of_fields_that_are_refused() -> None:
+    """A mapping has the key of points, and fields under names that fields have."""
+    engine = statement_engine()
+    made(engine)
+    run_sql(engine, f"CREATE TABLE `ts::a` ({KEY_COLUMNS}, n BIGINT)")
+    for text, rule in [
+        (f"CREATE TABLE `ts::A` ({KEY_COLUMNS}, n BIGINT)", R.SQL_TABLE_EXISTS),
+        ("CREATE TABLE `ts::b` (_time BIGINT, n BIGINT)", R.SQL_MAPPING),
+        (f"CREATE TABLE `ts::b` ({KEY_COLUMNS}, n BIGINT, PRIMARY KEY (_time))", R.SQL_MAPPING),
+        (f"CREATE TABLE `ts::b` ({KEY_COLUMNS}, n BIGINT, N DOUBLE)", R.SQL_MAPPING),
+        (f"CREATE TABLE `ts::b` ({KEY_COLUMNS}, _attributes BIGINT)", R.SQL_MAPPING),
+        (f"CREATE TABLE `ts::b` ({KEY_COLUMNS}, `a b` BIGINT)", TimeseriesRule.FIELD_NAME),
+        (f"CREATE TABLE `ts::b::c` ({KEY_COLUMNS})", R.SQL_MAPPING),
+        (f"CREATE TABLE `ts::` ({KEY_COLUMNS})", R.SQL_MAPPING),
+        (f"CREATE TABLE `none::b` ({KEY_COLUMNS})", R.SQL_TABLE_UNKNOWN),
+        (f"CREATE TABLE `ts::b` ({KEY_COLUMNS}) ENGINE=AnalyticalStore", R.SQL_MAPPING),
+        (f"CREATE TABLE `ts::b` ({KEY_COLUMNS}) ENGINE_ATTRIBUTE='{{\"a\": 1}}'", R.SQL_MAPPING),
+        ("ALTER TABLE `ts::a` DROP COLUMN _time", R.SQL_MAPPING),
+        ("ALTER TABLE `ts::a` ADD COLUMN n BIGINT", R.SQL_MAPPING),
+        ("ALTER TABLE `ts::a` DROP COLUMN other", R.SQL_MAPPING),
+        ("DELETE FROM `ts::a` WHERE _time = 1", R.SQL_CHANGE),
+    ]:
+        assert rule_of_refusal(engine, text) is rule, text
+    run_sql(engine, f"CREATE TABLE IF NOT EXISTS `ts::a` ({KEY_COLUMNS})")
+    engine.core.run(timeseries(engine).drop("i", "ts"))
+    assert rows_of_statement(engine, "SHOW TABLES") == []
+    made(engine)
+    assert rows_of_statement(engine, "SHOW TABLES") == [("ts",), ("ts::meta",)]
+
+
+def test_a_mapping_of_an_analytical_store() -> None:
+    """It has the points that the store keeps, and holds the store (timeseries §11, §12)."""
+    engine = statement_engine()
+    day = 86_400 * SECOND
+    table = made(engine, stores=(AnalyticalStore("s", 30 * 86_400),))
+    now_us = engine.core.clock.now_us()
+    put(engine, table, *[Point(CPU2, now_us - days * day, {"n": days}) for days in (1, 29, 31)])
+    for name, option in (("all", ""), ("kept", "ENGINE=AnalyticalStore")):
+        run_sql(engine, f"CREATE TABLE `ts::{name}` ({KEY_COLUMNS}, n BIGINT) {option}")
+    for name, rows in (("all", [(31,), (29,), (1,)]), ("kept", [(29,), (1,)])):
+        for where in ("", f"WHERE {KEY2}", "WHERE _m_name = 'cpu'"):
+            assert rows_of_statement(engine, f"SELECT n FROM `ts::{name}` {where}") == rows
+    tables = timeseries(engine)
+    with pytest.raises(InvalidRequest) as refused:
+        engine.core.run(tables.drop_store("i", "ts", "s"))
+    assert refused.value.rule is TimeseriesRule.STORE_MAPPED
+    engine.core.run(tables.drop_store("i", "ts", "s", with_mappings=True))
+    names = [("ts",), ("ts::all",), ("ts::meta",)]
+    assert rows_of_statement(engine, "SHOW TABLES") == names
+    assert tables.find("i", "ts").stores == ()
+
+
+def test_mappings_are_kept_in_the_record_of_their_table() -> None:
+    engine = statement_engine()
+    made(engine, stores=(AnalyticalStore("s"),))
+    run_sql(engine, f"CREATE TABLE `ts::a` ({KEY_COLUMNS}, n DOUBLE) ENGINE=AnalyticalStore")
+    table = timeseries(engine).find("i", "ts")
+    [mapping] = table.mappings
+    assert (mapping.name, mapping.of_store, mapping.columns[-1].name) == ("ts::a", True, "n")
+    assert decode_timeseries_table(encode_timeseries_table(table)) == table
+
+
+def test_the_message_of_consumed_units(engine: TablestoreEngine) -> None:
+    """`is_timeseries_meta` is set for metas alone."""
+    action = SQL_ACTIONS["SQLQuery"]
+    for text, metas in [("SELECT 1 FROM ts", False), ("SELECT 1 FROM `ts::meta`", True)]:
+        asked = action.decode(m.SQLQueryRequest(query=text).SerializeToString())
+        answer = action.call(engine, "i", asked)
+        sent = m.SQLQueryResponse.FromString(action.encode(answer))
+        [consumed] = sent.consumes
+        assert (consumed.table_name, consumed.is_timeseries_meta) == ("ts", metas)
 
 
 def rows_of_reads(
