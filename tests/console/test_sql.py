@@ -46,7 +46,9 @@ def test_the_rows_stand_beside_the_plan_and_what_it_cost(asker: Asker) -> None:
         ("paid", "BOOLEAN"),
     ]
     assert any("ranges of the key by CardID, OrderNumber" in line for line in found["plan"])
-    assert found["result"]["costs"] == [{"table": CARDS, "read": 1, "write": 0, "search": ""}]
+    assert found["result"]["costs"] == [
+        {"table": CARDS, "read": 1, "write": 0, "search": "", "metas": False}
+    ]
     assert found["result"]["ms"] > 0
     page = ask(asker, text).text
     assert "Rows 1 to 3 of 3" in page

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from widerow.engine.scan import Bound, RowAccess
 
-__all__ = ["KeyComparator", "KeyComparison", "KeyRanges", "key_ranges", "text_after"]
+__all__ = ["RANGES_MAX", "KeyComparator", "KeyComparison", "KeyRanges", "key_ranges", "text_after"]
 
 RANGES_MAX: Final = 100
 """More given values than this are not looked up one by one; the range they lie in is read."""
