@@ -34,9 +34,9 @@ def check_series_table(client: Client, name: str) -> None:
     names = [text(meta.table_name) for meta in listed.table_metas]
     if name not in names:
         meant = did_you_mean(name, names)
-        advice = meant or "a table of rows may have the name: timeseries tables are others"
+        advice = meant or "A table of rows may have the name: timeseries tables are others."
         raise RequestFailed(
-            f"there is no timeseries table {name} in the instance {client.instance}; {advice}"
+            f"there is no timeseries table {name} in the instance {client.instance}. {advice}"
         )
 
 
