@@ -15,12 +15,17 @@ from widerow.errors import InvalidRequest, Replan, StorageFailure, Unsupported, 
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.keys.series import meta_key, meta_of_key, series_of, series_shards
-from widerow.limits import SERIES_META_CHANGES_MAX, SERIES_METAS_MAX
+from widerow.limits import (
+    SERIES_META_CHANGES_MAX,
+    SERIES_METAS_MAX,
+    SERIES_SCAN_RECORDS_MAX,
+)
 from widerow.model.timeseries.requests import MetaChange, MetaCondition, MetaPage, MetaQuery
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.series import SeriesKey, SeriesMeta, Tags
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.rows.series import SeriesRecord, decode_meta, encode_meta
+from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Transaction, Write
 
 __all__ = [
@@ -35,6 +40,7 @@ __all__ = [
 ]
 
 _POSITION: Final = b"\x01"  # a version; the key of the last meta behind its table follows
+_METAS_BETWEEN_PAUSES: Final = 128
 
 
 # --- queries ---------------------------------------------------------------------------------
@@ -45,8 +51,9 @@ def query_metas(
 ) -> MetaPage:
     """A page of the metas that a condition holds for, in the order of canonical keys.
 
-    Cost: every meta whose key begins as the condition asks, up to the end of the page; of all
-    pages, where the total is asked for. Raises `InvalidRequest`, `Unsupported`.
+    A page may have fewer metas than asked for, or none, and lead on. Cost: every meta whose key
+    begins as the condition asks, up to the end of the page, at most 50000; where the total is asked
+    for those of all pages. Raises `InvalidRequest`, `Unsupported`.
     """
     if not table.meta_index:
         raise Unsupported(TimeseriesRule.META_INDEX, table=table.name)
@@ -58,10 +65,15 @@ def query_metas(
     limit = SERIES_METAS_MAX if query.limit <= 0 else min(query.limit, SERIES_METAS_MAX)
     position = row_prefix(table.meta_id) + after[len(_POSITION) :] if after else b""
     found: list[SeriesMeta] = []
-    last, following = b"", b""
+    last, passed, following = b"", b"", b""
     total = 0
     begin = b"" if query.total else position
-    for key, meta in walk_metas(context, reader, table, leading_text(condition), begin):
+    walked = walk_metas(context, reader, table, leading_text(condition), begin)
+    for count, (key, meta) in enumerate(walked):
+        if count == SERIES_SCAN_RECORDS_MAX and not query.total:
+            following = _POSITION + passed[ROW_PREFIX_BYTES:]
+            break
+        passed = key
         if condition is not None and not holds(condition, meta):
             continue
         total += 1
@@ -91,7 +103,9 @@ def walk_metas(
     start = row_prefix(table.meta_id) + encode_key_value(leading)[:-2]
     live_from_us = context.metas_from_us(table)
     first = max(start, after + b"\x00") if after else start
-    for key, record in reader.scan(first, after_prefix(start)):
+    for count, (key, record) in enumerate(reader.scan(first, after_prefix(start))):
+        if count % _METAS_BETWEEN_PAUSES == 0:
+            safepoint()
         updated_us, attributes = decode_meta(record)
         if updated_us >= live_from_us:
             yield key, SeriesMeta(series_of(meta_of_key(key)), attributes, updated_us)

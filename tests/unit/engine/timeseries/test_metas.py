@@ -13,6 +13,7 @@ from tests.unit.engine.timeseries.world import CPU, DAY, DISK, Series, of_host
 
 from widerow.engine.ends import outcomes_of
 from widerow.engine.plan import Plan, concluded
+from widerow.engine.timeseries import metas as metas_module
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.keys.layout import local_index_prefix
 from widerow.keys.series import canonical_key, series_hash
@@ -64,6 +65,22 @@ def keys(
     world: Series, table: TimeseriesTable, condition: MetaCondition | None = None
 ) -> list[SeriesKey]:
     return [meta.key for meta in metas(world, table, condition)]
+
+
+def test_a_page_ends_where_many_metas_are_looked_at_in_vain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One query does not hold its thread for a whole table; its pages lead on to what it finds."""
+    monkeypatch.setattr(metas_module, "SERIES_SCAN_RECORDS_MAX", 5)
+    world = Series(MemoryStore())
+    table = world.create()
+    world.put(table, *((of_host(number), DAY, {"f": 1}) for number in range(10, 33)))
+    wanted = MetaMatch(SOURCE, EQUAL, "host32")
+    pages = [world.engine.query_metas(table, MetaQuery(wanted))]
+    while pages[-1].next:
+        pages.append(world.engine.query_metas(table, MetaQuery(wanted, after=pages[-1].next)))
+    assert [len(page.metas) for page in pages] == [0, 0, 0, 0, 1]
+    assert world.engine.query_metas(table, MetaQuery(wanted, total=True)).total == 1
 
 
 def test_series_that_are_written_are_found_in_order_and_by_conditions(world: Series) -> None:

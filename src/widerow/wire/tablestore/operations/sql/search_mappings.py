@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Conflict, InvalidRequest, NotFound
+from widerow.errors import Conflict, InvalidRequest
 from widerow.model.search.schema import SearchFieldType, SearchIndex
 from widerow.model.tablestore.mapping import MappedColumn, SearchMapping, SqlType
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.wire.tablestore.operations.sql.searched_fields import SearchedField, searched_fields_of
-from widerow.wire.tablestore.operations.sql.tables import SeenTable, find_seen_table
+from widerow.wire.tablestore.operations.sql.tables import SeenTable, find_seen_table, has_name
 
 __all__ = [
     "alter_search_mapping",
@@ -51,14 +51,8 @@ def map_search_index(
     None: nothing is to be changed. Raises `InvalidRequest`, `Conflict` and `NotFound`.
     """
     name, keeps = named
-    try:
-        find_seen_table(engine, instance, name)
-    except NotFound:
-        pass
-    else:
-        if keeps:
-            return None
-        raise Conflict(TablestoreRule.SQL_TABLE_EXISTS, instance=instance, table=name)
+    if has_name(engine, instance, name, keeps=keeps):
+        return None
     of_table, of_index = attributes.get("table_name"), attributes.get("index_name")
     if set(attributes) != {"table_name", "index_name"} or not (
         isinstance(of_table, str) and isinstance(of_index, str)

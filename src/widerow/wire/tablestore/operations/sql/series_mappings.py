@@ -7,7 +7,7 @@ from typing import Final
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.timeseries.static import check_field_names
-from widerow.errors import Conflict, NotFound
+from widerow.errors import Conflict
 from widerow.model.tablestore.mapping import MappedColumn, SqlType
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.timeseries.table import FieldMapping, TimeseriesTable
@@ -22,7 +22,7 @@ from widerow.wire.tablestore.operations.sql.series_tables import (
     SeriesView,
     mapped_key,
 )
-from widerow.wire.tablestore.operations.sql.tables import find_seen_table
+from widerow.wire.tablestore.operations.sql.tables import find_seen_table, has_name
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
 
 __all__ = ["alter_field_mapping", "drop_field_mapping", "map_fields"]
@@ -45,14 +45,8 @@ def map_fields(
     None: nothing is to be changed. Raises `InvalidRequest`, `Conflict` and `NotFound`.
     """
     name, keeps = named
-    try:
-        find_seen_table(engine, instance, name)
-    except NotFound:
-        pass
-    else:
-        if keeps:
-            return None
-        raise Conflict(TablestoreRule.SQL_TABLE_EXISTS, instance=instance, table=name)
+    if has_name(engine, instance, name, keeps=keeps):
+        return None
     of_table, _, suffix = name.partition("::")
     if _SUFFIX.fullmatch(suffix) is None:
         raise invalid_mapping("a mapping of a timeseries table is named `table::suffix`")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import InvalidRequest, NotFound, Unsupported
+from widerow.errors import Conflict, InvalidRequest, NotFound, Unsupported
 from widerow.model.search.schema import SearchIndex
 from widerow.model.tablestore.mapping import MappedColumn, SqlMapping, SqlType
 from widerow.model.tablestore.rules import TablestoreRule
@@ -25,6 +25,7 @@ __all__ = [
     "automatic_mapping",
     "best_access",
     "find_seen_table",
+    "has_name",
     "names_of",
     "seen_tables",
 ]
@@ -102,6 +103,20 @@ def find_seen_table(engine: TablestoreEngine, instance: str, name: str) -> SeenT
     indexes = [engine.tables.find(instance, each.name) for each in table.indexes if each.ready]
     mapping = table.mapping or automatic_mapping(table)
     return SeenTable(table, mapping, tuple(indexes), table.name)
+
+
+def has_name(engine: TablestoreEngine, instance: str, name: str, *, keeps: bool) -> bool:
+    """Whether a table or a mapping has the name that a new mapping is to have.
+
+    `keeps`: IF NOT EXISTS stands in the statement. Raises `Conflict` where it does not.
+    """
+    try:
+        find_seen_table(engine, instance, name)
+    except NotFound:
+        return False
+    if keeps:
+        return True
+    raise Conflict(TablestoreRule.SQL_TABLE_EXISTS, instance=instance, table=name)
 
 
 def _seen_search(table: Table, wanted: str) -> SeenTable | None:
