@@ -11,10 +11,12 @@ BASE_PYTHON ?= python3
 # servers and browsers, until it takes some of another's.
 WORKERS ?= $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2)
 PYTEST := $(VENV)/bin/pytest -n $(WORKERS) --dist worksteal
-# Whole systems, run on the compiled modules; and the laws that hold for these, run on them once more.
+# Whole systems, and the laws (of hypothesis) of everything else, run on the compiled modules; all
+# other tests on the modules as they stand in src. The night runs all of them on both.
 SESSIONS := tests/compat tests/conformance tests/crash tests/deploy tests/package
-LAWS := tests/golden tests/unit/auth tests/unit/engine tests/unit/keys tests/unit/rows \
-	tests/unit/search tests/unit/server tests/unit/storage tests/unit/wire
+APART := $(SESSIONS:%=--ignore=%)
+UNITS := $(APART) -m 'not hypothesis and not night'
+LAWS := $(APART) -m 'hypothesis and not night'
 # With this set, as images of containers have it, every process of a test compiles what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST_ARGS ?=
@@ -77,17 +79,17 @@ format: $(STAMP) ## rewrite the sources in the project's shape
 
 test: units $(if $(PYTEST_ARGS),,sessions) ## run the tests (PYTEST_ARGS='-x tests/unit/keys' runs those alone)
 
-units: $(STAMP) ## run all tests but the sessions, on the modules as they stand in src (WORKERS=0: one process)
-	$(PYTEST) $(or $(PYTEST_ARGS),$(SESSIONS:%=--ignore=%))
+units: $(STAMP) ## run all tests but the sessions and laws, on the modules as they stand in src (WORKERS=0: one process)
+	$(PYTEST) $(or $(PYTEST_ARGS),$(UNITS))
 
-sessions: $(STAMP) $(COMPILED)/.stamp ## run sessions of SDKs, stores, crashes and the wheel, and the laws, on the compiled modules
+sessions: $(STAMP) $(COMPILED)/.stamp ## run sessions of SDKs, stores, crashes and the wheel, and all laws, on the compiled modules
 	@if [ ! -e $(COMPILED)/.stamp ]; then \
 		echo 'SKIPPED: compiled modules, because nothing could be compiled (see above); the sessions run plain'; \
-		set -x; $(PYTEST) $(SESSIONS); \
+		set -ex; $(PYTEST) $(SESSIONS); $(PYTEST) $(LAWS); \
 	else \
 		set -ex; export PYTHONPATH='$(CURDIR)/$(COMPILED)'; \
 		$(PYTEST) $(SESSIONS); \
-		$(PYTEST) -m 'hypothesis and not night' $(LAWS); \
+		$(PYTEST) $(LAWS); \
 	fi
 
 fetch: $(STAMP) ## fetch what the sessions need: HBase and the SDKs of Java, Node and Go

@@ -58,6 +58,7 @@ def test_every_corpus_belongs_to_a_target() -> None:
     assert {file.stem for file in (FOLDER / "corpus").glob("*")} <= set(TARGETS)
 
 
+@pytest.mark.night
 @pytest.mark.timeout(180)  # loading everything instrumented takes most of it
 def test_a_second_of_fuzzing_finds_nothing() -> None:
     if importlib.util.find_spec("atheris") is None:

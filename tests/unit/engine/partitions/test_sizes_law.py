@@ -202,7 +202,7 @@ OUT_OF_ORDER = [*BATCHES, *[each for batch in BATCHES for each in (("step", 0, 0
 @example(kind="memory", history=OUT_OF_ORDER)
 @example(kind="rocksdb", history=OUT_OF_ORDER)
 @example(kind="memory", history=[*BATCHES, ("step", 0, 0), ("batch", 0, 2), ("batch", 20, 10_000)])
-@settings(max_examples=examples(60), deadline=None, phases=PHASES)
+@settings(max_examples=examples(30), deadline=None, phases=PHASES)
 def test_after_writers_rest_sizes_equal_a_count(
     kind: str, history: list[tuple[str, int, int]]
 ) -> None:
