@@ -63,12 +63,14 @@ class Machine(RuleBasedStateMachine):
         self.lonely: set[int] = set()
         self.refused: set[int] = set()  # their bodies refuse
         self.sizes: dict[int, tuple[int, int]] = {}
+        self.made: list[Write[int]] = []  # all writes; they live as long as their numbers count
+        self.owners: dict[int, int] = {}  # by `id` of a write: the number of its plan
         self.ends: dict[int, object] = {}
 
     # --- what is beneath and above -------------------------------------------------------------
 
     def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
-        group = list(dict.fromkeys(write.number for write in writes))  # type: ignore[attr-defined]  # `Noted` below has it
+        group = list(dict.fromkeys(self.owners[id(write)] for write in writes))
         assert not self.stopped
         self.groups.append(group)
         self.store.durable_ns = round(self.wait_seconds * 1e9)
@@ -94,16 +96,10 @@ class Machine(RuleBasedStateMachine):
             txn.put(SHARD + b"%d" % number, b"%d" % number)
             return number
 
-        class Noted(Write[int]):
-            """A write that knows whose it is."""
-
-            __slots__ = ("number",)
-
-        made = []
-        for _ in range(min(max(writes, 1), 3) if alone else writes):
-            write = Noted((SHARD,), body, alone=alone)
-            write.number = number  # type: ignore[attr-defined]  # `Noted` below has it
-            made.append(write)
+        count = min(max(writes, 1), 3) if alone else writes
+        made = [Write((SHARD,), body, alone=alone) for _ in range(count)]
+        self.made += made
+        self.owners |= dict.fromkeys(map(id, made), number)
         self.sizes[number] = len(made), size
         if alone:
             self.lonely.add(number)
