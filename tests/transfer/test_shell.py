@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,8 +49,12 @@ def test_the_commands_of_the_guide_print_what_it_shows(widerow: Widerow) -> None
 
 
 def test_the_script_of_the_guide_runs(widerow: Widerow) -> None:
-    (script,) = SCRIPTS
+    script, of_series = SCRIPTS
     widerow("table", "create", "cards", "uid:string", "pid:integer")
+    done = widerow("ts", typed=of_series)
+    assert done.stderr == ""
+    assert '| car     | c1           | ["brand=a"] | 1636460000000000 | 24    |' in done.stdout
+    assert done.stdout.count("Success.") == 2
     done = widerow("ts", typed=script)
     assert done.stderr == ""
     assert done.stdout.count("| 86  | 6771 | 32  | redchen |") == 2
@@ -401,7 +406,7 @@ def test_a_script_runs_to_its_end_and_has_the_first_failure(
 ) -> None:
     script = tmp_path / "script.ts"
     script.write_text(
-        "use -t nosuch\nget -k '[1]'\nlits\nputts\ndrop -t x\nput\nlist\nexit\nnever\n"
+        "use -t nosuch\nget -k '[1]'\nlits\nsearch\ndrop -t x\nput\nlist\nexit\nnever\n"
     )
     done = widerow("ts", "--file", script, expect=2)
     assert done.stdout == "No table in the instance shop.\n"
@@ -409,9 +414,114 @@ def test_a_script_runs_to_its_end_and_has_the_first_failure(
     assert "there is no table nosuch" in told[0]
     assert told[1].startswith("no table is in use")
     assert told[2] == "there is no command lits; did you mean list? `help` lists them"
-    assert told[3].startswith("putts: points are put with an SDK")
+    assert told[3].startswith("search: there is no editor here")
     assert "give -y" in told[4]
     assert len(told) == 6
+
+
+SERIES = """create -m timeseries -t cars --ttl 86400
+use --ts -t cars
+putts --k '["car","c1",["brand=a","id=1"]]' --field '[{"c":"speed","v":24,"isint":true}]' --time %d
+putts --k '["car","c1",["id=1","brand=a"]]' --field '[{"c":"ok","v":true}]' --time %d
+getts -k '["car","c1",["id=1","brand=a"]]'
+getts -k '["car","c1",["id=1","brand=a"]]' --backward -l 1 --columns speed
+getts -k '["car","c1",["id=1","brand=a"]]' --time_start 1 --time_end 2
+import_timeseries -i points.txt -l 3
+qtm --measurement c* --tags '["id=1"]'
+update_timeseries_meta --k '["cpu","",["host=h1"]]' --attrs '["city=yuhang"]'
+qtm --attrs '["city=yu*"]'
+qtm -l 1
+qtm --datasource nobody
+list
+list -w
+desc
+alter --ttl -1
+desc -t cars
+drop -t cars -y
+list
+"""
+
+
+def test_tables_of_time_series_of_the_vendors_shell(
+    widerow: Widerow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vendor's pages of the CLI on timeseries tables, with their forms of values."""
+    monkeypatch.chdir(tmp_path)
+    now_us = time.time_ns() // 1000
+    lines = [f"cpu,host=h{each} usage=58i {now_us}000\n" for each in (1, 2, 3, 4)]
+    Path("points.txt").write_text("".join(lines))
+    done = widerow("ts", typed=SERIES % (now_us - 2, now_us - 1))
+    assert done.stderr == ""
+    said = done.stdout
+    assert said.startswith(
+        "Created the table cars of time series.\nUsing cars, a table of time series.\n"
+        "Success.\nSuccess.\n"
+    )
+    key = '| car     | c1           | ["brand=a","id=1"] |'
+    assert said.count(key) == 3
+    assert f"{key} {now_us - 2} |      | 24    |" in said
+    assert f"{key} {now_us - 1} | true |       |" in said
+    assert f"{key} {now_us - 2} | 24    |\n" in said  # the newest that has the field
+    assert "No point.\n" in said
+    assert "3 points imported.\n" in said
+    assert said.count('| ["host=h1"] | ["city=yuhang"] |') == 1
+    assert said.count("There are more series: --limit 2 shows more.\n") == 1
+    assert "No series.\n" in said
+    assert said.count("No table in the instance shop.\n") == 2  # of wide columns, and in the end
+    documents = said[said.index("{") :].split("Changed the table cars.\n")
+    before = json.loads(documents[0])
+    after, _ = json.JSONDecoder().raw_decode(documents[1])
+    assert before["Option"] == {"TTL": 86400, "MetaTTL": -1, "AllowUpdateAttributes": True}
+    assert after["Option"]["TTL"] == -1
+    assert said.index("| cars      |") < said.index("{")
+
+
+def test_what_tables_of_time_series_do_not_have_is_told(widerow: Widerow) -> None:
+    key = """'["a","",["t=1"]]'"""
+    script = f"""create -m timeseries -t ts
+create -m timeseries -t ts --version 3
+create -m other -t ts
+use --ts -t nosuch
+putts --k '["a"]' --field '[]'
+use --ts -t ts
+alter --read_cu 1
+alter
+get -k '[1]'
+putts --k '[1]' --field '[]'
+putts --k 'x' --field '[]'
+putts --k {key} --field '[{{"c":"f","v":1,"ts":1}}]'
+putts --k {key} --field '[{{"c":"f","v":1}},{{"c":"f","v":2}}]'
+putts --k {key} --field '[{{"c":"f","v":1}}]' --time -1
+putts --k '["a","",["t"]]' --field '[{{"c":"f","v":1}}]'
+putts --k '["a","",["t=1","t=2"]]' --field '[{{"c":"f","v":1}}]'
+getts --k {key} --limit 0
+putts --k '["a b"]' --field '[{{"c":"f","v":1}}]'
+"""
+    told = widerow("ts", typed=script, expect=2).stderr.splitlines()
+    found = [line for line in told if not line.startswith("  ")]  # without hints and requests
+    for line, expected in zip(
+        found,
+        (
+            "create -m timeseries: a table of time series has no --version",
+            "--mode other: it is widecolumn or timeseries",
+            "there is no timeseries table nosuch in the instance shop",
+            "no table of time series is in use",
+            "alter: a table of time series has no --read_cu",
+            "nothing to change: give --ttl",
+            "ts is a table of time series, which putts",
+            "--k [1]: a measurement and a data source are texts",
+            "--k 'x' is no JSON",
+            "f: a field has no ts",
+            "the field f is given twice",
+            "--time -1: write microseconds since 1970",
+            "--k: tags are a list such as",
+            "--k: ",
+            "--limit is 1 or more",
+            "OTSParameterInvalid",
+        ),
+        strict=True,
+    ):
+        assert line.startswith(expected)
 
 
 @pytest.mark.usefixtures("cards")

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final, NamedTuple
@@ -58,7 +59,8 @@ class PointImport:
 
     `columns`: of a file of rows; None: the file is in line protocol, with times of `precision` and
     the data source in the tag `source`, if that is not empty. `kinds`: types of fields, as with
-    rows. `create`: the table is made unless it is there.
+    rows. `create`: the table is made unless it is there. `limit`: points of the file at most, from
+    its beginning; None: all.
     """
 
     path: Path
@@ -71,6 +73,7 @@ class PointImport:
     workers: int = 4
     max_rejected: int = 1000
     encoding: str = UTF_8
+    limit: int | None = None
 
     @property
     def rejected(self) -> Path:
@@ -112,7 +115,7 @@ def import_points(
     began = time.monotonic()
     rejects = Rejects(wish.rejected, wish.max_rejected, resumed=False)
     loader = _Loader(endpoint, wish, rejects, told)
-    loader.run(_requests(_points(wish, rejects.add)))
+    loader.run(_requests(islice(_points(wish, rejects.add), wish.limit)))
     return PointsLoaded(loader.stored, len(rejects.places), rejects.first, time.monotonic() - began)
 
 

@@ -29,6 +29,7 @@ from widerow.cli.ts.definitions import (
 from widerow.cli.ts.searched import DESCRIBE_SEARCH_INDEX, DROP_SEARCH_INDEX, LIST_SEARCH_INDEX
 from widerow.cli.ts.settings import CLEAR, CONFIG, ELSEWHERE, EXIT_TS, TS_HELP
 from widerow.cli.ts.statements import SQL_MODE
+from widerow.cli.ts.timeseries import GET_POINTS, IMPORT_POINTS, PUT_POINT, QUERY_METAS, UPDATE_META
 
 __all__ = ["TS_COMMANDS"]
 
@@ -37,6 +38,7 @@ TS_COMMANDS: Final = (
     CONFIG,
     *(LIST, USE, CREATE, DESCRIBE, ALTER, DROP, GET_SPLITS),
     *(PUT_ROW, GET_ROW, UPDATE_ROW, DELETE_ROW, SCAN, EXPORT_ROWS, IMPORT_ROWS),
+    *(PUT_POINT, GET_POINTS, IMPORT_POINTS, QUERY_METAS, UPDATE_META),
     *(CREATE_INDEX, DROP_INDEX),
     *(LIST_SEARCH_INDEX, DESCRIBE_SEARCH_INDEX, DROP_SEARCH_INDEX),
     SQL_MODE,

@@ -10,13 +10,27 @@ from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.cli.tablestore.asking import read_file
 from widerow.cli.tablestore.grid import Grid
 from widerow.cli.tablestore.search_indexes import search_indexes_of
-from widerow.cli.tablestore.tables import change_table, describe_table, send_drop, table_request
+from widerow.cli.tablestore.tables import (
+    change_table,
+    describe_table,
+    parse_seconds,
+    send_drop,
+    table_request,
+)
 from widerow.cli.tablestore.words import WordInvalid, shown_value
 from widerow.cli.ts.command import TsCommand, TsUsage, int32_of
 from widerow.cli.ts.json_rows import definition_json, definition_words, key_words
 from widerow.cli.ts.session import TsSession
 from widerow.cli.tunnels import tunnel_documents
 from widerow.client.rows import decode_rows
+from widerow.client.series import (
+    change_series_table,
+    create_series_table,
+    drop_series_table,
+    is_series_table,
+    list_series_tables,
+    series_table_document,
+)
 from widerow.client.tables import list_tables
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
@@ -49,6 +63,7 @@ _OPTIONS: Final = (
 _INDEX_NUMBERS: Final = {"global": 0, "local": 1}
 _TUNNEL_TYPES: Final = {"base_data_only": 1, "stream_data_only": 2, "base_and_stream": 3}
 _WIDE_COLUMNS: Final = "widecolumn"
+_SERIES: Final = "timeseries"
 
 
 def _given(arguments: Arguments) -> dict[str, object]:
@@ -62,10 +77,11 @@ def _given(arguments: Arguments) -> dict[str, object]:
 
 def _create(session: TsSession, given: Arguments) -> None:
     mode = given.get("--mode") or _WIDE_COLUMNS
+    if mode == _SERIES:
+        _create_series(session, given)
+        return
     if mode != _WIDE_COLUMNS:
-        raise CommandFailed(
-            f"-m {mode}: timeseries tables are made with an SDK, or `widerow import --create`"
-        )
+        raise TsUsage(f"--mode {mode}: it is {_WIDE_COLUMNS} or {_SERIES}")
     options = _given(given)
     if given.has("--input"):
         text = read_file(given.get("--input") or "").decode(errors="replace")
@@ -83,27 +99,64 @@ def _create(session: TsSession, given: Arguments) -> None:
     session.write(f"Created the table {name}.")
 
 
+def _create_series(session: TsSession, given: Arguments) -> None:
+    name = given.get("--table")
+    if not name:
+        raise TsUsage("create needs --table")
+    _only_ttl(given, f"create -m {_SERIES}", ("--mode", "--table"))
+    create_series_table(session.client, name, _ttl(given.get("--ttl") or "-1"))
+    session.write(f"Created the table {name} of time series.")
+
+
+def _only_ttl(given: Arguments, command: str, besides: tuple[str, ...]) -> None:
+    """Refuse the flags that tables of time series have not."""
+    for flag, _ in given.pairs:
+        if flag not in ("--ttl", *besides):
+            raise TsUsage(f"{command}: a table of time series has no {flag}")
+
+
+def _ttl(word: str) -> int:
+    return -1 if word == "-1" else parse_seconds("--ttl", word)
+
+
 def _use(session: TsSession, given: Arguments) -> None:
     if given.has("--ts"):
-        raise CommandFailed("--ts: timeseries tables are used with an SDK, or `widerow sql`")
-    session.table = session.facts(given.get("--table")).name
+        session.use(session.series(given.get("--table")), of_series=True)
+        session.write(f"Using {session.table}, a table of time series.")
+        return
+    session.use(session.facts(given.get("--table")).name)
     session.write(f"Using {session.table}.")
 
 
-def _list(session: TsSession, _: Arguments) -> None:
-    names = list_tables(session.client)
+def _list(session: TsSession, given: Arguments) -> None:
+    one_kind = given.has("--wc") or given.has("--ts")
+    names: list[str] = []
+    if given.has("--wc") or given.has("--all") or not one_kind:
+        names += list_tables(session.client)
+    if given.has("--ts") or given.has("--all") or not one_kind:
+        names += list_series_tables(session.client)
     if not names:
         session.write(f"No table in the instance {session.endpoint.instance}.")
         return
-    grid = Grid(("TableName",), [[name] for name in names])
+    grid = Grid(("TableName",), [[name] for name in sorted(names)])
     session.show(grid)
 
 
+def _of_series(session: TsSession, named: str | None) -> bool:
+    """Whether the table of this name, or the one in use, is one of time series."""
+    if not named or named == session.table:
+        return session.of_series
+    return is_series_table(session.client, named)
+
+
 def _describe(session: TsSession, given: Arguments) -> None:
-    name = session.facts(given.get("--table")).name
-    text = json.dumps(
-        definition_json(describe_table(session.client, name)), ensure_ascii=False, indent=4
-    )
+    named = given.get("--table")
+    if _of_series(session, named):
+        document = series_table_document(session.client, named or session.table)
+    else:
+        name = session.facts(named).name
+        document = definition_json(describe_table(session.client, name))
+    text = json.dumps(document, ensure_ascii=False, indent=4)
     if not given.has("--output"):
         session.write(text)
         return
@@ -116,7 +169,16 @@ def _describe(session: TsSession, given: Arguments) -> None:
 
 
 def _alter(session: TsSession, given: Arguments) -> None:
-    name = given.get("--table") or session.facts().name
+    named = given.get("--table")
+    if _of_series(session, named):
+        name = named or session.table
+        _only_ttl(given, "alter", ("--table",))
+        if not given.has("--ttl"):
+            raise TsUsage("nothing to change: give --ttl")
+        change_series_table(session.client, name, _ttl(given.get("--ttl") or ""))
+        session.write(f"Changed the table {name}.")
+        return
+    name = named or session.facts().name
     if not change_table(session.client, name, _given(given)):
         raise TsUsage("nothing to change: give --ttl, --version, --read_cu or --write_cu")
     session.write(f"Changed the table {name}.")
@@ -133,6 +195,16 @@ def _drop(session: TsSession, given: Arguments) -> None:
         ):
             session.write("Nothing was dropped.")
             return
+    if _of_series(session, name):
+        drop_series_table(session.client, name)
+    else:
+        _drop_rows(session, name)
+    if session.table == name:
+        session.use("")
+    session.write(f"Dropped the table {name}.")
+
+
+def _drop_rows(session: TsSession, name: str) -> None:
     indexes = search_indexes_of(session.client, name)
     if indexes:
         raise CommandFailed(
@@ -140,9 +212,6 @@ def _drop(session: TsSession, given: Arguments) -> None:
             + "; ".join(f"drop_search_index -t {name} -n {each}" for each in indexes)
         )
     send_drop(session.client, name)
-    if session.table == name:
-        session.table = ""
-    session.write(f"Dropped the table {name}.")
 
 
 def _splits(session: TsSession, given: Arguments) -> None:
@@ -261,7 +330,7 @@ CREATE: Final = TsCommand(
         ),
         *_OPTIONS,
         ShellFlag("--input", "FILE", "a file with the definition, as desc writes it", short="-i"),
-        ShellFlag("--mode", "widecolumn", "timeseries is refused", short="-m"),
+        ShellFlag("--mode", "widecolumn|timeseries", "widecolumn if not given", short="-m"),
     ),
     example="""create -t people -k '[{"c":"uid","t":"string"},{"c":"pid","t":"integer"}]'""",
 )
@@ -271,8 +340,8 @@ USE: Final = TsCommand(
     run=_use,
     flags=(
         _TABLE,
-        ShellFlag("--wc", "", "a table of wide columns, as all are"),
-        ShellFlag("--ts", "", "a table of time series: refused"),
+        ShellFlag("--wc", "", "a table of wide columns, as without it"),
+        ShellFlag("--ts", "", "a table of time series"),
     ),
     example="use -t mytable",
 )
@@ -282,7 +351,8 @@ LIST: Final = TsCommand(
     run=_list,
     flags=(
         ShellFlag("--all", "", "all tables, as without it", short="-a"),
-        ShellFlag("--wc", "", "tables of wide columns, as all are", short="-w"),
+        ShellFlag("--wc", "", "tables of wide columns", short="-w"),
+        ShellFlag("--ts", "", "tables of time series", short="-t"),
     ),
     aliases=("lt",),
 )

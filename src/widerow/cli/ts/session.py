@@ -8,6 +8,7 @@ from widerow.cli.tablestore.grid import Grid, render_grid
 from widerow.cli.tablestore.output import terminal_width, text_width
 from widerow.cli.ts.command import TsCommand, TsUsage
 from widerow.client.connection import FIRST_PATIENCE_SECONDS, Client, Endpoint
+from widerow.client.series import check_series_table
 from widerow.client.tables import TableFacts, known_table
 
 __all__ = ["TsSession"]
@@ -19,6 +20,7 @@ class TsSession:
 
     `kept`: the parts of the connection, by their names; `keep` keeps them as a profile, and returns
     its name. `ask`: answers a question of the person at the terminal, None where there is nobody.
+    `of_series`: the table in use is one of time series.
     `columns`: names that were seen of each table, for completion. `in_sql`: lines are statements.
     """
 
@@ -29,6 +31,7 @@ class TsSession:
     keep: Callable[[Mapping[str, str]], str]
     ask: Callable[[str], str] | None = None
     table: str = ""
+    of_series: bool = False
     finished: bool = False
     columns: dict[str, set[str]] = field(default_factory=dict)
     in_sql: bool = False
@@ -60,7 +63,12 @@ class TsSession:
     def connect(self, endpoint: Endpoint, kept: Mapping[str, str]) -> None:
         """Use another server or instance from now on; no table is in use then."""
         self.close()
-        self.endpoint, self.kept, self.table = endpoint, kept, ""
+        self.endpoint, self.kept = endpoint, kept
+        self.use("")
+
+    def use(self, table: str, *, of_series: bool = False) -> None:
+        """Use a table from now on; "": none."""
+        self.table, self.of_series = table, of_series
 
     def close(self) -> None:
         """Close the connection. Idempotent."""
@@ -73,6 +81,11 @@ class TsSession:
 
         Raises: `TsUsage` where none is in use; `RequestFailed` where there is no such table.
         """
+        if not named and self.of_series:
+            raise TsUsage(
+                f"{self.table} is a table of time series, which putts, getts, qtm, "
+                "update_timeseries_meta and import_timeseries are about; give -t TABLE for another"
+            )
         name = named or self.table
         if not name:
             raise TsUsage("no table is in use; `use -t TABLE` first, or give -t TABLE")
@@ -80,6 +93,20 @@ class TsSession:
         self.saw(name, [column.name for column in table.key])
         self.saw(name, table.defined)
         return table
+
+    def series(self, named: str | None = None) -> str:
+        """The name of this timeseries table, or of the one in use.
+
+        Raises: `TsUsage` where none is in use; `RequestFailed` where there is no such table.
+        """
+        if named:
+            check_series_table(self.client, named)
+            return named
+        if not self.of_series:
+            raise TsUsage(
+                "no table of time series is in use; `use --ts -t TABLE` first, or give -t TABLE"
+            )
+        return self.table
 
     def show(self, grid: Grid) -> None:
         """Write a table, as wide as the terminal at most where there is one."""

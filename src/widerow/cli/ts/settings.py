@@ -85,10 +85,6 @@ _WHY: Final = {
     "consume_tunnel": "tunnels are consumed with an SDK; `widerow tail` follows a table",
     "create_search_index": "search indexes are made with an SDK (docs/guide/search.md)",
     "search": "there is no editor here; `widerow search TABLE INDEX QUERY` asks a search index",
-    "putts": "points are put with an SDK, or with `widerow import` (docs/guide/timeseries.md)",
-    "getts": "points are read with an SDK, or with `widerow sql` (docs/guide/sql.md)",
-    "qtm": "series are found with an SDK, or with `widerow sql` in TABLE::meta",
-    "import_timeseries": "`widerow import TABLE --input FILE.lp` takes points",
 }
 
 
