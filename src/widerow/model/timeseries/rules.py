@@ -93,3 +93,6 @@ class TimeseriesRule(AnyRule):
     LASTPOINT_NOT_FOUND = "Create the last-point index, or check its name."
     LASTPOINT_COUNT = "Analytical stores and last-point indexes of a table are at most ten."
     LASTPOINT_READ_ONLY = "Put points: rows of a last-point index are written by the table itself."
+
+    # Beside the tables of Tablestore's model (timeseries §9)
+    STREAM = "widerow keeps no changes of timeseries tables: read their points, or split and scan."

@@ -3,13 +3,14 @@
 Their modules are loaded when a timeseries table or a last-point index has the name.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Conflict, InvalidRequest, NotFound, NotYet, WiderowError
+from widerow.errors import Conflict, InvalidRequest, NotFound, NotYet, Unsupported, WiderowError
 from widerow.limits import NOT_YET_SECONDS_MAX
 from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.tablestore.requests import BatchGet, BatchWrite, GetRange, GetRow, TableGet
@@ -25,6 +26,7 @@ __all__ = [
     "get_range_beside",
     "get_row_beside",
     "is_beside",
+    "no_stream_beside",
     "write_row_beside",
 ]
 
@@ -39,6 +41,21 @@ def _check(engine: TablestoreEngine, instance: str, name: str, error: WiderowErr
     found = state.by_id.get(state.taken.get(("tablestore", instance, name.partition(_MARK)[0]), 0))
     if found is None or isinstance(found, Table):
         raise error
+
+
+@contextmanager
+def no_stream_beside(
+    engine: TablestoreEngine, instance: str, name: str, action: str
+) -> Iterator[None]:
+    """Where no table is found in the body: a timeseries table of the name has no change stream.
+
+    Raises `Unsupported` then.
+    """
+    try:
+        yield
+    except NotFound as error:
+        _check(engine, instance, name, error)
+        raise Unsupported(TimeseriesRule.STREAM, table=name, action=action) from error
 
 
 def describe_beside(

@@ -6,7 +6,9 @@ Imported with the first request for one of these actions.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from widerow.engine.plan import Plan
 from widerow.engine.tablestore.delivery.service import DeliveryShown, FoundTask
+from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest
 from widerow.model.tablestore.delivery import (
     CreateDelivery,
@@ -20,6 +22,7 @@ from widerow.model.tablestore.delivery import (
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore import delivery_messages as m
 from widerow.wire.tablestore.operations.action import Action
+from widerow.wire.tablestore.operations.beside import no_stream_beside
 from widerow.wire.tablestore.operations.bodies import decoder, text
 
 __all__ = ["DELIVERY_ACTIONS", "TaskName"]
@@ -139,10 +142,13 @@ def _encode_list(result: Sequence[FoundTask]) -> bytes:
     return m.ListDeliveryTaskResponse(tasks=tasks).SerializeToString()
 
 
+def _created(engine: TablestoreEngine, instance: str, asked: CreateDelivery) -> Plan[str]:
+    with no_stream_beside(engine, instance, asked.table, "CreateDeliveryTask"):
+        return engine.deliveries.create(instance, asked)
+
+
 DELIVERY_ACTIONS: Final[dict[str, Action]] = {
-    "CreateDeliveryTask": Action(
-        _create, lambda engine, instance, asked: engine.deliveries.create(instance, asked)
-    ),
+    "CreateDeliveryTask": Action(_create, _created),
     "DeleteDeliveryTask": Action(
         decoder(m.DeleteDeliveryTaskRequest)(_task_name),
         lambda engine, instance, asked: engine.deliveries.delete(instance, *asked),

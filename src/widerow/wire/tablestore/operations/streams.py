@@ -17,6 +17,7 @@ from widerow.rows.fields import field, varint
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.answers import consumed_field
+from widerow.wire.tablestore.operations.beside import no_stream_beside
 from widerow.wire.tablestore.operations.bodies import parsed, text
 
 __all__ = ["STREAM_ACTIONS", "DescribedStream", "IteratorAsked", "RecordsAsked", "StreamAsked"]
@@ -64,7 +65,8 @@ def _decode_list(body: bytes) -> str | None:
 
 
 def _list(engine: TablestoreEngine, instance: str, request: str | None) -> Sequence[Table]:
-    return engine.streams.list(instance, request)
+    with no_stream_beside(engine, instance, request or "", "ListStream"):
+        return engine.streams.list(instance, request)
 
 
 def _encode_list(tables: Sequence[Table]) -> bytes:

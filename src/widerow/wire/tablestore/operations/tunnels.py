@@ -29,6 +29,7 @@ from widerow.model.tablestore.tunnel import (
 )
 from widerow.wire.tablestore import tunnel_messages as m
 from widerow.wire.tablestore.operations.action import Action
+from widerow.wire.tablestore.operations.beside import no_stream_beside
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.tunnel_tokens import decode_position, encode_position
 
@@ -313,7 +314,8 @@ def _rpo(status: str, count: int, consumed_us: int) -> dict[str, Any]:
 
 def _created(engine: TablestoreEngine, instance: str, asked: CreateTunnel) -> Plan[str]:
     """Waits for changes on their way to the stream: they would come behind the rows once more."""
-    plan = engine.tunnels.create(instance, asked)
+    with no_stream_beside(engine, instance, asked.table, "CreateTunnel"):
+        plan = engine.tunnels.create(instance, asked)
     if asked.kind.has_base and asked.kind.has_stream:
         table = engine.tables.get(instance, asked.table)
         if table is not None and engine.streams.is_behind(table):

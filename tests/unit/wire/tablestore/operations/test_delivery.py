@@ -24,6 +24,7 @@ from widerow.model.values import KeyType
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import delivery_messages as d
+from widerow.wire.tablestore import timeseries_messages as m
 
 BASE, INC, BASE_INC = 0, 1, 2
 INVALID, UNSUPPORTED = (400, "OTSParameterInvalid"), (400, "OTSUnsupportOperation")
@@ -277,3 +278,13 @@ def test_a_task_is_kept_with_its_table(world: World) -> None:
     assert decode_table(encode_table(replace(table, deliveries=()))).deliveries == ()
     again = open_tablestore(world.store, world.clock, FakeEntropy(1))
     assert again.describe_table("i", "t") == table
+
+
+def test_a_timeseries_table_has_no_task() -> None:
+    """docs/protocol/differences.md, "Timeseries tables": it has no changes to deliver."""
+    world = World()
+    meta = m.TimeseriesTableMeta(table_name="ts")
+    made = m.CreateTimeseriesTableRequest(table_meta=meta)
+    answer_of(world.engine, "CreateTimeseriesTable", made, bytes)
+    assert world.refused("Create", request(tableName="ts")) == UNSUPPORTED
+    assert world.refused("Create", request(tableName="absent")) == MISSING

@@ -6,9 +6,12 @@ from tests.support.requests import SERIES_BODIES
 from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.errors import Unsupported
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.wire.tablestore import messages, tunnel_messages
 from widerow.wire.tablestore import timeseries_messages as m
+from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 
 KEY = m.TimeseriesKey(measurement="m", source="s")
 INVALID = (400, "OTSParameterInvalid")
@@ -181,3 +184,21 @@ def test_analytical_stores_say_how_far_they_are(engine: TablestoreEngine) -> Non
         analytical_store=m.TimeseriesAnalyticalStore(store_name="first", sync_option=2),
     )
     assert refusal_of(engine, "UpdateTimeseriesAnalyticalStore", changed) == INVALID
+
+
+def test_who_asks_for_changes_of_a_timeseries_table_is_told_that_there_are_none(
+    engine: TablestoreEngine,
+) -> None:
+    """timeseries §9 has the form of the text; docs/protocol/differences.md, "Timeseries tables"."""
+    tunnel = tunnel_messages.Tunnel(table_name="t", tunnel_name="x", tunnel_type=3)
+    for path, action, request in (
+        ("ListStream", "ListStream", messages.ListStreamRequest(table_name="t")),
+        ("tunnel/create", "CreateTunnel", tunnel_messages.CreateTunnelRequest(tunnel=tunnel)),
+    ):
+        with pytest.raises(Unsupported) as raised:
+            answer_of(engine, path, request, bytes)
+        refusal = TABLESTORE_DIALECT.refuse(raised.value, path, "")
+        assert (refusal.status, refusal.code) == (400, "OTSUnsupportOperation"), path
+        assert f"Table [t] is a timeseries table, not support {action}".encode() in refusal.body
+    absent = messages.ListStreamRequest(table_name="absent")
+    assert refusal_of(engine, "ListStream", absent) == ABSENT
