@@ -495,6 +495,7 @@ SERIES_METAS_MAX: Final = 1000  # of one answer (timeseries §2)
 SERIES_META_CHANGES_MAX: Final = 200  # of one request (timeseries §6)
 SERIES_CONDITION_DEPTH_MAX: Final = 32  # conditions of metas in each other
 SERIES_SCAN_RECORDS_MAX: Final = 50_000  # looked at for a page of points or metas
+SERIES_TOTAL_RECORDS_MAX: Final = 1_000_000  # counted for the total of a query of metas
 SERIES_SPLITS_MAX: Final = 256  # of one scan (timeseries §7)
 SERIES_KEY_COLUMNS_MAX: Final = 6  # of a table (timeseries §2)
 SERIES_FIELD_KEYS_MAX: Final = 4  # of a table (timeseries §2)

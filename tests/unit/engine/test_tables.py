@@ -21,6 +21,7 @@ from tests.support.engines import open_tablestore
 from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.table_record import decode_table, encode_table
+from widerow.engine.timeseries.plug import TIMESERIES
 from widerow.errors import AnyRule, Conflict, Exhausted, InvalidRequest, NotFound, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS, SPACE_SEQUENCES
@@ -37,6 +38,9 @@ from widerow.model.tablestore.row import ReturnContent, ReturnType
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import DefinedColumn, Encryption, KeyColumn, Table, Throughput
 from widerow.model.tablestore.selection import Selection
+from widerow.model.timeseries.requests import TableRequest
+from widerow.model.timeseries.rules import TimeseriesRule
+from widerow.model.timeseries.table import TimeseriesOptions
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -262,6 +266,24 @@ def test_table_quota(engine: TablestoreEngine) -> None:
         engine.create_table("i", create("t64", SCHEMA))
     assert refused.value.rule is TablestoreRule.TABLE_QUOTA
     engine.core.run(engine.create_table("other", create("t", SCHEMA)))
+
+
+def test_a_timeseries_table_counts_as_two_tables(engine: TablestoreEngine) -> None:
+    """timeseries §1"""
+    series = engine.core.operations(TIMESERIES)
+    for n in range(31):
+        engine.core.run(series.create("i", TableRequest(f"s{n}", TimeseriesOptions())))
+    engine.core.run(engine.create_table("i", create("t", SCHEMA)))
+    with pytest.raises(Exhausted) as refused:
+        engine.core.run(series.create("i", TableRequest("more", TimeseriesOptions())))
+    assert refused.value.rule is TimeseriesRule.TABLE_QUOTA
+    engine.core.run(engine.create_table("i", create("u", SCHEMA)))
+    with pytest.raises(Exhausted):
+        engine.core.run(engine.create_table("i", create("more", SCHEMA)))
+    engine.core.run(series.drop("i", "s0"))
+    engine.core.run(engine.create_table("i", create("more", SCHEMA)))
+    with pytest.raises(Exhausted):
+        engine.core.run(series.create("i", TableRequest("more2", TimeseriesOptions())))
 
 
 def test_update_table(engine: TablestoreEngine, clock: FakeClock) -> None:

@@ -61,6 +61,18 @@ class CatalogState:
             [name for found, whose, name in self.by_name if whose == owner and found == space]
         )
 
+    def held(self, word: str, owner: str) -> int:
+        """How many tables an owner has in the models that share names by a word, for a quota.
+
+        Some count as several (`counts_as` of a table).
+        """
+        numbers = {
+            number
+            for (shared, whose, _), number in self.taken.items()
+            if whose == owner and shared == word
+        }
+        return sum([self.by_id[number].counts_as for number in numbers])
+
     def copy(self, epoch: int) -> "CatalogState":
         """A copy with another epoch, for a change. Linear in the size of the catalogue."""
         return CatalogState(

@@ -313,7 +313,8 @@ class TablestoreEngine(OpenModel[Table]):
     def _check_room(self, state: CatalogState, instance: str, name: str) -> None:
         if (SPACE_CATALOG, instance, name) in state.by_name:
             raise Conflict(TablestoreRule.TABLE_EXISTS, instance=instance, table=name)
-        if len(state.names(SPACE_CATALOG, instance)) >= self._settings.tables_per_instance:
+        held = state.held(TABLESTORE_MODEL.named_with, instance)
+        if held >= self._settings.tables_per_instance:
             raise Exhausted(TablestoreRule.TABLE_QUOTA, limit=self._settings.tables_per_instance)
 
     def list_tables(self, instance: str) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ from widerow.engine.timeseries.static import (
 )
 from widerow.engine.timeseries.sweep import TimeseriesSweep
 from widerow.errors import Exhausted, InvalidRequest, Replan, WiderowError
+from widerow.keys.layout import local_index_prefix
 from widerow.keys.series import canonical_key, series_hash
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import (
@@ -63,7 +64,7 @@ from widerow.model.timeseries.requests import (
     TableRequest,
 )
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.timeseries.series import SeriesKey, SeriesMeta
+from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import (
     AnalyticalStore,
     FieldMapping,
@@ -106,8 +107,8 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         check_request(request)
 
         def make(draft: Draft) -> TimeseriesTable:
-            held = len(draft.state.names(TIMESERIES_MODEL.space, instance))
-            if 2 * (held + 1) > self._settings.tables_per_instance:
+            held = draft.state.held(TIMESERIES_MODEL.named_with, instance)
+            if held + TimeseriesTable.counts_as > self._settings.tables_per_instance:
                 raise Exhausted(
                     TimeseriesRule.TABLE_QUOTA, limit=self._settings.tables_per_instance
                 )
@@ -178,7 +179,7 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         """Every meta that a condition holds for, in parts (timeseries §12)."""
         return read_metas(self.context, self.core.store.snapshot(), table, condition)
 
-    def find_meta(self, table: TimeseriesTable, series: SeriesKey) -> SeriesMeta | None:
+    def find_meta(self, table: TimeseriesTable, series: SeriesKey) -> MetasRead:
         """The meta of a series, if it has one (timeseries §12)."""
         known = self.context.series(table, series)
         return find_meta(self.context, self.core.store.snapshot(), table, known)
@@ -198,6 +199,11 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
     def hash_of(self, series: SeriesKey) -> str:
         """The hash of a series as `_#h` shows it (timeseries §10)."""
         return series_hash(canonical_key(series)).hex()
+
+    def is_shared_hash(self, table: TimeseriesTable, digest: str) -> bool:
+        """Whether two series of a table have this hash, as `hash_of` shows it."""
+        second = local_index_prefix(table.id) + bytes.fromhex(digest) + b"\x01"
+        return self.core.store.snapshot().get(second) is not None
 
     # --- analytical stores -------------------------------------------------------------------
 

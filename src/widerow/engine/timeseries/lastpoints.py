@@ -168,21 +168,37 @@ def scan_lastpoints(
     near = prefix + _hash_near(bounds[0][0])
     start, stop = (prefix, after_prefix(near)) if reverse else (near, after_prefix(prefix))
     live_from_us = context.live_from_us(table)
-    for digest, canonical, record in _found(reader, start, stop, index, reverse=reverse):
-        series = series_of(canonical)
-        key = (digest.hex(), *table.key_values(series))
+    found = _found(reader, start, stop, index, reverse=reverse)
+    for key, series, record in _in_order(table, found, reverse=reverse):
         order = model_order(key)
         inside = last < order <= first if reverse else first <= order < last
         if not inside:
             if (order[0] < last[0]) if reverse else (order[0] > last[0]):
                 return
             continue
-        found = decode_last(context.layouts, record)
-        if found.time_us < live_from_us:
+        last_point = decode_last(context.layouts, record)
+        time_us = last_point.time_us
+        if time_us < live_from_us:
             continue
-        cells = {name: (value, found.times[name]) for name, value in found.fields.items()}
-        cells[_TIME_COLUMN] = found.time_us, found.time_us
-        yield LastpointRow(series, key, found.time_us, dict(sorted(cells.items())))
+        times = last_point.times
+        cells = {name: (value, times[name]) for name, value in last_point.fields.items()}
+        cells[_TIME_COLUMN] = time_us, time_us
+        yield LastpointRow(series, key, time_us, dict(sorted(cells.items())))
+
+
+def _in_order(
+    table: TimeseriesTable, found: Iterator[tuple[bytes, bytes, bytes]], *, reverse: bool
+) -> Iterator[tuple[tuple[str, ...], SeriesKey, bytes]]:
+    """Keys, series and records by keys: series of one hash stand in the order of their making."""
+    held: list[tuple[tuple[str, ...], SeriesKey, bytes]] = []
+    for digest, canonical, record in found:
+        series = series_of(canonical)
+        key = (digest.hex(), *table.key_values(series))
+        if held and held[0][0][0] != key[0]:
+            yield from sorted(held, reverse=reverse)
+            held = []
+        held.append((key, series, record))
+    yield from sorted(held, reverse=reverse)
 
 
 def _hash_near(bound: KeyInput) -> bytes:

@@ -11,7 +11,14 @@ from widerow.engine.timeseries.context import KnownSeries, TimeseriesContext
 from widerow.engine.timeseries.meta_conditions import check_condition, holds, leading_text
 from widerow.engine.timeseries.static import check_attributes
 from widerow.engine.timeseries.stored import find_series
-from widerow.errors import InvalidRequest, Replan, StorageFailure, Unsupported, WiderowError
+from widerow.errors import (
+    Exhausted,
+    InvalidRequest,
+    Replan,
+    StorageFailure,
+    Unsupported,
+    WiderowError,
+)
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.keys.series import meta_key, meta_of_key, series_of, series_shards
@@ -19,6 +26,7 @@ from widerow.limits import (
     SERIES_META_CHANGES_MAX,
     SERIES_METAS_MAX,
     SERIES_SCAN_RECORDS_MAX,
+    SERIES_TOTAL_RECORDS_MAX,
 )
 from widerow.model.timeseries.requests import MetaChange, MetaCondition, MetaPage, MetaQuery
 from widerow.model.timeseries.rules import TimeseriesRule
@@ -53,23 +61,24 @@ def query_metas(
 
     A page may have fewer metas than asked for, or none, and lead on. Cost: every meta whose key
     begins as the condition asks, up to the end of the page, at most 50000; where the total is asked
-    for those of all pages. Raises `InvalidRequest`, `Unsupported`.
+    for those of all pages, at most a million. Raises `InvalidRequest`, `Unsupported`, and
+    `Exhausted` where there are more for the total.
     """
     if not table.meta_index:
         raise Unsupported(TimeseriesRule.META_INDEX, table=table.name)
-    condition, after = query.condition, query.after
+    condition = query.condition
     if condition is not None:
         check_condition(condition)
-    if after and (after[:1] != _POSITION or len(after) < len(_POSITION) + 2):
-        raise InvalidRequest(TimeseriesRule.POSITION)
     limit = SERIES_METAS_MAX if query.limit <= 0 else min(query.limit, SERIES_METAS_MAX)
-    position = row_prefix(table.meta_id) + after[len(_POSITION) :] if after else b""
+    position = _position(table, query.after)
     found: list[SeriesMeta] = []
     last, passed, following = b"", b"", b""
     total = 0
     begin = b"" if query.total else position
     walked = walk_metas(context, reader, table, leading_text(condition), begin)
     for count, (key, meta) in enumerate(walked):
+        if query.total and count == SERIES_TOTAL_RECORDS_MAX:
+            raise Exhausted(TimeseriesRule.META_TOTAL, limit=SERIES_TOTAL_RECORDS_MAX)
         if count == SERIES_SCAN_RECORDS_MAX and not query.total:
             following = _POSITION + passed[ROW_PREFIX_BYTES:]
             break
@@ -87,6 +96,15 @@ def query_metas(
         if not query.total:
             break
     return MetaPage(found, total if query.total else None, following)
+
+
+def _position(table: TimeseriesTable, after: bytes) -> bytes:
+    """The key behind which a page begins; b"": at the first. Raises `InvalidRequest`."""
+    if not after:
+        return b""
+    if after[:1] != _POSITION or len(after) < len(_POSITION) + 2:
+        raise InvalidRequest(TimeseriesRule.POSITION)
+    return row_prefix(table.meta_id) + after[len(_POSITION) :]
 
 
 def walk_metas(
@@ -148,15 +166,16 @@ def read_metas(
 
 def find_meta(
     context: TimeseriesContext, reader: Reader, table: TimeseriesTable, series: KnownSeries
-) -> SeriesMeta | None:
+) -> MetasRead:
     """The meta of a series, if it has one. Raises `StoreDamaged`."""
-    record = reader.get(meta_key(table.meta_id, series.canonical))
+    key = meta_key(table.meta_id, series.canonical)
+    record = reader.get(key)
     if record is None:
-        return None
+        return MetasRead([], len(key))
     updated_us, attributes = decode_meta(record)
     if updated_us < context.metas_from_us(table):
-        return None
-    return SeriesMeta(series.key, attributes, updated_us)
+        return MetasRead([], len(key))
+    return MetasRead([SeriesMeta(series.key, attributes, updated_us)], len(key))
 
 
 # --- steps -----------------------------------------------------------------------------------

@@ -16,12 +16,12 @@ from widerow.engine.timeseries.walk import PointRange, WalkedSeries, walk_points
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import row_prefix
-from widerow.keys.series import HASH_BYTES, TIME_AT, time_bytes
+from widerow.keys.series import HASH_BYTES, SERIES_COUNTER_AT, TIME_AT, time_bytes
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.storage.interface import Reader
 
-__all__ = ["point_bounds", "scan_point_columns", "scan_points_by_key"]
+__all__ = ["hash_of_point", "point_bounds", "scan_point_columns", "scan_points_by_key"]
 
 _TIME_COLUMN: Final = "_time"
 _TIME_END: Final = TIME_AT + 8
@@ -38,6 +38,11 @@ def point_bounds(table: TimeseriesTable, access: RowAccess) -> tuple[bytes, byte
     if not access.high.values or access.high.inclusive:
         high = after_prefix(high)
     return low, high
+
+
+def hash_of_point(row: ScannedRow) -> str:
+    """`_#h` of a scanned point."""
+    return row.position[SERIES_COUNTER_AT - HASH_BYTES : SERIES_COUNTER_AT].hex()
 
 
 def _encoded(table: TimeseriesTable, values: tuple[Any, ...]) -> bytes:
@@ -89,11 +94,11 @@ def scan_points_by_key(
         if series is not met:
             met = series
             columns = dict(zip(table.key, table.key_values(series.key), strict=True))
-        row = columns.copy()
+        row: dict[str, Any] = point_fields(context.layouts, series.record, stored)
+        row.update(columns)  # a field may have the name of an own key column
         row[_TIME_COLUMN] = int.from_bytes(key[TIME_AT:_TIME_END], "big")
         if names:
             row.update(zip(names, key_fields(table, key), strict=True))
-        row.update(point_fields(context.layouts, series.record, stored))
         yield ScannedRow(row, key)
 
 

@@ -1,6 +1,7 @@
 """Tables: key columns, defined columns, options, throughput (semantics §1.1, §2)."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from widerow.model.search.schema import SearchIndex
 from widerow.model.tablestore.delivery import DeliveryTask
@@ -173,6 +174,7 @@ class Table:
     mapping: SqlMapping | None = None
     search_mappings: tuple[SearchMapping, ...] = ()
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
+    counts_as: ClassVar[int] = 1  # tables of its instance
 
     @property
     def qualified(self) -> str:

@@ -70,6 +70,7 @@ class TimeseriesRule(AnyRule):
     META_MODE = "Send meta_update_mode 0, metas are kept, or 1, they are left alone."
     META_TIME = "Leave update_time out: the server sets it."
     META_INDEX = "The table was created without an index of metas: read by the keys of series."
+    META_TOTAL = "Leave get_total_hit out, or ask for a measurement or its beginning."
     META_COUNT = "Name between 1 and 200 series in a request."
     ATTRIBUTES_FIXED = "The table allows no change of attributes (allow_update_attributes)."
     SPLIT = "Use a split that SplitTimeseriesScanTask gave for this table, unchanged."

@@ -133,6 +133,7 @@ class TimeseriesTable:
     mappings: tuple[FieldMapping, ...] = ()
     global_indexes: ClassVar[tuple[int, ...]] = ()
     reserved_units: ClassVar[tuple[int, int]] = (0, 0)
+    counts_as: ClassVar[int] = 2  # tables of its instance: data and metas (timeseries §1)
 
     @property
     def qualified(self) -> str:

@@ -14,7 +14,7 @@ from tests.unit.engine.timeseries.world import CPU, DAY, DISK, Series, of_host
 from widerow.engine.ends import outcomes_of
 from widerow.engine.plan import Plan, concluded
 from widerow.engine.timeseries import metas as metas_module
-from widerow.errors import InvalidRequest, Unsupported
+from widerow.errors import Exhausted, InvalidRequest, Unsupported
 from widerow.keys.layout import local_index_prefix
 from widerow.keys.series import canonical_key, series_hash
 from widerow.model.timeseries.points import Point
@@ -81,6 +81,12 @@ def test_a_page_ends_where_many_metas_are_looked_at_in_vain(
         pages.append(world.engine.query_metas(table, MetaQuery(wanted, after=pages[-1].next)))
     assert [len(page.metas) for page in pages] == [0, 0, 0, 0, 1]
     assert world.engine.query_metas(table, MetaQuery(wanted, total=True)).total == 1
+    monkeypatch.setattr(metas_module, "SERIES_TOTAL_RECORDS_MAX", 22)
+    with pytest.raises(Exhausted) as refused:
+        world.engine.query_metas(table, MetaQuery(wanted, total=True))
+    assert refused.value.rule is TimeseriesRule.META_TOTAL
+    monkeypatch.setattr(metas_module, "SERIES_TOTAL_RECORDS_MAX", 23)
+    assert world.engine.query_metas(table, MetaQuery(total=True)).total == 23
 
 
 def test_series_that_are_written_are_found_in_order_and_by_conditions(world: Series) -> None:

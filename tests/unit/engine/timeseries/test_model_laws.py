@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from itertools import combinations, permutations
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,10 @@ from widerow.keys.layout import (
 from widerow.model.timeseries.requests import PointQuery, SeriesOptionsChange
 from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import AnalyticalStore, SyncOption
+from widerow.model.values import KeyMarker
 from widerow.storage.interface import Transaction
 from widerow.storage.memory import MemoryStore
+from widerow.wire.tablestore.operations.timeseries.seen_tables import seen_table
 
 LIMITS = EngineSettings(thresholds=Thresholds(split_units=2.0, hot_seconds=2.0))
 
@@ -227,6 +230,48 @@ def test_series_with_one_hash_are_kept_apart() -> None:
     world.put(table, (some[2], 9, {"v": 9}))
     assert keys(world, table) == some
     assert len(list(world.engine.scan(table, WHOLE_TABLE))) == 9
+
+
+@pytest.mark.parametrize("made", list(permutations(range(3))))
+def test_rows_of_series_with_one_hash_are_in_the_order_of_keys(made: tuple[int, ...]) -> None:
+    """timeseries §9, §10: pages go on behind the key of their last row, in both directions."""
+    world = Series(MemoryStore())
+    tablestore = world.core.operations(TABLESTORE)
+    table = world.create(lastpoints=("last",))
+    some = [of_host(at) for at in range(4)]
+    digest = world.engine.context.series(table, some[0]).digest
+    for each in some[:3]:
+        world.engine.context.series(table, each).digest = digest
+    for at in made:
+        world.put(table, (some[at], 5, {"v": at}), (some[at], 9 - at, {"v": at}))
+    world.put(table, (some[3], 5, {"v": 3}))
+    for name, count in (("last", 4), ("t#timeseries", 7)):
+        seen = seen_table(tablestore, "me", name)
+        assert seen is not None
+        width = len(seen.table.key_columns)
+        low, high = (KeyMarker.INF_MIN,) * width, (KeyMarker.INF_MAX,) * width
+        found = [row.key for row in seen.rows(low, high, reverse=False)]
+        assert len(found) == count
+        assert found == sorted(found)
+        assert [row.key for row in seen.rows(high, low, reverse=True)] == found[::-1]
+        for begin, end in combinations(range(count), 2):
+            some_rows = seen.rows(found[begin], found[end], reverse=False)
+            assert [row.key for row in some_rows] == found[begin:end]
+            back = seen.rows(found[end], found[begin], reverse=True)
+            assert [row.key for row in back] == found[begin + 1 : end + 1][::-1]
+
+
+def test_a_field_named_as_an_own_key_column_does_not_hide_it() -> None:
+    """timeseries §8; docs/protocol/differences.md, "Timeseries tables"."""
+    world = Series(MemoryStore())
+    table = world.create(key=("_m_name", "host"))
+    series = SeriesKey("cpu", "", (("host", "h1"),))
+    world.put(table, (series, 5, {"host": 1, "v": 2}))
+    row = {"_m_name": "cpu", "host": "h1", "_time": 5, "v": 2}
+    assert [each.values for each in world.engine.scan(table, WHOLE_TABLE)] == [row]
+    (page,) = world.engine.scan_columns(table, WHOLE_TABLE, list(row), 10)
+    assert [column[0] for column in page.columns] == list(row.values())
+    assert world.read(table, series) == [(5, {"host": 1, "v": 2})]
 
 
 def test_options_change_by_the_rules_of_the_vendor() -> None:

@@ -80,7 +80,7 @@ def check_room(draft: Draft, table: Table, asked: IndexDefinition, quota: int) -
         raise InvalidRequest(
             TablestoreRule.INDEX_COUNT, limit=INDEXES_MAX, count=len(table.indexes) + 1
         )
-    if len(draft.state.names(SPACE_CATALOG, table.instance)) >= quota:
+    if draft.state.held(TABLESTORE_MODEL.named_with, table.instance) >= quota:
         raise Exhausted(TablestoreRule.TABLE_QUOTA, limit=quota)
 
 

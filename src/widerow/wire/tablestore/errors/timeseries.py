@@ -166,6 +166,10 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "The table has no index of metas.",
         "QueryTimeseriesMeta of a table made without the index",
     ),
+    TimeseriesRule.META_TOTAL: c.QUOTA_EXHAUSTED.ours(
+        "The total of more than {limit} metas is not counted.",
+        "get_total_hit of a query for which more than a million metas are looked at",
+    ),
     TimeseriesRule.META_COUNT: c.INVALID.ours(
         "The number of metas is not between 1 and 200.",
         "a request without metas, or with more than 200",

@@ -3,6 +3,7 @@
 import pytest
 from tests.support.engines import open_tablestore
 from tests.support.requests import SERIES_BODIES
+from tests.support.statements import rows_of_statement, run_sql
 from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -202,3 +203,37 @@ def test_who_asks_for_changes_of_a_timeseries_table_is_told_that_there_are_none(
         assert f"Table [t] is a timeseries table, not support {action}".encode() in refusal.body
     absent = messages.ListStreamRequest(table_name="absent")
     assert refusal_of(engine, "ListStream", absent) == ABSENT
+
+
+def test_a_store_that_sql_uses_goes_with_its_mappings_where_that_is_asked(
+    engine: TablestoreEngine,
+) -> None:
+    """timeseries §11: refused without `drop_mapping_table`, else SHOW TABLES has them no longer."""
+    for name in ("with_store", "other"):
+        answer_of(
+            engine,
+            "CreateTimeseriesTable",
+            created(name, analytical_stores=[m.TimeseriesAnalyticalStore(store_name="s")]),
+            bytes,
+        )
+    key = "_m_name VARCHAR(1024), _data_source VARCHAR(1024), _tags VARCHAR(1024)"
+    columns = f"({key}, _time BIGINT(20), `usage` DOUBLE)"
+    for text in (
+        f"CREATE TABLE `with_store::a` {columns} ENGINE=AnalyticalStore",
+        f"CREATE TABLE `with_store::b` {columns}",
+        f"CREATE TABLE `other::c` {columns} ENGINE=AnalyticalStore",
+    ):
+        run_sql(engine, text)
+    drop = m.DeleteTimeseriesAnalyticalStoreRequest(table_name="with_store", store_name="s")
+    action = "DeleteTimeseriesAnalyticalStore"
+    assert refusal_of(engine, action, drop) == INVALID
+    drop.drop_mapping_table = False
+    assert refusal_of(engine, action, drop) == INVALID
+    assert ("with_store::a",) in rows_of_statement(engine, "SHOW TABLES")
+    drop.drop_mapping_table = True
+    answer_of(engine, action, drop, bytes)
+    left = rows_of_statement(engine, "SHOW TABLES")
+    assert ("with_store::a",) not in left
+    assert ("with_store::b",) in left
+    assert ("other::c",) in left
+    assert refusal_of(engine, action, drop) == ABSENT

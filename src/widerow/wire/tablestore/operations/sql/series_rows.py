@@ -75,8 +75,11 @@ class _Reader:
     def _found_metas(self) -> Iterator[list[SeriesMeta]]:
         scan = self._scan
         if scan.series is not None:
-            known = [self._engine.find_meta(self._table, each) for each in scan.series]
-            yield [each for each in known if each is not None]
+            for series in scan.series:
+                found = self._engine.find_meta(self._table, series)
+                self._read(0, found.size)
+                if found.metas:
+                    yield found.metas
             return
         for part in self._engine.read_metas(self._table, scan.condition):
             self._read(0, part.size)
@@ -176,7 +179,9 @@ class _Reader:
         if self._shows_metas:
             if series not in metas:
                 metas.clear()  # the points of a series follow each other
-                metas[series] = self._engine.find_meta(table, series)
+                read = self._engine.find_meta(table, series)
+                self._read(0, read.size)
+                metas[series] = read.metas[0] if read.metas else None
             meta = metas[series]
         found = _meta_columns(table, series, meta)
         found[POINT_TIME_COLUMN] = point.time_us

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, Protocol
 
-from widerow.engine.scan import UNBOUNDED, Bound, RowAccess
+from widerow.engine.scan import UNBOUNDED, Bound, RowAccess, ScannedRow
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.timeseries.scan import hash_of_point
 from widerow.errors import InvalidRequest
 from widerow.keys.encode import model_order
 from widerow.model.tablestore.schema import (
@@ -132,6 +133,7 @@ class PointRows:
             tuple([_store_index(each, now_us) for each in table.stores]),
         )
         self._engine = timeseries(engine)
+        self._names = [column.name for column in self.table.key_columns[1:]]
 
     def rows(
         self, start: Sequence[KeyInput], end: Sequence[KeyInput], *, reverse: bool
@@ -139,31 +141,41 @@ class PointRows:
         """Fields by name and type, as answers of GetTimeseriesData name them; without versions."""
         first, last = model_order(start), model_order(end)
         low, high = (end, start) if reverse else (start, end)
-        width = len(self.points.key)
-        access = RowAccess("", _near(low, 1 + width), _near(high, 1 + width), reverse)
-        names = [column.name for column in self.table.key_columns[1:]]
-        scanned = self._engine.scan(self.points, access)
-        of_series = groupby(scanned, lambda row: [row.values[name] for name in names[:width]])
-        for columns, rows in of_series:
-            digest = self._engine.hash_of(series_of_columns(self.points, columns))
+        access = RowAccess("", self._near(low), self._near(high), reverse)
+        names = self._names
+        for digest, scanned in groupby(self._engine.scan(self.points, access), hash_of_point):
+            rows = self._in_order(digest, reverse=reverse) if self._shared(digest) else scanned
             for row in rows:
                 key = (digest, *[row.values[name] for name in names])
                 order = model_order(key)
                 if (last < order <= first) if reverse else (first <= order < last):
                     yield MadeRow(key, _named_by_type(row.values, names))
 
+    def _shared(self, digest: str) -> bool:
+        return self._engine.is_shared_hash(self.points, digest)
 
-def _near(key: Sequence[KeyInput], time_at: int) -> Bound:
-    """A bound with which no point is left out, near to a key.
+    def _in_order(self, digest: str, *, reverse: bool) -> Iterator[ScannedRow]:
+        """The points of the series that share a hash, which stand in the order of their making."""
+        access = RowAccess("", Bound((digest,)), Bound((digest,)), reverse)
+        names = self.points.key
+        scanned = self._engine.scan(self.points, access)
+        series = {tuple([row.values[name] for name in names]) for row in scanned}
+        for columns in sorted(series, reverse=reverse):
+            for row in self._engine.scan(self.points, access):
+                if tuple([row.values[name] for name in names]) == columns:
+                    yield row
 
-    Where the key has no whole hash there is none. With the time behind it a page that goes on in a
-    series does not pass over the points before.
-    """
-    digest, time_us = key[0], key[time_at]
-    if not isinstance(digest, str) or _HASH.fullmatch(digest) is None:
-        return UNBOUNDED
-    timed = isinstance(time_us, int) and time_us >= 0
-    return Bound((digest, time_us) if timed else (digest,))
+    def _near(self, key: Sequence[KeyInput]) -> Bound:
+        """A bound with which no point is left out, near to a key.
+
+        Where the key has no whole hash there is none. With the time behind it a page that goes on
+        in a series does not pass over the points before.
+        """
+        digest, time_us = key[0], key[1 + len(self.points.key)]
+        if not isinstance(digest, str) or _HASH.fullmatch(digest) is None:
+            return UNBOUNDED
+        timed = isinstance(time_us, int) and time_us >= 0 and not self._shared(digest)
+        return Bound((digest, time_us) if timed else (digest,))
 
 
 def series_of_columns(table: TimeseriesTable, columns: Sequence[str]) -> SeriesKey:

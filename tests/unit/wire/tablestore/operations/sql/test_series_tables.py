@@ -338,6 +338,21 @@ def test_mappings_are_kept_in_the_record_of_their_table() -> None:
     assert decode_timeseries_table(encode_timeseries_table(table)) == table
 
 
+def test_metas_that_are_looked_up_by_their_keys_count_with_their_bytes() -> None:
+    """sql §9.5: units follow from the bytes that are read, docs/protocol/differences.md"""
+    opened = statement_engine()
+    table = made(opened)
+    sources = [f"{at:0>250}" for at in range(40)]
+    put(opened, table, *[Point(SeriesKey("m", each, ()), 1, {"n": 1}) for each in sources])
+    listing = ", ".join([f"'{each}'" for each in sources])
+    where = f"_m_name = 'm' AND _data_source IN ({listing}) AND _tags = '[]'"
+    [of_metas] = run_sql(opened, f"SELECT * FROM `ts::meta` WHERE {where}").consumed
+    [plain] = run_sql(opened, f"SELECT _long_value FROM ts WHERE {where}").consumed
+    [with_metas] = run_sql(opened, f"SELECT _attributes FROM ts WHERE {where}").consumed
+    assert of_metas.read == 3  # 40 keys of 250 bytes and some
+    assert with_metas.read >= plain.read + 2
+
+
 def test_the_message_of_consumed_units(engine: TablestoreEngine) -> None:
     """`is_timeseries_meta` is set for metas alone."""
     action = SQL_ACTIONS["SQLQuery"]
