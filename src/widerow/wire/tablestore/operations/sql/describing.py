@@ -1,6 +1,6 @@
 """SHOW TABLES, SHOW INDEX, DESCRIBE and EXPLAIN: about mappings, tables and plans (sql §2)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -27,6 +27,7 @@ from widerow.wire.tablestore.operations.sql.tables import (
 __all__ = [
     "Listing",
     "list_columns",
+    "list_measured",
     "list_operators",
     "show_columns",
     "show_index",
@@ -153,6 +154,18 @@ def _index_row(table: str, unique: int, column: Row, null_and_type: tuple[str, s
 def list_operators(plan: Operator) -> Listing:
     """The operators of a plan, from the result to the tables, one in a line."""
     return _listing(["Plan"], [SqlKind.TEXT], [(line,) for line in described(plan, _shown_scan)])
+
+
+def list_measured(
+    plan: Operator, rows_of: Callable[[object], int], units: Sequence[str]
+) -> Listing:
+    """As `list_operators`, with the rows that each scan has read, and lines of units behind."""
+
+    def shown(source: TableScan | SearchScan | SeriesScan) -> str:
+        return f"{_shown_scan(source)}; {rows_of(source):,} rows read"
+
+    lines = [*described(plan, shown), *units]
+    return _listing(["Plan"], [SqlKind.TEXT], [(line,) for line in lines])
 
 
 def _shown_scan(source: TableScan | SearchScan | SeriesScan) -> str:

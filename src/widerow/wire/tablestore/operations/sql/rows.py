@@ -38,9 +38,22 @@ class RowReader:
         self.bytes: Counter[str] = Counter()
         self.search_bytes: Counter[tuple[str, str]] = Counter()
         self.meta_bytes: Counter[str] = Counter()
+        self._rows_read: Counter[int] = Counter()  # by the identities of what was scanned
+
+    def rows_of(self, source: object) -> int:
+        """How many rows were read of the source of a scan."""
+        return self._rows_read[id(source)]
 
     def __call__(self, scan: Scan) -> Iterator[Chunk]:
         """The rows of a scan. Raises `InvalidRequest` for a cell of another type."""
+        return self._counted(scan, self._read(scan))
+
+    def _counted(self, scan: Scan, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
+            self._rows_read[id(scan.source)] += chunk.rows
+            yield chunk
+
+    def _read(self, scan: Scan) -> Iterator[Chunk]:
         source: TableScan | SearchScan | SeriesScan = scan.source
         if isinstance(source, SearchScan):
             place = (source.table.name, source.index.name)

@@ -30,6 +30,7 @@ from widerow.wire.tablestore.operations.sql.changes import (
 from widerow.wire.tablestore.operations.sql.describing import (
     Listing,
     list_columns,
+    list_measured,
     list_operators,
     show_columns,
     show_index,
@@ -118,6 +119,13 @@ class StatementUnits(NamedTuple):
     search: str = ""
     metas: bool = False
 
+    @property
+    def place(self) -> str:
+        """What was read or written, in words."""
+        if self.search:
+            return f"search index {self.search} of table {self.table}"
+        return f"metas of table {self.table}" if self.metas else self.table
+
 
 class Result(NamedTuple):
     """What a statement gives. `table`: its rows; None: it has none. `affected`: changed rows.
@@ -184,7 +192,7 @@ def run_statement(
         if isinstance(statement, Explain):
             return run.explained(statement)
         found = run.result(statement) if page is None else run.page(statement, text, page.token)
-        if shape and run.query and engine.core.catalog.seen() is state:
+        if shape and run.query and run.is_kept and engine.core.catalog.seen() is state:
             _PREPARED.keep(state, instance, shape, statement.tree, run.query)
         return found
     if page is not None and page.token:
@@ -280,7 +288,10 @@ def _telling_stops() -> Iterator[None]:
 
 
 class _Run:
-    """One SELECT, with the queries inside it. `query`: its plan, if it was answered by it."""
+    """One SELECT, with the queries inside it.
+
+    `query`: its plan, once it was answered; `is_kept`: whether the plan is good for another time.
+    """
 
     def __init__(
         self, engine: TablestoreEngine, instance: str, between: Between = never_ends
@@ -291,6 +302,7 @@ class _Run:
         self._reader = RowReader(engine, self._budget)
         self._instance = instance
         self.query: PlannedQuery | None = None
+        self.is_kept = True
 
     def planned(self, select: Select, *, search: bool = True) -> PlannedQuery:
         """The plan; `search`: search indexes serve statements that do not ask for them."""
@@ -299,10 +311,19 @@ class _Run:
         return planner.plan(select.tree, select.headers)
 
     def explained(self, statement: Explain) -> Result:
-        """The plan in words. Queries inside it are run, since the plan may depend on them."""
-        with _telling_stops():
-            query = self.planned(statement.select)
-        return Result(StatementType.SELECT, list_operators(query.plan))
+        """The plan in words. Queries inside it are run, since the plan may depend on them.
+
+        Where it is to be measured the query is run too: its rows are read and not answered.
+        """
+        if not statement.measured:
+            with _telling_stops():
+                query = self.planned(statement.select)
+            return Result(StatementType.SELECT, list_operators(query.plan))
+        found = self.result(statement.select)
+        assert self.query is not None, "a query that was answered has a plan"
+        units = [f"read capacity units of {each.place}: {each.read:,}" for each in found.consumed]
+        lines = list_measured(self.query.plan, self._reader.rows_of, units)
+        return found._replace(table=lines)
 
     def page(self, select: Select, text: str, token: str) -> Result:
         """A page of the groups of a query; all rows of a query that has none."""
@@ -332,8 +353,9 @@ class _Run:
                     raise
                 # A table answers while an index is built, unless the statement asks for the index.
                 self._reader = RowReader(self._engine, self._budget)
-                self.query = None
-                return self._answer(self.planned(select, search=False))
+                self.query = self.planned(select, search=False)
+                self.is_kept = False
+                return self._answer(self.query)
 
     def answer(self, query: PlannedQuery) -> Result:
         """The rows of a plan."""

@@ -54,9 +54,10 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """What the plan of a query is to be told of."""
+    """What the plan of a query is to be told of. `measured`: it is run, and told what it read."""
 
     select: Select
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,13 +364,15 @@ def _headers(text: str, tokens: Sequence[Token]) -> Iterator[str]:
 
 def _explain(text: str, words: _Words, tokens: Sequence[Token]) -> Explain:
     words.take("EXPLAIN")
+    measured = words.take("ANALYZE")
     select = words.rest()
-    if len(tokens) < 2 or tokens[1].text.upper() != "SELECT":
+    first = tokens[2 if measured else 1 :]
+    if not first or first[0].text.upper() != "SELECT":
         raise _unsupported("EXPLAIN of other statements than SELECT")
     statement = read_statement(select.removesuffix(";"))
     if not isinstance(statement, Select):
         raise _syntax(text)
-    return Explain(statement)
+    return Explain(statement, measured)
 
 
 def _show(_text: str, words: _Words, _tokens: Sequence[Token]) -> SqlStatement:
@@ -502,7 +505,7 @@ def named_tables(statement: SqlStatement) -> frozenset[str]:
             return frozenset((table,))
         case DropMapping(tables):
             return frozenset(tables)
-        case Explain(select):
+        case Explain(select, _):
             return named_tables(select)
         case _:
             return frozenset([each.name for each in statement.tree.find_all(exp.Table)])
@@ -513,7 +516,7 @@ def named_databases(statement: SqlStatement) -> frozenset[str]:
     match statement:
         case ShowTables() | ShowIndex() | ShowColumns():
             return frozenset((statement.database,)) - {""}
-        case Explain(select):
+        case Explain(select, _):
             return named_databases(select)
         case Describe() | AlterMapping() | DropMapping():
             return frozenset()

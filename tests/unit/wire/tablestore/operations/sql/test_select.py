@@ -229,6 +229,30 @@ def test_headers_are_aliases_names_and_texts_as_they_were_written(engine: Tables
     ]
 
 
+def test_a_plan_is_measured_where_that_is_asked(engine: TablestoreEngine) -> None:
+    """docs/guide/sql.md, "How a query reads": rows read and units, those of the statement itself"""
+    for select in (
+        "SELECT n FROM t WHERE a = 1 AND b >= 'p'",
+        "SELECT count(*) FROM t",
+        "SELECT n FROM t WHERE a < 1 AND a > 2",
+        "SELECT x.n FROM t x JOIN t y ON x.a = y.a WHERE x.a = 1",
+    ):
+        lines = [line for (line,) in rows_of_statement(engine, f"EXPLAIN {select}")]
+        result = run_sql(engine, f"EXPLAIN ANALYZE {select}")
+        assert result.table is not None
+        measured = list(result.table.values[0])
+        plan = [line.partition(";")[0] for line in measured[: len(lines)]]
+        assert plan == lines
+        assert result.consumed == run_sql(engine, select).consumed
+        units = [f"read capacity units of {each.table}: {each.read}" for each in result.consumed]
+        assert measured[len(lines) :] == units
+    total = rows_of_statement(engine, "SELECT count(*) FROM t")[0][0]
+    lines = [line for (line,) in rows_of_statement(engine, "EXPLAIN ANALYZE SELECT d FROM t")]
+    assert lines[-2].endswith(f"read table t: all rows; {total} rows read")
+    for wrong in ("EXPLAIN ANALYZE", "EXPLAIN ANALYZE DELETE FROM t WHERE a = 1 AND b = 'p'"):
+        assert rule_of_refusal(engine, wrong) is R.SQL_UNSUPPORTED, wrong
+
+
 def test_what_is_read_is_what_the_key_needs(engine: TablestoreEngine) -> None:
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a = 1 AND b >= 'q' LIMIT 1")
     assert lines[-1] == ("      read table t: 1 ranges of the key by a, b",)
