@@ -304,7 +304,7 @@ def _items(tree: exp.Select, headers: Sequence[str] | None, scope: NameScope) ->
     for position, node in enumerate(tree.expressions):
         star = _star_of(node)
         if star is not None:
-            found += [Item(name, "", _column(name, star)) for name, _ in scope.all(star)]
+            found += [Item(name, "", _column(name, table)) for name, table in scope.all(star)]
             continue
         alias = node.alias if isinstance(node, exp.Alias) else ""
         inner = node.this if isinstance(node, exp.Alias) else node

@@ -58,11 +58,14 @@ class NameScope:
             raise InvalidRequest(TablestoreRule.SQL_COLUMN_AMBIGUOUS, column=shown)
         raise InvalidRequest(TablestoreRule.SQL_COLUMN_UNKNOWN, column=shown, clause=clause)
 
-    def all(self, table: str = "") -> list[tuple[str, TypedExpression]]:
-        """What `*`, or a table's `*`, stands for: names and columns. Raises `InvalidRequest`."""
+    def all(self, table: str = "") -> list[tuple[str, str]]:
+        """What `*`, or a table's `*`, stands for: columns, each with the name of its table.
+
+        Raises `InvalidRequest`.
+        """
         of_table = table.lower()
         found = [
-            (column.name, TypedExpression(InputColumn(position), column.kind))
+            (column.name, column.table)
             for position, column in enumerate(self.columns)
             if (column.table.lower() == of_table if of_table else position not in self.hidden)
         ]

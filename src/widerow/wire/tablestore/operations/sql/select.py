@@ -12,6 +12,7 @@ from widerow.errors import InvalidRequest
 from widerow.limits import SQL_DEPTH_MAX, SQL_TABLES_MAX
 from widerow.model.tablestore.mapping import MappedColumn
 from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.timeseries.series import TAGS_COLUMN
 from widerow.query.access import KeyComparator, KeyComparison
 from widerow.query.expression import And, Expression, InputColumn, columns_read, moved
 from widerow.query.plan import Join, JoinKind, Operator, Project, RowFilter, Rows, Scan
@@ -27,7 +28,7 @@ from widerow.wire.tablestore.operations.sql.listing import plan_list
 from widerow.wire.tablestore.operations.sql.scope import NamedColumn, NameScope
 from widerow.wire.tablestore.operations.sql.search_access import SearchWanted, serving_index
 from widerow.wire.tablestore.operations.sql.search_conditions import functions_in
-from widerow.wire.tablestore.operations.sql.series_access import series_scan, tag_in
+from widerow.wire.tablestore.operations.sql.series_access import series_scan, tag_in, tags_like
 from widerow.wire.tablestore.operations.sql.series_tables import SeriesMapping
 from widerow.wire.tablestore.operations.sql.tables import (
     AccessWanted,
@@ -185,7 +186,8 @@ class Planner:
             return self._alone(tree, pieces[0].piece, conjuncts)
         scope = NameScope([column for each in pieces for column in each.piece.columns])
         found = [each for each in map(partial(self._comparison, scope), conjuncts) if each]
-        plan, joined = self._all_joined(pieces, found, conjuncts)
+        tags = [each for node in conjuncts for each in self._tag_comparisons(scope, node)]
+        plan, joined = self._all_joined(pieces, (found, tags), conjuncts)
         return _Source(plan, joined, ordered=False, rest=conjuncts)
 
     def _piece(self, node: exp.Expr, wanted: frozenset[str] | None) -> _Piece:
@@ -268,8 +270,8 @@ class Planner:
         """One timeseries table: the points of one series come in the order of their times."""
         scope = NameScope(piece.columns)
         found = filter(None, map(partial(self._comparison, scope), conjuncts))
-        tags = filter(None, map(partial(self._tag_comparison, scope), conjuncts))
-        scan = series_scan(mapping, piece.needed, [each for each, _ in found], list(tags))
+        tags = [each for node in conjuncts for each, _ in self._tag_comparisons(scope, node)]
+        scan = series_scan(mapping, piece.needed, [each for each, _ in found], tags)
         order = _plain_order(tree)
         of_times = [name for name, _ in order] == [POINT_TIME_COLUMN]
         ordered = of_times and scan.series is not None and len(scan.series) <= 1
@@ -277,8 +279,16 @@ class Planner:
             scan = replace(scan, reverse=True)
         return _Source(Scan(scan, _plan_columns(piece)), scope, ordered, conjuncts)
 
-    def _tag_comparison(self, scope: NameScope, node: exp.Expr) -> KeyComparison | None:
-        """A condition that compares `tag_value_at(_tags, 'name')`, as that of a column `name`."""
+    def _tag_comparisons(self, scope: NameScope, node: exp.Expr) -> "list[_Placed]":
+        """What a condition says of tags, each as of a column of its name, and the place of `_tags`.
+
+        It compares `tag_value_at(_tags, 'name')`, or asks what `_tags` is like.
+        """
+        if isinstance(node, exp.Like) and isinstance(node.this, exp.Column):
+            liked = self._comparison(scope, exp.EQ(this=node.this, expression=node.expression))
+            if liked is None or liked[0].column != TAGS_COLUMN or node.args.get("negate"):
+                return []
+            return [(each, liked[1]) for each in tags_like(str(liked[0].value))]
         for argument in ("this", "expression"):
             call = node.args.get(argument)
             name = tag_in(call) if isinstance(call, exp.Expr) else None
@@ -286,15 +296,17 @@ class Planner:
                 compared = node.copy()
                 compared.set(argument, call.expressions[0].copy())
                 found = self._comparison(scope, compared)
-                return None if found is None else found[0]._replace(column=name)
-        return None
+                return [] if found is None else [(found[0]._replace(column=name), found[1])]
+        return []
 
-    def _operator(self, piece: _Piece, comparisons: Sequence[KeyComparison]) -> Operator:
+    def _operator(
+        self, piece: _Piece, comparisons: Sequence[KeyComparison], tags: Sequence[KeyComparison]
+    ) -> Operator:
         if piece.seen is None:
             assert piece.made is not None
             return piece.made
         if piece.seen.series is not None:
-            scanned_series = series_scan(piece.seen.series, piece.needed, comparisons, ())
+            scanned_series = series_scan(piece.seen.series, piece.needed, comparisons, tags)
             return Scan(scanned_series, _plan_columns(piece))
         if piece.seen.search is not None:
             every = SearchWanted(
@@ -312,17 +324,20 @@ class Planner:
     def _all_joined(
         self,
         pieces: Sequence[_Joined],
-        found: Sequence[tuple[KeyComparison, int]],
+        found: "tuple[Sequence[_Placed], Sequence[_Placed]]",
         conjuncts: Sequence[exp.Expr],
     ) -> tuple[Operator, NameScope]:
-        """Pieces joined from left to right."""
+        """Pieces joined from left to right. `found`: comparisons of columns, and of tags."""
         below: Operator | None = None
         scope = NameScope(())
         for joined in pieces:
             first = len(scope.columns)
             end = first + len(joined.piece.columns)
-            own = [comparison for comparison, position in found if first <= position < end]
-            right = self._operator(joined.piece, own)
+            own, tags = (
+                [comparison for comparison, position in placed if first <= position < end]
+                for placed in found
+            )
+            right = self._operator(joined.piece, own, tags)
             if below is None:
                 below, scope = right, NameScope(joined.piece.columns)
                 continue
@@ -433,6 +448,9 @@ class Planner:
                 return None
         return KeyComparison(name, comparator, value), bound.expression.position
 
+
+_Placed = tuple[KeyComparison, int]
+"""A comparison, and the place of its column."""
 
 _JOIN_KINDS: Final = frozenset(("", "INNER", "CROSS", "OUTER"))
 

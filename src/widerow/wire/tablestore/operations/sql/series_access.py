@@ -3,6 +3,7 @@
 The conditions are looked at row by row as well, so that what is read here need only have all rows.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -36,9 +37,11 @@ from widerow.wire.tablestore.operations.sql.series_tables import (
 from widerow.wire.tablestore.operations.timeseries.seen_tables import series_of_columns
 from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
 
-__all__ = ["TAG_FUNCTION", "series_scan", "tag_in"]
+__all__ = ["TAG_FUNCTION", "series_scan", "tag_in", "tags_like"]
 
 TAG_FUNCTION: Final = "TAG_VALUE_AT"
+_WILD: Final = re.compile(r"(?<!\\)[%_]")
+_TAG: Final = re.compile(r'"([^"=]+)=([^"=]+)("|$)')
 _TIME_MAX: Final = 2**63  # behind the last time that a point can have
 _PARTS_MAX: Final = 64  # of WHERE, as conditions on metas; what else it has is looked at in rows
 
@@ -61,6 +64,22 @@ def tag_in(node: exp.Expr) -> str | None:
     column, name = node.expressions
     is_tags = isinstance(column, exp.Column) and column.name.lower() == TAGS_COLUMN
     return name.name if is_tags and isinstance(name, exp.Literal) and name.is_string else None
+
+
+def tags_like(pattern: str) -> list[KeyComparison]:
+    """What `_tags LIKE pattern` says of tags, by their names: those that stand whole in it.
+
+    And those of whose values it has the beginning. In the text of tags a quote before a name is
+    never the end of another tag, since `,"` or `]` follow that.
+    """
+    found: list[KeyComparison] = []
+    for piece in _WILD.split(pattern):
+        if "\\" in piece:  # escaped, in the pattern or in the text
+            continue
+        for name, value, end in _TAG.findall(piece):
+            comparator = KeyComparator.EQUAL if end else KeyComparator.BEGINS
+            found.append(KeyComparison(name, comparator, value))
+    return found
 
 
 def series_scan(

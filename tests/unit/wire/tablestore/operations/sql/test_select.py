@@ -90,6 +90,10 @@ def scalar(engine: TablestoreEngine, text: str) -> object:
         ("name, b FROM u LEFT JOIN t ON u.name = t.s ORDER BY 1", [("green", None), ("red", "p")]),
         ("name, b FROM t RIGHT JOIN u ON u.name = t.s ORDER BY 1", [("green", None), ("red", "p")]),
         ("count(*) FROM t CROSS JOIN u", [(10,)]),
+        (
+            "* FROM (SELECT a, b FROM t) x JOIN (SELECT a, n FROM t) y ON x.a = y.a AND x.b = 'q'",
+            [(1, "q", 1, 10), (1, "q", 1, 20)],
+        ),
         ("x.b FROM t x JOIN t y USING (a, b) WHERE y.n = 20", [("q",)]),
         ("q.s FROM (SELECT a, sum(n) AS s FROM t GROUP BY a) q WHERE q.s > 0", [(30.0,), (30.0,)]),
         ("b FROM t WHERE s IN (SELECT name FROM u)", [("p",)]),

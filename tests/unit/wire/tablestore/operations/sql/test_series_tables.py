@@ -151,6 +151,50 @@ def test_what_is_read(engine: TablestoreEngine) -> None:
     assert lines[-1][0].endswith("from the last point to the first")
 
 
+def test_what_is_read_for_conditions_on_tags(engine: TablestoreEngine) -> None:
+    """The same for one table and in joins; timeseries §12 has no word on LIKE."""
+    everything = [row[:3] for row in rows_of_statement(engine, "SELECT * FROM `ts::meta`")]
+    for condition, by_metas in [
+        ("tag_value_at({0}_tags, 'os') = 'linux'", True),
+        ("tag_value_at({0}_tags, 'region') LIKE 'e%'", True),
+        ("""{0}_tags LIKE '["os=linux","region=eu"]'""", True),
+        ("""{0}_tags LIKE '%"os=linux"%'""", True),
+        ("""{0}_tags LIKE '["os=li%'""", True),
+        ("""{0}_tags LIKE '%"region=eu%'""", True),
+        ("""{0}_tags LIKE '%"region=_u"%'""", False),
+        ("""{0}_tags LIKE '%os=linux"%'""", False),
+        ("""{0}_tags LIKE '%"os=solaris"%'""", True),
+        ("""{0}_tags NOT LIKE '%"os=linux"%'""", False),
+        ("""{0}_tags LIKE '%","region=eu"%'""", True),
+        ("""{0}_tags LIKE '%'""", False),
+    ]:
+        read = "read timeseries table ts: " + (
+            "series by their metas" if by_metas else "all series"
+        )
+        alone = f"SELECT * FROM ts WHERE {condition.format('')}"
+        joined = (
+            "SELECT * FROM `ts::meta` x JOIN ts y ON x._data_source = y._data_source "
+            f"WHERE {condition.format('y.')}"
+        )
+        for text in (alone, joined):
+            lines = [line.strip() for (line,) in rows_of_statement(engine, f"EXPLAIN {text}")]
+            assert lines[-1] == read, text
+        found = rows_of_statement(engine, f"SELECT * FROM `ts::meta` WHERE {condition.format('')}")
+        by_row = f"SELECT * FROM `ts::meta` WHERE ({condition.format('')}) OR 1 = 0"
+        assert found == rows_of_statement(engine, by_row), condition
+        assert {row[:3] for row in found} <= set(everything)
+        rows = rows_of_statement(engine, f"{alone} OR 1 = 0")
+        assert rows_of_statement(engine, alone) == rows
+        pairs = "SELECT x._m_name, y._data_source, y._field_name, y._time " + joined[8:]
+        matched = [
+            (meta[0], row[1], row[4], row[3])
+            for meta in everything
+            for row in rows
+            if meta[1] == row[1]
+        ]
+        assert sorted(rows_of_statement(engine, pairs)) == sorted(matched), condition
+
+
 def test_what_is_refused(engine: TablestoreEngine) -> None:
     """Automatic mappings stay as they are, and SQL writes no points."""
     for text, rule in [
