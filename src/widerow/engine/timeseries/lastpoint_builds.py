@@ -119,13 +119,14 @@ class LastpointBuilds:
         return Plan((self._tables.change(table, ready),), failing)
 
     def drop(self, table: TimeseriesTable, name: str) -> Plan[Any]:
-        """Remove an index; its records go later."""
+        """Remove an index and its mapping of SQL; its records go later."""
         context = self._context
 
         def without(table: TimeseriesTable) -> TimeseriesTable:
             index = lastpoint_named(table, name)
             kept = tuple([each for each in table.lastpoints if each is not index])
-            return replace(table, lastpoints=kept)
+            mappings = tuple([each for each in table.mappings if each.name != name])
+            return replace(table, lastpoints=kept, mappings=mappings)
 
         due_us = context.tables.catalog.due_us(context.clock.now_us())
         return Plan((self._tables.change(table, without, due_us=due_us),), failing)

@@ -46,13 +46,14 @@ class LastpointRow(NamedTuple):
     """A row of a last-point index.
 
     `key`: `_#h` and the columns of the table's key. `cells`: by names in their order, `_time` among
-    them, a value and the time of its point in microseconds since 1970.
+    them, a value and the time of its point in microseconds since 1970. `size`: bytes as stored.
     """
 
     series: SeriesKey
     key: tuple[str, ...]
     time_us: int
     cells: Mapping[str, tuple[Value, int]]
+    size: int
 
 
 @final
@@ -183,7 +184,7 @@ def scan_lastpoints(
         times = last_point.times
         cells = {name: (value, times[name]) for name, value in last_point.fields.items()}
         cells[_TIME_COLUMN] = time_us, time_us
-        yield LastpointRow(series, key, time_us, dict(sorted(cells.items())))
+        yield LastpointRow(series, key, time_us, dict(sorted(cells.items())), len(record))
 
 
 def _in_order(

@@ -202,6 +202,8 @@ def _shown_series(source: SeriesScan) -> str:
         which = "all series"
     if source.mapping.view is SeriesView.METAS:
         return f"metas of timeseries table {table}: {which}"
+    if source.mapping.view is SeriesView.LAST:
+        return f"last-point index {source.mapping.name} of timeseries table {table}: {which}"
     parts = [f"timeseries table {table}: {which}"]
     if (source.begin_us, source.end_us) != (0, _TIME_MAX):
         parts.append(f"_time from {source.begin_us} to before {source.end_us}")

@@ -26,7 +26,9 @@ from widerow.wire.tablestore.operations.sql.series_mappings import (
     alter_field_mapping,
     drop_field_mapping,
     map_fields,
+    map_index,
 )
+from widerow.wire.tablestore.operations.sql.series_tables import SeriesView
 from widerow.wire.tablestore.operations.sql.syntax import (
     AlterMapping,
     CreateMapping,
@@ -78,6 +80,10 @@ def create_mapping(
         of_store = engine_name == "analyticalstore"
         return map_fields(engine, instance, (name, keeps), of_store, _declared(schema))
     seen = find_seen_table(engine, instance, name)
+    if seen.series is not None and seen.series.view is SeriesView.LAST:
+        if attributes:
+            raise invalid_mapping("ENGINE_ATTRIBUTE is not for timeseries tables")
+        return map_index(engine, seen.series, keeps, _declared(schema))
     if keeps and (seen.table.mapping is not None or seen.search or seen.series):
         return None
     if seen.search is not None or seen.series is not None:
@@ -253,7 +259,10 @@ def drop_mappings(
             if statement.if_exists:
                 continue
             raise
-        if seen.series is not None:
+        if seen.series is not None and seen.series.view is SeriesView.LAST:
+            if not seen.series.automatic:
+                found.append(drop_field_mapping(engine, seen.series))
+        elif seen.series is not None:
             found.append(drop_field_mapping(engine, seen.series))
         elif seen.search is not None:
             found.append(drop_search_mapping(engine, seen))

@@ -63,7 +63,8 @@ class RowReader:
         if isinstance(source, SeriesScan):
             of_metas = source.mapping.view is SeriesView.METAS
             counted = self.meta_bytes if of_metas else self.bytes
-            name = source.mapping.table.name
+            of_index = source.mapping.view is SeriesView.LAST
+            name = source.mapping.name if of_index else source.mapping.table.name
             counted[name] += 0
             count = partial(_add, counted, name)
             return read_series_rows(self._engine, source, self._budget, count)

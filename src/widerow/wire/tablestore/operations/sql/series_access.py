@@ -94,8 +94,10 @@ def series_scan(
     begin_us = max(begin_us, mapping.since_us)
     series = _whole_keys(table, comparisons)
     condition = None if series is not None else _condition(table, comparisons, tags)
-    if mapping.view is not SeriesView.METAS and not table.meta_index:
-        condition = None  # which series there are is told by their points alone
+    if mapping.view is SeriesView.LAST or (
+        mapping.view is not SeriesView.METAS and not table.meta_index
+    ):
+        condition = None  # which series there are is told by their points, or the index, alone
     return SeriesScan(mapping, columns, series, condition, begin_us, end_us)
 
 

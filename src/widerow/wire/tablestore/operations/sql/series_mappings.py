@@ -6,6 +6,7 @@ from typing import Final
 
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
+from widerow.engine.timeseries.lastpoints import lastpoint_named
 from widerow.engine.timeseries.static import check_field_names
 from widerow.errors import Conflict
 from widerow.model.tablestore.mapping import MappedColumn, SqlType
@@ -17,15 +18,17 @@ from widerow.wire.tablestore.operations.sql.search_mappings import (
     without_column,
 )
 from widerow.wire.tablestore.operations.sql.series_tables import (
+    LAST_TIME,
     META_COLUMNS,
     SeriesMapping,
     SeriesView,
+    index_key,
     mapped_key,
 )
 from widerow.wire.tablestore.operations.sql.tables import find_seen_table, has_name
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
 
-__all__ = ["alter_field_mapping", "drop_field_mapping", "map_fields"]
+__all__ = ["alter_field_mapping", "drop_field_mapping", "map_fields", "map_index"]
 
 _SUFFIX: Final = re.compile("[A-Za-z0-9_]{1,128}")
 _LARGE: Final = {SqlType.VARCHAR: SqlType.MEDIUMTEXT, SqlType.VARBINARY: SqlType.MEDIUMBLOB}
@@ -67,23 +70,63 @@ def map_fields(
     return timeseries(engine).change_mappings(instance, table_name, make)
 
 
-def _columns(table: TimeseriesTable, declared: Declared) -> tuple[MappedColumn, ...]:
-    """The columns that are declared, the key of points among them."""
+def map_index(
+    engine: TablestoreEngine,
+    mapping: SeriesMapping,
+    keeps: bool,  # noqa: FBT001  # IF NOT EXISTS
+    declared: Declared,
+) -> Plan[None] | None:
+    """CREATE TABLE of a last-point index's name, in place of its automatic mapping.
+
+    None: nothing is to be changed. Raises `InvalidRequest` and `Conflict`.
+    """
+    table = mapping.table
+    if keeps and not mapping.automatic:
+        return None
+
+    def make(now: TimeseriesTable) -> tuple[FieldMapping, ...]:
+        if any(each.name == mapping.name for each in now.mappings):
+            raise Conflict(
+                TablestoreRule.SQL_TABLE_EXISTS, instance=table.instance, table=mapping.name
+            )
+        lastpoint_named(now, mapping.name)
+        columns = _columns(now, declared, of_index=True)
+        return (*now.mappings, FieldMapping(mapping.name, columns))
+
+    return timeseries(engine).change_mappings(table.instance, table.name, make)
+
+
+def _known_columns(table: TimeseriesTable, *, of_index: bool) -> list[MappedColumn]:
+    """The columns that are no fields."""
+    if of_index:
+        return [*index_key(table), LAST_TIME]
+    return [*mapped_key(table), *META_COLUMNS]
+
+
+def _key_names(table: TimeseriesTable, *, of_index: bool) -> list[str]:
+    return [each.name for each in (index_key(table) if of_index else mapped_key(table))]
+
+
+def _columns(
+    table: TimeseriesTable, declared: Declared, *, of_index: bool = False
+) -> tuple[MappedColumn, ...]:
+    """The columns that are declared, the key of points, or of an index, among them."""
     columns, key = declared
-    wanted = [each.name for each in mapped_key(table)]
+    wanted = _key_names(table, of_index=of_index)
     made: tuple[MappedColumn, ...] = ()
     for column in columns:
-        made = with_column(made, _fitting(table, column))
+        made = with_column(made, _fitting(table, column, of_index=of_index))
     missing = [name for name in wanted if name not in {each.name for each in made}]
     if missing or (key and [name.lower() for name in key] != wanted):
         raise invalid_mapping(f"the primary key of the table is ({', '.join(wanted)})")
     return made
 
 
-def _fitting(table: TimeseriesTable, column: MappedColumn) -> MappedColumn:
+def _fitting(table: TimeseriesTable, column: MappedColumn, *, of_index: bool) -> MappedColumn:
     """The column under its name in the table. Raises `InvalidRequest` where it cannot be one."""
     name = column.name.lower()
-    known = {each.name: each for each in (*mapped_key(table), *META_COLUMNS)}.get(name)
+    found = _known_columns(table, of_index=of_index)
+    known = {each.name: each for each in found}.get(name)
     if known is None:
         check_field_names([name])
         return column._replace(name=name)
@@ -96,11 +139,13 @@ def alter_field_mapping(
     engine: TablestoreEngine, mapping: SeriesMapping, name: str, column: MappedColumn | None
 ) -> Plan[None]:
     """Add a column, or (None) take the one of a name away. Raises `InvalidRequest`."""
+    of_index = mapping.view is SeriesView.LAST
 
     def changed(table: TimeseriesTable, before: FieldMapping) -> FieldMapping:
         if column is not None:
-            columns = with_column(before.columns, _fitting(table, column))
-        elif any(each.name == name.lower() for each in mapped_key(table)):
+            fitting = _fitting(table, column, of_index=of_index)
+            columns = with_column(before.columns, fitting)
+        elif name.lower() in _key_names(table, of_index=of_index):
             raise invalid_mapping(f"column {name} belongs to the primary key")
         else:
             columns = without_column(before.columns, name)
@@ -127,5 +172,5 @@ def drop_field_mapping(engine: TablestoreEngine, mapping: SeriesMapping) -> Plan
 
 
 def _check_made(mapping: SeriesMapping) -> None:
-    if mapping.view is not SeriesView.FIELDS:
+    if mapping.automatic:
         raise invalid_mapping("the automatic mappings of a timeseries table stay as they are")

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.timeseries.engine import TimeseriesEngine
+from widerow.engine.timeseries.lastpoints import LastpointRow, lastpoint_named
 from widerow.model.timeseries.points import StoredPoint
 from widerow.model.timeseries.requests import PointPage, PointQuery, PointScan
 from widerow.model.timeseries.series import SeriesKey, SeriesMeta, tags_text
 from widerow.model.timeseries.table import TimeseriesTable
+from widerow.model.values import KeyMarker
 from widerow.query.budget import QueryBudget
 from widerow.query.relation import Chunk
 from widerow.wire.tablestore.operations.sql.cells import value_or_null
@@ -22,6 +25,7 @@ from widerow.wire.tablestore.operations.sql.series_tables import (
     SeriesView,
 )
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
+from widerow.wire.tablestore.operations.timeseries.seen_tables import HASH_COLUMN
 from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
 
 __all__ = ["read_series_rows"]
@@ -41,6 +45,8 @@ def read_series_rows(
     Raises `Unsupported` for metas of a table without them, and as `budget`, between pages.
     """
     reader = _Reader(timeseries(engine), scan, budget, count)
+    if scan.mapping.view is SeriesView.LAST:
+        return reader.last_points()
     return reader.metas() if scan.mapping.view is SeriesView.METAS else reader.values()
 
 
@@ -88,6 +94,43 @@ class _Reader:
     def _meta_chunk(self, metas: list[SeriesMeta]) -> Chunk:
         rows = [_meta_columns(self._table, each.key, each) for each in metas]
         return Chunk(len(rows), tuple([[r[c.name] for r in rows] for c in self._scan.columns]))
+
+    # --- last-point indexes ------------------------------------------------------------------
+
+    def last_points(self) -> Iterator[Chunk]:
+        """A row for each series of an index."""
+        found = self._last_rows()
+        while rows := list(islice(found, self._limit)):
+            self._limit = min(_PAGE_POINTS, self._limit * 4)
+            self._read(len(rows), sum([each.size for each in rows]))
+            yield self._last_chunk(rows)
+
+    def _last_rows(self) -> Iterator[LastpointRow]:
+        name, table = self._scan.mapping.name, self._table
+        indexed = table, lastpoint_named(table, name)
+        if self._scan.series is None:
+            width = 1 + len(table.key)
+            low, high = (KeyMarker.INF_MIN,) * width, (KeyMarker.INF_MAX,) * width
+            yield from self._engine.lastpoint_rows(indexed, low, high)
+            return
+        for series in self._scan.series:
+            key = (self._engine.hash_of(series), *table.key_values(series))
+            row = self._engine.lastpoint_row(indexed, key)
+            if row is not None:
+                yield row
+
+    def _last_chunk(self, rows: list[LastpointRow]) -> Chunk:
+        """NULL for fields that are missing, or of another type."""
+        key = [HASH_COLUMN, *self._table.key]
+        columns: list[list[Any]] = []
+        for each in self._scan.columns:
+            if each.name in key:
+                place = key.index(each.name)
+                columns.append([row.key[place] for row in rows])
+                continue
+            found = [row.cells.get(each.name, (None, 0))[0] for row in rows]
+            columns.append([value_or_null(each, value) for value in found])
+        return Chunk(len(rows), tuple(columns))
 
     # --- points ------------------------------------------------------------------------------
 

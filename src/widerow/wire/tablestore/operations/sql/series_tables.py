@@ -1,4 +1,4 @@
-"""How SQL sees timeseries tables: automatic mappings of values and of metas (timeseries §12)."""
+"""How SQL sees timeseries tables and their last-point indexes (timeseries §10, §12)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,11 +19,13 @@ from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import FieldMapping, TimeseriesTable
 from widerow.model.values import KeyType
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
+from widerow.wire.tablestore.operations.timeseries.seen_tables import HASH_COLUMN
 from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
 
 __all__ = [
     "ATTRIBUTES_COLUMN",
     "FIELD_COLUMN",
+    "LAST_TIME",
     "META_COLUMNS",
     "META_SUFFIX",
     "UPDATED_COLUMN",
@@ -32,6 +34,7 @@ __all__ = [
     "SeriesScan",
     "SeriesView",
     "as_seen_table",
+    "index_key",
     "mapped_key",
     "series_mappings",
 ]
@@ -68,12 +71,15 @@ class SeriesView(Enum):
     """One for each point, with columns for some fields."""
     METAS = "metas"
     """One for each series that has a meta."""
+    LAST = "last"
+    """One for each series in a last-point index, with columns for some fields."""
 
 
 class SeriesMapping(NamedTuple):
     """How SQL sees a timeseries table. `key`: the columns that tell its rows apart.
 
-    `since_us`: points before are not seen; those of an analytical store end by its own time.
+    `automatic`: no statement made it. `since_us`: points before are not seen; those of an
+    analytical store end by its own time.
     """
 
     name: str
@@ -82,6 +88,7 @@ class SeriesMapping(NamedTuple):
     columns: tuple[MappedColumn, ...]
     key: tuple[KeyColumn, ...]
     since_us: int = 0
+    automatic: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,10 @@ def series_mappings(engine: TablestoreEngine, instance: str) -> Iterator[SeriesM
     for table in timeseries(engine).owned(instance):
         yield _of_values(table)
         yield _of_metas(table)
-        for each in table.mappings:
+        made = {each.name: each for each in table.mappings}
+        for index in table.lastpoints:
+            yield _of_index(table, index.name, made.pop(index.name, None))
+        for each in made.values():
             yield _of_fields(table, each, engine.core.clock.now_us())
 
 
@@ -147,10 +157,28 @@ def _mapped(key: list[KeyColumn]) -> list[MappedColumn]:
     return [MappedColumn(each.name, _KEY_TYPES[each.type], nullable=False) for each in key]
 
 
+LAST_TIME: Final = MappedColumn(POINT_TIME_COLUMN, SqlType.BIGINT)
 META_COLUMNS: Final = (
     MappedColumn(ATTRIBUTES_COLUMN, SqlType.VARCHAR),
     MappedColumn(UPDATED_COLUMN, SqlType.BIGINT),
 )
+
+
+def _index_key(table: TimeseriesTable) -> list[KeyColumn]:
+    """The columns of the key of a last-point index (timeseries §10)."""
+    return [KeyColumn(HASH_COLUMN, KeyType.STRING), *_series_key(table)]
+
+
+def index_key(table: TimeseriesTable) -> list[MappedColumn]:
+    """The columns of the key of a last-point index, as mapped ones."""
+    return _mapped(_index_key(table))
+
+
+def _of_index(table: TimeseriesTable, name: str, made: FieldMapping | None) -> SeriesMapping:
+    """One row for each series in a last-point index; without a mapping its key and `_time`."""
+    key = _index_key(table)
+    columns = (*_mapped(key), LAST_TIME) if made is None else made.columns
+    return SeriesMapping(name, SeriesView.LAST, table, columns, tuple(key), automatic=made is None)
 
 
 def _of_values(table: TimeseriesTable) -> SeriesMapping:
@@ -181,4 +209,5 @@ def _of_fields(table: TimeseriesTable, mapping: FieldMapping, now_us: int) -> Se
         mapping.columns,
         tuple(_point_key(table)),
         max(0, since_us),
+        automatic=False,
     )

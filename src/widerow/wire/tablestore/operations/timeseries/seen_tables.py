@@ -35,7 +35,15 @@ from widerow.model.values import KeyInput, KeyType, KeyValue, Value
 from widerow.wire.tablestore.operations.timeseries.found import is_filling, timeseries
 from widerow.wire.tablestore.point_rows import POINT_SUFFIXES, POINT_TIME_COLUMN
 
-__all__ = ["POINTS_SUFFIX", "MadeRow", "MadeRows", "PointRows", "seen_table", "series_of_columns"]
+__all__ = [
+    "HASH_COLUMN",
+    "POINTS_SUFFIX",
+    "MadeRow",
+    "MadeRows",
+    "PointRows",
+    "seen_table",
+    "series_of_columns",
+]
 
 POINTS_SUFFIX: Final = "#timeseries"
 HASH_COLUMN: Final = "_#h"

@@ -350,6 +350,79 @@ def test_columns_of_fields_that_are_refused() -> None:
     assert rows_of_statement(engine, "SHOW TABLES") == [("ts",), ("ts::meta",)]
 
 
+INDEX_KEY = ("_#h", "_m_name", "_data_source", "_tags")
+INDEX_MAPPING = (
+    f"TABLE {{}} last ({', '.join([f'`{name}` VARCHAR(1024)' for name in INDEX_KEY])}, "
+    "_time BIGINT, n BIGINT, s MEDIUMTEXT, PRIMARY KEY (`_#h`, _m_name, _data_source{}))"
+)
+
+
+def test_a_last_point_index_is_a_table_of_sql() -> None:
+    """timeseries §10: bindable in SQL, as the Java SDK's test binds one."""
+    opened = statement_engine()
+    table = made(opened, lastpoints=("last",))
+    put(opened, table, Point(CPU1, SECOND, FIELDS), Point(CPU1, 2 * SECOND, {"n": 9}))
+    put(opened, table, Point(CPU2, 5, {"n": 3, "s": 1}), Point(DISK, 7, {"n": 0.5}))
+    hashes = {each: timeseries(opened).hash_of(each) for each in SERIES}
+    keys = {each: (hashes[each], *each[:2], tags_text(each.tags)) for each in SERIES}
+    times = {CPU1: 2 * SECOND, CPU2: 5, DISK: 7}
+    everything = [(*keys[each], times[each]) for each in sorted(SERIES, key=lambda e: hashes[e])]
+    assert rows_of_statement(opened, "SELECT * FROM last") == everything
+    assert [row[0] for row in rows_of_statement(opened, "DESCRIBE last")] == [
+        *INDEX_KEY,
+        "_time",
+    ]
+    assert ("last",) in rows_of_statement(opened, "SHOW TABLES")
+    run_sql(opened, "CREATE " + INDEX_MAPPING.format("", ", _tags"))
+    again = timeseries(opened).find("i", "ts")
+    assert decode_timeseries_table(encode_timeseries_table(again)) == again
+    rows = {row[1:3]: row[4:] for row in rows_of_statement(opened, "SELECT * FROM last")}
+    assert rows == {
+        ("cpu", "h1"): (2 * SECOND, 9, "text"),
+        ("cpu", "h2"): (5, 3, None),  # s is of another type
+        ("disk", ""): (7, None, None),
+    }
+    for condition, count, read in [
+        ("n > 0", 2, "all series"),
+        (KEY1, 1, "1 series by their whole key"),
+        (f"{KEY2} AND n = 4", 0, "1 series by their whole key"),
+        (f"`_#h` = '{hashes[CPU1]}'", 1, "all series"),
+        ("tag_value_at(_tags, 'os') = 'linux'", 2, "all series"),
+    ]:
+        text = f"SELECT count(*) FROM last WHERE {condition}"
+        assert rows_of_statement(opened, text) == [(count,)], condition
+        lines = rows_of_statement(opened, f"EXPLAIN {text}")
+        place = f"read last-point index last of timeseries table ts: {read}"
+        assert lines[-1][0].strip() == place
+    [consumed] = run_sql(opened, "SELECT n FROM last").consumed
+    assert (consumed.table, consumed.read) == ("last", 1)
+
+
+def test_the_mapping_of_a_last_point_index_changes_and_goes_with_it() -> None:
+    opened = statement_engine()
+    table = made(opened, lastpoints=("last",))
+    put(opened, table, Point(CPU1, SECOND, FIELDS))
+    create = "CREATE " + INDEX_MAPPING.format("", ", _tags")
+    without_tags = "CREATE " + INDEX_MAPPING.format("", "")
+    assert rule_of_refusal(opened, without_tags) is R.SQL_MAPPING
+    everything = rows_of_statement(opened, "SELECT * FROM last")
+    for _ in range(2):
+        run_sql(opened, create)
+        run_sql(opened, "CREATE " + INDEX_MAPPING.format("IF NOT EXISTS", ", _tags"))
+        assert rule_of_refusal(opened, create) is R.SQL_TABLE_EXISTS
+        run_sql(opened, "ALTER TABLE last ADD COLUMN d DOUBLE")
+        assert rows_of_statement(opened, f"SELECT d FROM last WHERE {KEY1}") == [(0.5,)]
+        assert rule_of_refusal(opened, "ALTER TABLE last DROP COLUMN _tags") is R.SQL_MAPPING
+        assert rule_of_refusal(opened, "DELETE FROM last WHERE _m_name = 'a'") is R.SQL_CHANGE
+        run_sql(opened, "DROP MAPPING TABLE last")
+        assert rows_of_statement(opened, "SELECT * FROM last") == everything
+        run_sql(opened, "DROP MAPPING TABLE last")
+    run_sql(opened, create)
+    opened.core.run(timeseries(opened).drop_lastpoint("i", "ts", "last"))
+    assert rule_of_refusal(opened, "SELECT * FROM last") is R.SQL_TABLE_UNKNOWN
+    assert timeseries(opened).find("i", "ts").mappings == ()
+
+
 def test_a_mapping_of_an_analytical_store() -> None:
     """It has the points that the store keeps, and holds the store (timeseries §11, §12)."""
     engine = statement_engine()
