@@ -31,6 +31,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.support.http import Answer, Sender, Wire, digest, encode_request
 from tests.support.requests import (
     BODIES,
+    SERIES_BODIES,
     create_table_request,
     get_row_request,
     put_row_request,
@@ -52,7 +53,7 @@ from widerow.wire.tablestore import sql_messages as q
 from widerow.wire.tablestore import timeseries_messages as p
 from widerow.wire.tablestore import tunnel_messages as t
 
-__all__ = ["Case", "Finding", "Report", "case_of", "main", "run"]
+__all__ = ["Case", "Finding", "Report", "case_of", "main", "run", "serving"]
 
 SECONDS_MAX: Final = 3.0  # for one answer; most take a millisecond, a busy machine adds to it
 RESET_CASES: Final = 100  # between two looks at the server, which also set its tables up again
@@ -185,7 +186,7 @@ class _Server:
         self.set_up()
 
     def set_up(self) -> None:
-        """Table T and table Numbered with their row, no others but the kept one."""
+        """Table T and table Numbered with their row, Series, no others but the kept one."""
         tables = m.ListTableResponse.FromString(self._ask("ListTable", b"").body).table_names
         for table in set(tables) - {KEPT, "T", "Numbered"}:
             self._ask("DeleteTable", BODIES["DeleteTable"](table))
@@ -198,6 +199,12 @@ class _Server:
             message.table_meta.primary_key.add(name="seq", type=1, option=1)
             self._ask("CreateTable", message.SerializeToString())
         self._ask("PutRow", put_row_request("T", "x").SerializeToString())
+        listed = self._ask("ListTimeseriesTable", b"").body
+        series = p.ListTimeseriesTableResponse.FromString(listed).table_metas
+        for name in {str(each.table_name) for each in series}:
+            self._ask("DeleteTimeseriesTable", SERIES_BODIES["DeleteTimeseriesTable"](name))
+        for action in ("CreateTimeseriesTable", "PutTimeseriesData", "UpdateTimeseriesMeta"):
+            self._ask(action, SERIES_BODIES[action]("Series"))
 
     def trouble(self) -> str:
         """What is wrong with the server apart from its answers; nothing, it is to be hoped."""
@@ -247,7 +254,7 @@ class _Server:
 
 
 @contextmanager
-def _serving(path: Path | None) -> Iterator[_Server]:
+def serving(path: Path | None) -> Iterator[_Server]:
     """A server on a directory, or in memory."""
     defects = _Defects()
     log = logging.getLogger("widerow")
@@ -273,7 +280,7 @@ def run(
     report = Report(seed)
     requests = recorded("T")
     started = perf_counter()
-    with _serving(path) as server:
+    with serving(path) as server:
         for number in numbers:
             case = case_of(seed, number, requests)
             _try(server, case, report)

@@ -1,13 +1,15 @@
 """Ways to spoil the body of a request, for `mutate.py`.
 
-Three families. Bytes: the body as it is, without a look at its meaning. Fields: the protobuf
+Five families. Bytes: the body as it is, without a look at its meaning. Fields: the protobuf
 message taken apart at any depth, put together again with one field wrong. Rows: a PlainBuffer
 inside the message with one cell wrong and all checksums right again, for a row with a wrong
-checksum is refused before anybody looks at it.
+checksum is refused before anybody looks at it. Words: a text of several words, such as a statement
+of SQL, with some of them wrong. Offsets: a FlatBuffer with a number of it wrong.
 
 A mutation is a function of chance and body. The same chance makes the same body.
 """
 
+import re
 import struct
 from collections.abc import Callable, Iterator
 from random import Random  # noqa: TID251  # seeded, so that a run can be repeated
@@ -52,7 +54,10 @@ def mutate(chance: Random, body: bytes) -> tuple[str, bytes]:
     """`body` spoiled once to three times, and the names of what was done."""
     done = []
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        family = chance.choice(("bytes", "field", "field", "cell", "cell"))
+        families = ["bytes", "field", "field", "cell", "cell"]
+        families += ["words"] * 5 if any(_ways(body, _is_text)) else []
+        families += ["offsets"] * 5 if any(_ways(body, _is_flat)) else []
+        family = chance.choice(families)
         name = chance.choice(tuple(FAMILIES[family]))
         body = FAMILIES[family][name](chance, body)[:BODY_BYTES_MAX]
         done.append(f"{family} {name}")
@@ -361,14 +366,21 @@ def _in_row(change: Callable[[Random, list[_Cell], int], None]) -> Mutation:
     return mutation
 
 
-def _places(body: bytes, depth: int = DEPTH_MAX) -> Iterator[tuple[int, ...]]:
+def _places(body: bytes) -> Iterator[tuple[int, ...]]:
     """The ways, as indices of fields, to every PlainBuffer in a message."""
+    return _ways(body, lambda value: _row_of(value) is not None)
+
+
+def _ways(
+    body: bytes, wanted: Callable[[bytes], bool], depth: int = DEPTH_MAX
+) -> Iterator[tuple[int, ...]]:
+    """The ways, as indices of fields, to every value of a message that is wanted."""
     for index, field in enumerate(_fields_of(body) or ()):
         if isinstance(field.value, bytes):
-            if _row_of(field.value) is not None:
+            if wanted(field.value):
                 yield (index,)
             elif depth:
-                yield from ((index, *way) for way in _places(field.value, depth - 1))
+                yield from ((index, *way) for way in _ways(field.value, wanted, depth - 1))
 
 
 def _at(body: bytes, way: tuple[int, ...], spoil: Callable[[bytes], bytes]) -> bytes:
@@ -430,6 +442,105 @@ def _date(chance: Random, cells: list[_Cell], index: int) -> None:
     cells[index] = cells[index]._replace(version=version if fits else 0)
 
 
+# --- words ---------------------------------------------------------------------------------------
+
+_WORD: Final = re.compile(r"\w+|'[^']*'|\s+|.", re.DOTALL)
+_WORDS: Final = (
+    *("SELECT", "FROM", "WHERE", "NULL", "IN", "LIKE", "JOIN", "ON", "AS", "NOT", "*", "k", "c"),
+    *("(", ")", ",", ";", "'", '"', "`", "--", "/*", "=", "<", "-", "/", "%", "||", "T", "Series"),
+    *("''", "'%'", "9223372036854775808", "1e308", "0.0", "x'0'", "count(*)", "sum(", "t.*"),
+    *("INTERVAL", "CASE", "DISTINCT", "LIMIT 0", "ORDER BY 9", "GROUP BY 1", "\0", "é", "\u2028"),
+)
+
+
+def _is_text(value: bytes) -> bool:
+    """Whether bytes are a text of several words."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return False
+    return text.isprintable() and text.count(" ") > 0 and text[:1].isalpha()
+
+
+def _in_words(change: Callable[[Random, list[str], int], None]) -> Mutation:
+    """A mutation of a word of a text somewhere in the message."""
+
+    def mutation(chance: Random, body: bytes) -> bytes:
+        def spoil(data: bytes) -> bytes:
+            words = _WORD.findall(data.decode())
+            change(chance, words, chance.randrange(len(words)))
+            return "".join(words).encode()
+
+        places = list(_ways(body, _is_text))
+        return _at(body, chance.choice(places), spoil) if places else _flip_bits(chance, body)
+
+    return mutation
+
+
+def _drop_words(chance: Random, words: list[str], index: int) -> None:
+    del words[index : index + chance.choice((1, 1, 2, 5))]
+
+
+def _repeat_words(chance: Random, words: list[str], index: int) -> None:
+    words[index:index] = words[index : index + chance.choice((1, 3))] * chance.choice((1, 2, 200))
+
+
+def _exchange_words(chance: Random, words: list[str], index: int) -> None:
+    other = chance.randrange(len(words))
+    words[index], words[other] = words[other], words[index]
+
+
+def _other_word(chance: Random, words: list[str], index: int) -> None:
+    words[index] = chance.choice(_WORDS)
+
+
+def _more_words(chance: Random, words: list[str], index: int) -> None:
+    words[index:index] = [" ", chance.choice(_WORDS), " "]
+
+
+def _bracket_words(chance: Random, words: list[str], index: int) -> None:
+    times = chance.choice((1, 2, 40, 3000))
+    words[index] = "(" * times + words[index] + ")" * (times - (chance.random() < 0.1))
+
+
+# --- offsets -------------------------------------------------------------------------------------
+
+
+def _is_flat(value: bytes) -> bool:
+    """Whether bytes may be a FlatBuffer: its first number leads to a table inside it."""
+    return len(value) >= 16 and len(value) % 4 == 0 and 0 < int.from_bytes(value[:4], "little") < 64
+
+
+def _in_flat(change: Callable[[Random, bytearray, int], None]) -> Mutation:
+    """A mutation of a number of a FlatBuffer somewhere in the message."""
+
+    def mutation(chance: Random, body: bytes) -> bytes:
+        def spoil(data: bytes) -> bytes:
+            spoiled = bytearray(data)
+            change(chance, spoiled, 4 * chance.randrange(len(data) // 4))
+            return bytes(spoiled)
+
+        places = list(_ways(body, _is_flat))
+        return _at(body, chance.choice(places), spoil) if places else _flip_bits(chance, body)
+
+    return mutation
+
+
+def _other_offset(chance: Random, data: bytearray, at: int) -> None:
+    number = chance.choice((*NUMBERS, len(data), len(data) - 4, at, -at)) % 2**32
+    data[at : at + 4] = number.to_bytes(4, "little")
+
+
+def _other_short(chance: Random, data: bytearray, at: int) -> None:
+    at += chance.choice((0, 2))
+    data[at : at + 2] = (chance.choice(NUMBERS) % 2**16).to_bytes(2, "little")
+
+
+def _near_offset(chance: Random, data: bytearray, at: int) -> None:
+    number = int.from_bytes(data[at : at + 4], "little") + chance.choice((-8, -4, -1, 1, 4, 8))
+    data[at : at + 4] = (number % 2**32).to_bytes(4, "little")
+
+
 FAMILIES: Final[dict[str, dict[str, Mutation]]] = {
     "bytes": {
         "flipped": _flip_bits,
@@ -460,6 +571,19 @@ FAMILIES: Final[dict[str, dict[str, Mutation]]] = {
         "of another size": _in_row(_resize_value),
         "of another operation": _in_row(_operate),
         "of another date": _in_row(_date),
+    },
+    "words": {
+        "dropped": _in_words(_drop_words),
+        "repeated": _in_words(_repeat_words),
+        "exchanged": _in_words(_exchange_words),
+        "others": _in_words(_other_word),
+        "more": _in_words(_more_words),
+        "in brackets": _in_words(_bracket_words),
+    },
+    "offsets": {
+        "of another value": _in_flat(_other_offset),
+        "of two bytes": _in_flat(_other_short),
+        "near": _in_flat(_near_offset),
     },
 }
 """Every mutation, by family and name."""

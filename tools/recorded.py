@@ -1,10 +1,13 @@
-"""Right requests of every action and variant, for `mutate.py` to spoil."""
+"""Right requests of every action and variant, for `mutate.py` to spoil.
+
+Those of timeseries tables are about the table `Series`.
+"""
 
 from collections.abc import Callable
 from typing import Final
 
 from google.protobuf.message import Message
-from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.buffers import FLAT_POINT, cell, key_buffer, row_buffer
 from tests.support.requests import (
     ANY,
     BODIES,
@@ -24,6 +27,8 @@ from tests.support.requests import (
 
 from widerow.model.values import KeyMarker, Value
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore import sql_messages as q
+from widerow.wire.tablestore import timeseries_messages as p
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 __all__ = ["NOW_MS", "recorded"]
@@ -165,6 +170,37 @@ def _of_two_tables(table: str) -> m.BatchGetRowRequest:
     return message
 
 
+_SERIES: Final = "Series"
+_STATEMENTS: Final = {
+    "of rows": "SELECT k, n AS v, count(*), max(old) FROM {0} WHERE k >= 'a' AND (k LIKE 'x%' OR "
+    "k IN ('a', 'b') OR NOT n BETWEEN 1 AND 2.5e0) GROUP BY k, n HAVING count(*) > 0 "
+    "ORDER BY k DESC, 2 LIMIT 3 OFFSET 1",
+    "of a join": "SELECT x.k, concat(upper(y.k), '-', ifnull(y.old, 'none')) FROM {0} x LEFT JOIN "
+    "(SELECT DISTINCT k, old FROM {0}) y ON x.k = y.k WHERE x.k IN (SELECT k FROM {0})",
+    "of functions": "SELECT from_unixtime(1600000000), round(-2.5, 1) DIV 2, cast('12ab' AS "
+    "SIGNED), CASE WHEN 1 <=> NULL THEN x'ff' ELSE date_add('2020-01-31', INTERVAL 1 MONTH) END",
+    "of a plan": "EXPLAIN ANALYZE SELECT * FROM {0} WHERE k = 'x'",
+    "of a mapping": "CREATE TABLE IF NOT EXISTS {0} (k VARCHAR(1024), n BIGINT(20), old BIGINT, "
+    "c MEDIUMTEXT, PRIMARY KEY (k, n)) ENGINE='tablestore' "
+    'ENGINE_ATTRIBUTE=\'{{"consistency": "strong"}}\'',
+    "of a change": "INSERT INTO {0} (k, n, old) VALUES ('q', 1, 2), ('q', 2, NULL)",
+    "of an update": "UPDATE {0} SET old = old + 1 WHERE k = 'x' AND n = 1",
+    "of points": "SELECT _m_name, time_bin(_time, '10s') AS t, avg(_double_value) FROM Series "
+    "WHERE tag_value_at(_tags, 'n') = 'v' AND _tags LIKE '%\"n=v\"%' AND _time < 5 "
+    "GROUP BY _m_name, t",
+    "of columns": "SHOW FULL COLUMNS FROM {0} LIKE '%c%'",
+}
+
+
+def _statement(text: str) -> Callable[[str], Message]:
+    return lambda table: q.SQLQueryRequest(query=text.format(table), version=2)
+
+
+def _flat_points(table: str) -> p.PutTimeseriesDataRequest:
+    rows = p.TimeseriesRows(type=0, rows_data=FLAT_POINT)
+    return p.PutTimeseriesDataRequest(table_name=table, rows_data=rows, supported_table_version=1)
+
+
 VARIANTS: Final[dict[str, tuple[str, Callable[[str], Message]]]] = {
     "every option": ("CreateTable", _every_option),
     "every change": ("UpdateTable", _every_change),
@@ -190,13 +226,22 @@ VARIANTS: Final[dict[str, tuple[str, Callable[[str], Message]]]] = {
     "of columns": ("GetRow", _of_columns),
     "backward": ("GetRange", _backward),
     "of two tables": ("BatchGetRow", _of_two_tables),
+    "in FlatBuffers": ("PutTimeseriesData", _flat_points),
+    **{name: ("SQLQuery", _statement(text)) for name, text in _STATEMENTS.items()},
 }
+
+
+def _name_for(action: str, table: str) -> str:
+    """The table that an action is asked about: one of its kind, or one that is not there yet."""
+    if "Timeseries" in action:
+        return f"New{_SERIES}" if action == "CreateTimeseriesTable" else _SERIES
+    return "New" if action == "CreateTable" else table
 
 
 def recorded(table: str) -> list[tuple[str, str, bytes]]:
     """Action, variant and body of right requests; every action is among them."""
     plain = [
-        (action, "plain", make("New" if action == "CreateTable" else table))
+        (action, "plain", make(_name_for(action, table)))
         for action, make in {
             **BODIES,
             **STREAM_BODIES,
@@ -208,7 +253,7 @@ def recorded(table: str) -> list[tuple[str, str, bytes]]:
         }.items()
     ]
     varied = [
-        (action, variant, make("New" if action == "CreateTable" else table).SerializeToString())
+        (action, variant, make(_name_for(action, table)).SerializeToString())
         for variant, (action, make) in VARIANTS.items()
     ]
     assert {action for action, *_ in plain + varied} == set(OPERATIONS)

@@ -28,6 +28,16 @@ def test_every_spoiled_request_is_answered() -> None:
     assert len(report.rules) > 40  # and the others are refused in many places
 
 
+def test_requests_are_right_before_they_are_spoiled() -> None:
+    """Statements and points among them, or nothing behind their first check would be met."""
+    with mutate.serving(None) as server:
+        for action, variant, body in recorded.recorded("T"):
+            if action in ("SQLQuery", "PutTimeseriesData"):
+                answer = server.wire.ask(server.sender.request(action, body))
+                assert answer.status == 200, (variant, answer.error)
+                assert server.trouble() == ""
+
+
 def test_a_store_on_disk_is_whole_afterwards(tmp_path: Path) -> None:
     report = mutate.run(4, range(500), tmp_path / "store")
     assert report.findings == []

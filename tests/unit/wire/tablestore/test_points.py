@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tablestore.flatbuffer.timeseries_flat_buffer_encoder import get_column_val_by_tp
 from tablestore.metadata import TimeseriesKey, TimeseriesRow
+from tests.support.buffers import FLAT_POINT
 from tests.support.volume import examples
 
 from widerow.errors import InvalidRequest
@@ -25,16 +26,6 @@ from widerow.wire.tablestore.point_rows import encode_points
 # The SDK's encoder calls flatbuffers in a way that newer releases warn of.
 pytestmark = pytest.mark.filterwarnings("ignore:numElems is deprecated:DeprecationWarning")
 
-# wire §4.2: key (m, s, {t1: v1}), 1600000000000000 µs, b = true, d = 1.5, l = 7, s = 'x'
-VECTOR = bytes.fromhex(
-    "100000000000000000000600080004000600000004000000010000000400000054ffffff34000000140000001800"
-    "000004000000010000006d000000040000000203010404000000f0000000e4000000d8000000cc00000001000000"
-    "14000000100020001c0018000800140000000400100000002c0000000000a40731af050000000000540000000800"
-    "00000c00000000000000000000000100000073000000010000000c00000008000c00080004000800000008000000"
-    "0c000000020000007631000002000000743100000c00140010000c00080004000c00000010000000140000002000"
-    "000024000000010000002800000001000000000000000000f83f0000000001000000010000000100000007000000"
-    "0000000001000000780000000100000073000000010000006c00000001000000640000000100000062000000"
-)
 NAMES = st.text(min_size=1, max_size=8).filter(lambda name: "\0" not in name)
 FIELDS = st.dictionaries(
     NAMES,
@@ -83,7 +74,7 @@ def typed(fields: Mapping[str, Value]) -> dict[str, tuple[type, Value]]:
 
 
 def test_the_vector_of_the_specification_is_read() -> None:
-    (point,) = flat_points(VECTOR, tag_lists=True)
+    (point,) = flat_points(FLAT_POINT, tag_lists=True)
     assert point[:2] == (SeriesKey("m", "s", (("t1", "v1"),)), 1600000000000000)
     assert typed(point.fields) == typed({"b": True, "d": 1.5, "l": 7, "s": "x"})
 
@@ -98,15 +89,17 @@ def test_points_are_read_as_the_sdk_writes_them(points: list[Point]) -> None:
 @settings(max_examples=examples(600))
 @given(
     st.lists(
-        st.tuples(st.integers(0, len(VECTOR) - 1), st.sampled_from((0, 1, 4, 0x7F, 0x80, 0xFF))),
+        st.tuples(
+            st.integers(0, len(FLAT_POINT) - 1), st.sampled_from((0, 1, 4, 0x7F, 0x80, 0xFF))
+        ),
         min_size=1,
         max_size=4,
     ),
-    st.integers(0, len(VECTOR)) | st.just(len(VECTOR)),
+    st.integers(0, len(FLAT_POINT)) | st.just(len(FLAT_POINT)),
 )
 def test_spoiled_points_are_points_or_refused(spoilt: list[tuple[int, int]], size: int) -> None:
     """Whatever bytes are changed to, also where offsets then lead anywhere."""
-    data = bytearray(VECTOR)
+    data = bytearray(FLAT_POINT)
     for place, byte in spoilt:
         data[place] = byte
     with suppress(InvalidRequest):
