@@ -34,6 +34,7 @@ from widerow.engine.tablestore.indexes.index_definitions import (
 )
 from widerow.engine.tablestore.indexes.indexes import Indexes
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
+from widerow.engine.tablestore.newest_views import adding_view, dropping_view
 from widerow.engine.tablestore.observed import ObservedRow
 from widerow.engine.tablestore.row_operations import RowOperations
 from widerow.engine.tablestore.scan import scan_by_columns, scan_by_key
@@ -417,6 +418,23 @@ class TablestoreEngine(OpenModel[Table]):
             return draft.put(TABLESTORE_MODEL, mapped(found))
 
         return Plan((self.tables.catalog.change(body),), single)
+
+    def add_newest_view(
+        self, instance: str, table: str, view: tuple[str, tuple[str, ...]], *, include_base: bool
+    ) -> Plan[None]:
+        """CreateTimeseriesLastpointIndex of an ordinary table (timeseries §10).
+
+        `view`: its name, and the first columns of the table's key. Without `include_base` cells of
+        older versions than now are not in it.
+        """
+        since_ms = 0 if include_base else self.core.clock.now_us() // 1000
+        change = self.core.catalog.change(adding_view(instance, table, view, since_ms))
+        return Plan((change,), failing)
+
+    def drop_newest_view(self, instance: str, table: str, name: str) -> Plan[None]:
+        """DeleteTimeseriesLastpointIndex of an ordinary table (timeseries §10)."""
+        change = self.core.catalog.change(dropping_view(instance, table, name))
+        return Plan((change,), failing)
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
         """DeleteTable: the table and its indexes are gone when it answers; space is freed later.

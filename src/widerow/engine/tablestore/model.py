@@ -40,6 +40,10 @@ class TablestoreModel(CatalogModel[Table]):
         """The instance and the name of a table."""
         return table.instance, table.name
 
+    def names_taken(self, table: Table) -> Iterable[str]:
+        """Its own, and those of its last-point indexes."""
+        return (table.name, *[each.name for each in table.newest])
+
     def name_refused(self, table: Table, name: str) -> Conflict:
         """The error for a name that is taken."""
         return Conflict(TablestoreRule.TABLE_EXISTS, instance=table.instance, table=name)

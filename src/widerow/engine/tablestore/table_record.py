@@ -27,6 +27,7 @@ from widerow.model.tablestore.schema import (
     Encryption,
     KeyColumn,
     LogShard,
+    NewestView,
     SecondaryIndex,
     Stream,
     Table,
@@ -82,6 +83,7 @@ def _parts(table: Table) -> Iterator[tuple[str, Json]]:
     yield "journal", None if journal is None else _log_record(journal)
     yield "mapping", None if table.mapping is None else _mapping_record(table.mapping)
     yield "search_mappings", list(map(_search_mapping_record, table.search_mappings)) or None
+    yield "newest", [list(each) for each in table.newest] or None
 
 
 def _mapping_record(mapping: SqlMapping) -> Json:
@@ -199,6 +201,7 @@ def _table(record: dict[str, Json]) -> Table:
         journal=_journal(pop("journal", None)),
         mapping=_mapping(pop("mapping", None)),
         search_mappings=tuple(map(_search_mapping, _items(pop("search_mappings", [])))),
+        newest=tuple(map(_newest, _items(pop("newest", [])))),
     )
 
 
@@ -214,6 +217,11 @@ def _mapped(columns: Json) -> tuple[MappedColumn, ...]:
         MappedColumn(_as(str, name), SqlType[_as(str, kind)], _as(bool, nullable))
         for name, kind, nullable in map(_items, _items(columns))
     )
+
+
+def _newest(value: Json) -> NewestView:
+    name, width, since_ms = _items(value)
+    return NewestView(_as(str, name), _as(int, width), _as(int, since_ms))
 
 
 def _search_mapping(value: Json) -> SearchMapping:

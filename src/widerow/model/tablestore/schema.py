@@ -1,7 +1,7 @@
 """Tables: key columns, defined columns, options, throughput (semantics §1.1, §2)."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from widerow.model.search.schema import SearchIndex
 from widerow.model.tablestore.delivery import DeliveryTask
@@ -14,6 +14,7 @@ __all__ = [
     "Encryption",
     "KeyColumn",
     "LogShard",
+    "NewestView",
     "SecondaryIndex",
     "Stream",
     "Table",
@@ -115,6 +116,18 @@ class Encryption:
     role_arn: bytes | None = None
 
 
+class NewestView(NamedTuple):
+    """A last-point index of a table (timeseries §10): the newest row of each beginning of its key.
+
+    It is made when it is read. `width`: how many columns of the table's key are its own; the newest
+    row is the last one by the others. `since_ms`: cells of older versions are not in it.
+    """
+
+    name: str
+    width: int
+    since_ms: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class SecondaryIndex:
     """A secondary index as its table defines it (change §A).
@@ -148,6 +161,7 @@ class Table:
     indexes, by their names; `journal`: the log of which rows were written, which is there while
     there are search indexes, and which no client sees. `mapping`: how SQL sees the table, if that
     was said (CREATE TABLE); `search_mappings`: how it sees search indexes, by names of their own.
+    `newest`: last-point indexes, by their names.
     """
 
     instance: str
@@ -173,6 +187,7 @@ class Table:
     journal: Stream | None = None
     mapping: SqlMapping | None = None
     search_mappings: tuple[SearchMapping, ...] = ()
+    newest: tuple[NewestView, ...] = ()
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
     counts_as: ClassVar[int] = 1  # tables of its instance
 

@@ -90,6 +90,10 @@ class TimeseriesRule(AnyRule):
     STORE_NOT_FOUND = "Create the analytical store, or check its name."
     STORE_MAPPED = "Drop the SQL mappings that use the analytical store first, or ask for that."
     LASTPOINT_EXISTS = "Choose another name for the last-point index: this one is taken."
+    LASTPOINT_KEY = (
+        "The key of a last-point index of an ordinary table is the beginning of the table's key, "
+        "with an INTEGER behind it that tells which row is the newest."
+    )
     LASTPOINT_BUILDING = "Disallow read local index: try again when the last-point index is built."
     LASTPOINT_NOT_FOUND = "Create the last-point index, or check its name."
     LASTPOINT_COUNT = "Analytical stores and last-point indexes of a table are at most ten."

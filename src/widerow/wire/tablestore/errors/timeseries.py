@@ -222,6 +222,10 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "Requested lastpoint index does not exist.",
         "a last-point index that is not there",
     ),
+    TimeseriesRule.LASTPOINT_KEY: c.INVALID.ours(
+        "Invalid index_primary_key_names: {columns}.",
+        "a key that a last-point index of an ordinary table cannot have",
+    ),
     TimeseriesRule.LASTPOINT_BUILDING: c.INVALID(
         "Disallow read local index", "a read of a last-point index that is not built yet"
     ),

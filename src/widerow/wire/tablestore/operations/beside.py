@@ -38,8 +38,9 @@ _MARK: Final = "#"  # in the name of a timeseries table's points, and of no tabl
 def _check(engine: TablestoreEngine, instance: str, name: str, error: WiderowError) -> None:
     """Raise `error` where no timeseries table and no last-point index can have the name."""
     state = engine.core.catalog.seen()
-    found = state.by_id.get(state.taken.get(("tablestore", instance, name.partition(_MARK)[0]), 0))
-    if found is None or isinstance(found, Table):
+    base = name.partition(_MARK)[0]
+    found = state.by_id.get(state.taken.get(("tablestore", instance, base), 0))
+    if found is None or (isinstance(found, Table) and found.name == base):
         raise error
 
 
@@ -55,6 +56,8 @@ def no_stream_beside(
         yield
     except NotFound as error:
         _check(engine, instance, name, error)
+        if any(view.name == name for each in engine.tables.owned(instance) for view in each.newest):
+            raise  # of an ordinary table
         raise Unsupported(TimeseriesRule.STREAM, table=name, action=action) from error
 
 

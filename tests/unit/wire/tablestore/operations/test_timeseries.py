@@ -1,18 +1,29 @@
 """Actions of timeseries tables in bytes: what is refused, and what tokens and stores say."""
 
+from itertools import combinations
+from typing import Any
+
 import pytest
+from google.protobuf.message import Message
+from tests.support.changes import create
+from tests.support.changes import put as put_change
 from tests.support.engines import open_tablestore
 from tests.support.requests import SERIES_BODIES
 from tests.support.statements import rows_of_statement, run_sql
 from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
+from widerow.client.rows import decode_rows, encode_plain_key, encode_put
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Unsupported
+from widerow.engine.tablestore.table_record import decode_table, encode_table
+from widerow.errors import Conflict, Unsupported
+from widerow.model.tablestore.requests import StreamChange, UpdateTable
+from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages, tunnel_messages
 from widerow.wire.tablestore import timeseries_messages as m
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
+from widerow.wire.tablestore.operations.timeseries.seen_tables import seen_table
 
 KEY = m.TimeseriesKey(measurement="m", source="s")
 INVALID = (400, "OTSParameterInvalid")
@@ -237,3 +248,142 @@ def test_a_store_that_sql_uses_goes_with_its_mappings_where_that_is_asked(
     assert ("with_store::b",) in left
     assert ("other::c",) in left
     assert refusal_of(engine, action, drop) == ABSENT
+
+
+WIDE = {
+    "pk1": KeyType.STRING,
+    "pk2": KeyType.INTEGER,
+    "pk3": KeyType.STRING,
+    "pk4": KeyType.INTEGER,
+}
+
+
+def new_view(*, base: bool, name: str = "last", **more: object) -> Message:
+    fields: dict[str, object] = {
+        "main_table_name": "wide",
+        "index_table_name": name,
+        "include_base_data": base,
+        "create_on_wide_column_table": True,
+        "index_primary_key_names": ["pk1", "pk2", "pk3"],
+    }
+    return m.CreateTimeseriesLastpointIndexRequest(**fields | more)  # type: ignore[arg-type]  # fields by name
+
+
+def write_wide(engine: TablestoreEngine, number: int, group: int, *, with_columns: bool) -> None:
+    key: dict[str, Any] = {"pk1": "pk1", "pk2": 1000, "pk3": f"pk3_{group}", "pk4": number}
+    columns: dict[str, Any] = {"col1": "x", "col2:i": 100 + number, "col3:s": "y"}
+    change = put_change("wide", key, columns if with_columns else {})
+    engine.core.run(engine.rows.write_row("i", change))
+
+
+def view_rows(
+    engine: TablestoreEngine, *, reverse: bool = False
+) -> list[tuple[Any, dict[str, Any]]]:
+    seen = seen_table(engine, "i", "last")
+    assert seen is not None
+    low, high = (KeyMarker.INF_MIN,) * 3, (KeyMarker.INF_MAX,) * 3
+    first, last = (high, low) if reverse else (low, high)
+    found = seen.rows(first, last, reverse=reverse)
+    return [(row.key, {name: value for name, value, _ in row.cells}) for row in found]
+
+
+def described(engine: TablestoreEngine, name: str) -> messages.DescribeTableResponse:
+    asked = messages.DescribeTableRequest(table_name=name)
+    return answer_of(engine, "DescribeTable", asked, messages.DescribeTableResponse.FromString)
+
+
+def test_a_last_point_index_of_an_ordinary_table(engine: TablestoreEngine) -> None:
+    """The rows of WideColumnLastpointIndexTest of the Java SDK (timeseries §10)."""
+    engine.core.run(engine.create_table("i", create("wide", WIDE)))
+    answer_of(engine, "CreateTimeseriesLastpointIndex", new_view(base=True), bytes)
+    for number in range(100):
+        write_wide(engine, number, number % 10, with_columns=number % 10 != 0)
+    wanted = [
+        (
+            ("pk1", 1000, f"pk3_{each}"),
+            {"col1": "x", "col2:i": 190 + each, "col3:s": "y", "pk4": 90 + each},
+        )
+        for each in range(1, 10)
+    ]
+    assert view_rows(engine) == wanted
+    assert view_rows(engine, reverse=True) == wanted[::-1]
+    seen = seen_table(engine, "i", "last")
+    assert seen is not None
+    for begin, end in combinations(range(9), 2):
+        low, high = wanted[begin][0], wanted[end][0]
+        forward = [row.key for row in seen.rows(low, high, reverse=False)]
+        assert forward == [key for key, _ in wanted[begin:end]]
+        backward = [row.key for row in seen.rows(high, low, reverse=True)]
+        assert backward == [key for key, _ in wanted[begin + 1 : end + 1][::-1]]
+    write_wide(engine, 3, 3, with_columns=True)  # older than the newest of its group
+    write_wide(engine, 200, 4, with_columns=False)  # nothing to show
+    assert view_rows(engine) == wanted
+    asked = messages.GetRowRequest(
+        table_name="last",
+        primary_key=encode_plain_key([("pk1", "pk1"), ("pk2", 1000), ("pk3", "pk3_7")]),
+        max_versions=1,
+    )
+    answer = answer_of(engine, "GetRow", asked, messages.GetRowResponse.FromString)
+    (row,) = decode_rows(answer.row)
+    assert {cell.column: cell.value for cell in row.cells} == wanted[6][1]
+    written = messages.PutRowRequest(
+        table_name="last",
+        row=encode_put(row.key, row.cells),
+        condition=messages.Condition(row_existence=0),
+    )
+    assert refusal_of(engine, "PutRow", written) == INVALID
+    assert refusal_of(engine, "ListStream", messages.ListStreamRequest(table_name="last")) == ABSENT
+
+
+def test_a_last_point_index_is_described_and_dropped(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("i", create("wide", WIDE)))
+    answer_of(engine, "CreateTimeseriesLastpointIndex", new_view(base=True), bytes)
+    found = described(engine, "last")
+    assert [each.name for each in found.table_meta.primary_key] == ["pk1", "pk2", "pk3"]
+    assert found.table_options.max_versions == 1
+    assert not found.stream_details.enable_stream
+    change = UpdateTable("wide", stream=StreamChange(enable=True, expiration_hours=24))
+    engine.core.run(engine.update_table("i", change))
+    assert described(engine, "last").stream_details.enable_stream
+    table = engine.describe_table("i", "wide")
+    assert decode_table(encode_table(table)) == table
+    drop = m.DeleteTimeseriesLastpointIndexRequest(main_table_name="wide", index_table_name="last")
+    answer_of(engine, "DeleteTimeseriesLastpointIndex", drop, bytes)
+    assert refusal_of(engine, "DeleteTimeseriesLastpointIndex", drop) == ABSENT
+    assert seen_table(engine, "i", "last") is None
+
+
+def test_a_last_point_index_without_what_was_there(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("i", create("wide", WIDE)))
+    write_wide(engine, 7, 1, with_columns=True)
+    clock = engine.core.clock
+    assert isinstance(clock, FakeClock)
+    clock.advance(1)
+    answer_of(engine, "CreateTimeseriesLastpointIndex", new_view(base=False), bytes)
+    assert view_rows(engine) == []
+    write_wide(engine, 3, 1, with_columns=True)
+    write_wide(engine, 9, 2, with_columns=True)
+    newest = [(key[2], cells["pk4"]) for key, cells in view_rows(engine)]
+    assert newest == [("pk3_1", 3), ("pk3_2", 9)]
+
+
+def test_last_point_indexes_of_ordinary_tables_that_are_refused(engine: TablestoreEngine) -> None:
+    engine.core.run(engine.create_table("i", create("wide", WIDE)))
+    action = "CreateTimeseriesLastpointIndex"
+    for names in (["pk1", "pk3"], [], [*WIDE], ["pk2"], ["pk1", "pk2"], ["pk1", "pk2", "x"]):
+        asked = new_view(base=True, index_primary_key_names=names)
+        assert refusal_of(engine, action, asked) == INVALID, names
+    answer_of(engine, action, new_view(base=True, index_primary_key_names=["pk1"]), bytes)
+    plain = new_view(base=True, create_on_wide_column_table=False)
+    assert refusal_of(engine, action, plain) == INVALID
+    assert refusal_of(engine, action, new_view(base=True, name="no name")) == INVALID
+    for name in ("last", "wide", "t"):
+        taken = refusal_of(engine, action, new_view(base=True, name=name))
+        assert taken == (409, "OTSObjectAlreadyExist"), name
+    for table in ("absent", "t"):
+        asked = new_view(base=True, name="v", main_table_name=table)
+        assert refusal_of(engine, action, asked) == ABSENT
+    with pytest.raises(Conflict):
+        engine.core.run(engine.create_table("i", create("last", WIDE)))
+    answer_of(engine, "DeleteTable", messages.DeleteTableRequest(table_name="wide"), bytes)
+    engine.core.run(engine.create_table("i", create("last", WIDE)))

@@ -54,9 +54,8 @@ from widerow.rows.cells import (
 )
 from widerow.rows.record import encode_row, summarize
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
+from widerow.wire.tablestore.operations.timeseries.made_row import MadeRow, MadeRows
 from widerow.wire.tablestore.operations.timeseries.seen_tables import (
-    MadeRow,
-    MadeRows,
     PointRows,
     seen_table,
     series_of_columns,

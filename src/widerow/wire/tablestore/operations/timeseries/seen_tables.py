@@ -7,7 +7,7 @@ under its name and `#timeseries`. Neither has versions of its cells beside the n
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
 from widerow.engine.scan import UNBOUNDED, Bound, RowAccess, ScannedRow
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -31,15 +31,15 @@ from widerow.model.timeseries.series import (
     tags_of_text,
 )
 from widerow.model.timeseries.table import AnalyticalStore, LastpointIndex, TimeseriesTable
-from widerow.model.values import KeyInput, KeyType, KeyValue, Value
+from widerow.model.values import KeyInput, KeyType, Value
 from widerow.wire.tablestore.operations.timeseries.found import is_filling, timeseries
+from widerow.wire.tablestore.operations.timeseries.made_row import MadeRow, MadeRows
+from widerow.wire.tablestore.operations.timeseries.newest_rows import NewestRows
 from widerow.wire.tablestore.point_rows import POINT_SUFFIXES, POINT_TIME_COLUMN
 
 __all__ = [
     "HASH_COLUMN",
     "POINTS_SUFFIX",
-    "MadeRow",
-    "MadeRows",
     "PointRows",
     "seen_table",
     "series_of_columns",
@@ -49,25 +49,6 @@ POINTS_SUFFIX: Final = "#timeseries"
 HASH_COLUMN: Final = "_#h"
 _HASH: Final = re.compile("[0-9a-f]{16}")
 _VERSION_OFFSET_SECONDS: Final = 86_400
-
-
-class MadeRow(NamedTuple):
-    """A row: the values of its key, and cells by names in their order, each with its version."""
-
-    key: tuple[KeyValue, ...]
-    cells: Sequence[tuple[str, Value, int]]
-
-
-class MadeRows(Protocol):
-    """Rows that are made of something else. `table`: as clients see it."""
-
-    table: Table
-
-    def rows(
-        self, start: Sequence[KeyInput], end: Sequence[KeyInput], *, reverse: bool
-    ) -> Iterator[MadeRow]:
-        """The rows from `start`, with it, to before `end`, which is the smaller one if reversed."""
-        ...
 
 
 def seen_table(engine: TablestoreEngine, instance: str, name: str) -> MadeRows | None:
@@ -80,7 +61,13 @@ def seen_table(engine: TablestoreEngine, instance: str, name: str) -> MadeRows |
         base = name.removesuffix(POINTS_SUFFIX)
         return PointRows(engine, tables.find(instance, base))
     indexed = tables.find_lastpoint(instance, name)
-    return None if indexed is None else _LastPoints(engine, indexed)
+    if indexed is not None:
+        return _LastPoints(engine, indexed)
+    for table in engine.tables.owned(instance):
+        for view in table.newest:
+            if view.name == name:
+                return NewestRows(engine, table, view)
+    return None
 
 
 def _as_table(

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.timeseries.definitions import store_named
-from widerow.errors import InvalidRequest, Unsupported
-from widerow.model.tablestore.rules import TablestoreRule
+from widerow.engine.timeseries.static import check_name
+from widerow.errors import InvalidRequest
 from widerow.model.timeseries.requests import SeriesOptionsChange, TableRequest
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.table import (
@@ -230,26 +230,37 @@ def _encode_store(state: _StoreState) -> bytes:
 # --- last-point indexes ----------------------------------------------------------------------
 
 
+class _NewIndex(NamedTuple):
+    """A last-point index to be made. `key`: where it is one of an ordinary table."""
+
+    name: str
+    include_base: bool
+    key: tuple[str, ...] | None
+
+
 @decoder(m.CreateTimeseriesLastpointIndexRequest)
-def _decode_new_index(
-    sent: m.CreateTimeseriesLastpointIndexRequest,
-) -> OnTable[tuple[str, bool]]:
-    if sent.create_on_wide_column_table or sent.index_primary_key_names:
-        raise Unsupported(
-            TablestoreRule.ACTION_UNSUPPORTED,
-            action="CreateTimeseriesLastpointIndex",
-            feature="last-point indexes with a key of their own",
-        )
-    return OnTable(
-        text(sent.main_table_name), (text(sent.index_table_name), sent.include_base_data)
-    )
+def _decode_new_index(sent: m.CreateTimeseriesLastpointIndexRequest) -> OnTable[_NewIndex]:
+    names = tuple([text(each) for each in sent.index_primary_key_names])
+    if names and not sent.create_on_wide_column_table:
+        raise InvalidRequest(TimeseriesRule.LASTPOINT_KEY, columns=", ".join(names))
+    key = names if sent.create_on_wide_column_table else None
+    asked = _NewIndex(text(sent.index_table_name), sent.include_base_data, key)
+    return OnTable(text(sent.main_table_name), asked)
 
 
-def _add_index(
-    engine: TablestoreEngine, instance: str, sent: OnTable[tuple[str, bool]]
-) -> Plan[None]:
-    name, include_base = sent.asked
-    return timeseries(engine).add_lastpoint(instance, sent.table, name, include_base=include_base)
+def _add_index(engine: TablestoreEngine, instance: str, sent: OnTable[_NewIndex]) -> Plan[None]:
+    name, include_base, key = sent.asked
+    if key is None:
+        tables = timeseries(engine)
+        return tables.add_lastpoint(instance, sent.table, name, include_base=include_base)
+    check_name(name, TimeseriesRule.STORE_NAME)
+    return engine.add_newest_view(instance, sent.table, (name, key), include_base=include_base)
+
+
+def _drop_index(engine: TablestoreEngine, instance: str, sent: OnTable[str]) -> Plan[None]:
+    if engine.tables.get(instance, sent.table) is not None:
+        return engine.drop_newest_view(instance, sent.table, sent.asked)
+    return timeseries(engine).drop_lastpoint(instance, sent.table, sent.asked)
 
 
 @decoder(m.DeleteTimeseriesLastpointIndexRequest)
@@ -301,7 +312,7 @@ SERIES_TABLE_ACTIONS: Final = {
     "CreateTimeseriesLastpointIndex": Action(_decode_new_index, _add_index),
     "DeleteTimeseriesLastpointIndex": Action(
         _decode_index_drop,
-        lambda engine, instance, asked: timeseries(engine).drop_lastpoint(instance, *asked),
+        _drop_index,
         _nothing,
     ),
 }
