@@ -18,6 +18,7 @@ from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.plan import Plan, PlanAgain, failing, single
 from widerow.engine.scan import RowAccess, ScannedRow
 from widerow.engine.typed.access import SCAN_PAGE_ROWS, scan_by_index, select_by_key
+from widerow.engine.typed.change_rows import RowChanger, RowOutcome, change_selected
 from widerow.engine.typed.execute import check_one_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import BlockNeeded, Generator, MadeValues
@@ -346,6 +347,15 @@ class TypedEngine(OpenModel[TableForm]):
         reverse = direction is Direction.REVERSE
         return self._pages(selection, batch_rows or PAGE_ROWS_DEFAULT, reverse=reverse)
 
+    def scan_selection(
+        self, selection: MultiRowSelection, batch_rows: int, *, reverse: bool = False
+    ) -> Iterator[StoredRow]:
+        """The rows of a selection in key order, in pages that are each read from a view of its own.
+
+        Memory: `batch_rows` rows.
+        """
+        return self._pages(selection, batch_rows, reverse=reverse)
+
     def _pages(
         self, selection: MultiRowSelection, batch_rows: int, *, reverse: bool
     ) -> Iterator[StoredRow]:
@@ -437,6 +447,52 @@ class TypedEngine(OpenModel[TableForm]):
             *selection.ancestors,
         )
         return Plan((write,), _rows_deleted, again=again)
+
+    def change_rows(
+        self, shard: bytes, selections: Sequence[MultiRowSelection], decide: RowChanger
+    ) -> Plan[list[RowOutcome]]:
+        """Change rows of one table and one shard by a function of each, in one transaction.
+
+        `decide` runs in the transaction, and again where that runs again: it keeps nothing.
+        Raises: `Unsupported`. Its plan raises what `decide` raises, `InvalidRequest`, `NotFound`.
+        """
+        form = selections[0].target
+        shards = self._shards(shard, form)
+        planned = self.tables.catalog.planned()
+
+        def body(txn: Transaction) -> list[RowOutcome]:
+            current = self._current(form, txn, planned)
+            newest = [
+                replace(each, target=current, shown={current.id: current}) for each in selections
+            ]
+            return change_selected(txn, shard, newest, decide, self._moment, self.observers)
+
+        def again(_: Sequence[Outcome[Any]]) -> Plan[list[RowOutcome]]:
+            current = self.tables.current(form)
+            newest = [
+                replace(each, target=current, shown={current.id: current}) for each in selections
+            ]
+            return self.change_rows(shard, newest, decide)
+
+        settled = partial(self._note_changed, form, shard)
+        write = self._reading(Write(shards, body, settled=settled), form)
+        return Plan((write,), single, again=again)
+
+    def _note_changed(self, form: TableForm, shard: bytes, changed: list[RowOutcome]) -> None:
+        rows = size = written = 0
+        for old, new in changed:
+            size -= len(old.record)
+            if new is None:
+                rows -= 1
+                size -= len(old.encoded_key)
+                continue
+            size += len(new.record)
+            written += units(len(new.record))
+            if new.expires_ms:
+                self._note_expiry(form.table.top, new.expires_ms // HOUR_MS)
+        key = shard[ROW_PREFIX_BYTES:]
+        reads = units(sum(len(old.record) for old, _ in changed))
+        self._note_load(form.table.top, key, reads, written - rows, rows, size)
 
     def _note_deleted(self, form: TableForm, shard: bytes, gone: DeletedRows) -> None:
         key = shard[ROW_PREFIX_BYTES:]
