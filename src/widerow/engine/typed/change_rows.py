@@ -16,7 +16,7 @@ from widerow.model.typed.values import TypedValue
 from widerow.rows.typed import TYPED_ROW, TypedHeader, encode_typed_row, typed_table_and_expiry
 from widerow.storage.interface import Transaction
 
-__all__ = ["NewValues", "RowChanger", "RowOutcome", "change_selected", "made_row"]
+__all__ = ["ChangedTypedRow", "NewValues", "RowChanger", "change_selected", "made_row"]
 
 
 class NewValues(NamedTuple):
@@ -30,7 +30,7 @@ class NewValues(NamedTuple):
     ttl: TimeToLive | None = None
 
 
-class RowOutcome(NamedTuple):
+class ChangedTypedRow(NamedTuple):
     """A row that was changed: as it was, and as it is now; None: it was deleted."""
 
     old: StoredRow
@@ -61,7 +61,7 @@ def change_selected(
     decide: RowChanger,
     moment: Callable[[], Moment],
     observers: Observers[TableForm],
-) -> list[RowOutcome]:
+) -> list[ChangedTypedRow]:
     """Change the rows of one shard that `decide` has a decision for; None of it leaves a row alone.
 
     The selections are of one table. Raises what `decide` raises; nothing is changed then. Cost: one
@@ -69,7 +69,7 @@ def change_selected(
     """
     hour = moment().now_us // HOUR_US
     rows = [row for selection in selections for row in scan_rows(txn, selection, hour)]
-    changed: list[RowOutcome] = []
+    changed: list[ChangedTypedRow] = []
     for row in rows:
         decision = decide(row)
         if decision is None:
@@ -83,7 +83,7 @@ def change_selected(
             txn.delete(row.encoded_key)
         else:
             txn.put(row.encoded_key, new.record)
-        changed.append(RowOutcome(row, new))
+        changed.append(ChangedTypedRow(row, new))
     return changed
 
 

@@ -18,7 +18,7 @@ from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.plan import Plan, PlanAgain, failing, single
 from widerow.engine.scan import RowAccess, ScannedRow
 from widerow.engine.typed.access import SCAN_PAGE_ROWS, scan_by_index, select_by_key
-from widerow.engine.typed.change_rows import RowChanger, RowOutcome, change_selected
+from widerow.engine.typed.change_rows import ChangedTypedRow, RowChanger, change_selected
 from widerow.engine.typed.execute import check_one_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import BlockNeeded, Generator, MadeValues
@@ -450,7 +450,7 @@ class TypedEngine(OpenModel[TableForm]):
 
     def change_rows(
         self, shard: bytes, selections: Sequence[MultiRowSelection], decide: RowChanger
-    ) -> Plan[list[RowOutcome]]:
+    ) -> Plan[list[ChangedTypedRow]]:
         """Change rows of one table and one shard by a function of each, in one transaction.
 
         `decide` runs in the transaction, and again where that runs again: it keeps nothing.
@@ -460,14 +460,14 @@ class TypedEngine(OpenModel[TableForm]):
         shards = self._shards(shard, form)
         planned = self.tables.catalog.planned()
 
-        def body(txn: Transaction) -> list[RowOutcome]:
+        def body(txn: Transaction) -> list[ChangedTypedRow]:
             current = self._current(form, txn, planned)
             newest = [
                 replace(each, target=current, shown={current.id: current}) for each in selections
             ]
             return change_selected(txn, shard, newest, decide, self._moment, self.observers)
 
-        def again(_: Sequence[Outcome[Any]]) -> Plan[list[RowOutcome]]:
+        def again(_: Sequence[Outcome[Any]]) -> Plan[list[ChangedTypedRow]]:
             current = self.tables.current(form)
             newest = [
                 replace(each, target=current, shown={current.id: current}) for each in selections
@@ -478,7 +478,7 @@ class TypedEngine(OpenModel[TableForm]):
         write = self._reading(Write(shards, body, settled=settled), form)
         return Plan((write,), single, again=again)
 
-    def _note_changed(self, form: TableForm, shard: bytes, changed: list[RowOutcome]) -> None:
+    def _note_changed(self, form: TableForm, shard: bytes, changed: list[ChangedTypedRow]) -> None:
         rows = size = written = 0
         for old, new in changed:
             size -= len(old.record)
