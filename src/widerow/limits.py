@@ -85,6 +85,11 @@ INDEX_KEYS_PER_ROW_MAX: Final = 10_000  # of one index; one write makes them all
 DDL_CHARACTERS_MAX: Final = 256 * 1024  # a thousand columns with comments; parsing takes seconds
 DDL_DEPTH_MAX: Final = 64  # parentheses in parentheses; types end at half of it
 DDL_LIST_MAX: Final = 1000  # columns, key columns, record fields of one statement
+NOSQL_CONTINUATION_BYTES_MAX: Final = 1024 * 1024  # of a query: holds a key or what it sorts by
+NOSQL_KEY_RANGES_MAX: Final = 4096  # of IN lists over several columns; later columns are filtered
+NOSQL_PAGE_BYTES_MAX: Final = 2 * 1024 * 1024  # of results and of rows read, as the vendor has it
+NOSQL_VALUES_HELD_MAX: Final = 1_000_000  # in groups and distinct rows: some 200 MB at most
+NOSQL_ROWS_CHANGED_MAX: Final = 10_000  # by one UPDATE, or one step of a DELETE
 
 # --- wire ------------------------------------------------------------------------------------
 BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (semantics §17)

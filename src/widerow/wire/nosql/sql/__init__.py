@@ -1,0 +1,1 @@
+"""SQL of Oracle NoSQL: its language, expressions and statements."""

@@ -1,0 +1,81 @@
+"""Reading the rows of ranges of a primary key or an index, in their order, from any place on."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.index_form import IndexForm
+from widerow.engine.typed.index_scan import IndexSelection, index_pages
+from widerow.engine.typed.scan import MultiRowSelection
+from widerow.engine.typed.stored import StoredRow
+from widerow.errors import StoreDamaged
+from widerow.wire.nosql.sql.key_ranges import ByteRange
+
+__all__ = ["KB", "Scanned", "kilobytes", "ranges_left", "scan_entries", "scan_keys"]
+
+KB = 1024
+PAGE_ROWS = 100
+
+
+class Scanned(NamedTuple):
+    """A row that a scan gives; `position`: its key, or the entry that led to it."""
+
+    row: StoredRow
+    position: bytes
+
+
+def kilobytes(row: StoredRow) -> int:
+    """The kilobytes that reading or writing a row counts, at least 1 (wire §4.1)."""
+    return max(1, -(-(len(row.record) + len(row.encoded_key)) // KB))
+
+
+def ranges_left(
+    ranges: Sequence[ByteRange], position: bytes, *, inclusive: bool, reverse: bool
+) -> list[ByteRange]:
+    """The ranges in the order of the scan, without what stands in front of a position; b"": all."""
+    if not position:
+        return list(reversed(ranges)) if reverse else list(ranges)
+    if reverse:
+        stop = position + b"\x00" if inclusive else position
+        cut = [ByteRange(start, min(end, stop)) for start, end in reversed(ranges)]
+    else:
+        first = position if inclusive else position + b"\x00"
+        cut = [ByteRange(max(start, first), end) for start, end in ranges]
+    return [each for each in cut if each.start < each.stop]
+
+
+def scan_keys(
+    engine: TypedEngine, selection: MultiRowSelection, ranges: Sequence[ByteRange], *, reverse: bool
+) -> Iterator[Scanned]:
+    """The rows of a selection's tables in ranges of keys, which are in the order of the scan."""
+    for start, stop in ranges:
+        part = MultiRowSelection(
+            selection.target, start, stop, 0, selection.shown, selection.ancestors
+        )
+        for row in engine.scan_selection(part, PAGE_ROWS, reverse=reverse):
+            yield Scanned(row, row.encoded_key)
+
+
+def scan_entries(
+    engine: TypedEngine,
+    form: TableForm,
+    index: IndexForm,
+    ranges: Sequence[ByteRange],
+    *,
+    reverse: bool,
+) -> Iterator[Scanned]:
+    """The rows that entries of an index lead to; a row of several entries comes for each of them.
+
+    Raises `StoreDamaged` for an entry without its row.
+    """
+    for start, stop in ranges:
+        part = IndexSelection(form, index, start, stop)
+        pages = index_pages(engine.store.snapshot, part, engine.now_hour, reverse=reverse)
+        for snapshot, entries in pages:
+            keys = [index.decode(entry).row_key for entry in entries]
+            records = snapshot.get_many(keys)
+            for entry, key, record in zip(entries, keys, records, strict=True):
+                if record is None:
+                    raise StoreDamaged(f"an index entry without its row: {key.hex()}")
+                yield Scanned(StoredRow(form, key, record), entry)
