@@ -1,16 +1,15 @@
 """The first rows of an order, as many as a page takes, in memory for two (ddl §3: sorting)."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["OrderedPage", "OrderedRow"]
 
 
 class OrderedRow(NamedTuple):
-    """A result row with the bytes that it sorts by, which no other row has, and its size."""
+    """A result row with the bytes that it sorts by, and its size."""
 
     key: bytes
-    row: Sequence[Any]
+    row: dict[str, Any]
     size: int
 
 
@@ -28,12 +27,18 @@ class OrderedPage:
         self._bytes_max = bytes_max
         self._kept: list[OrderedRow] = []
         self._size = 0
+        self._keys: set[bytes] = set()
         self._bound: bytes | None = None
 
+    def wants(self, key: bytes) -> bool:
+        """Whether a row of this key may be of the page, as far as is known."""
+        return key > self._after and (self._bound is None or key < self._bound)
+
     def take(self, row: OrderedRow) -> None:
-        """Look at a row."""
-        if row.key <= self._after or (self._bound is not None and row.key >= self._bound):
+        """Look at a row. Of rows with equal keys the first one is kept."""
+        if not self.wants(row.key) or row.key in self._keys:
             return
+        self._keys.add(row.key)
         self._kept.append(row)
         self._size += row.size
         if len(self._kept) > 2 * self._rows_max + 2 or self._size > 2 * self._bytes_max:
@@ -45,6 +50,7 @@ class OrderedPage:
             rows.append(more)
             self._bound = more.key
         self._kept = rows
+        self._keys = {row.key for row in rows}
         self._size = sum(row.size for row in rows)
 
     def rows(self) -> tuple[list[OrderedRow], OrderedRow | None]:

@@ -1,0 +1,165 @@
+"""How a statement reaches the rows of one table: by ranges of its primary key or of an index."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
+
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.index_form import IndexForm
+from widerow.engine.typed.scan import MultiRowSelection
+from widerow.model.typed.index_paths import EMPTY
+from widerow.model.typed.types import FieldType
+from widerow.model.typed.values import JSON_NULL, JsonNull
+from widerow.wire.nosql.sql.key_ranges import (
+    ANYTHING,
+    ByteRange,
+    IndexSpace,
+    KeyPiece,
+    KeyPoint,
+    KeySpace,
+    PrimarySpace,
+    met,
+    pieces_of,
+    ranges_of,
+)
+from widerow.wire.nosql.sql.scans import Scanned, ranges_left, scan_entries, scan_keys
+
+__all__ = ["AccessPath", "KeyCondition", "Operand"]
+
+
+class Operand(Protocol):
+    """An expression that needs no row of the table: it gives what a key is compared with."""
+
+    def evaluate(self, frame: Any) -> Sequence[Any]:  # noqa: ANN401  # the frame of expressions
+        """The items of the expression."""
+        ...
+
+
+class KeyCondition(NamedTuple):
+    """A condition of WHERE on one column of a key.
+
+    `operator`: `=`, `<`, `<=`, `>`, `>=`, of which one operand is compared; `in`, of which any
+    operand is equal; `null`, `empty`, `exists` without an operand.
+    """
+
+    operator: str
+    operands: tuple[Operand, ...] = ()
+
+
+_NULL: Final[list[KeyPiece]] = [KeyPoint(None)]
+_NOT_EMPTY: Final[list[KeyPiece]] = [ANYTHING, KeyPoint(JSON_NULL), KeyPoint(None)]
+_WITHOUT_OPERAND: Final[dict[str, list[KeyPiece]]] = {
+    "null": _NULL,
+    "empty": [KeyPoint(EMPTY)],
+    "exists": _NOT_EMPTY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPath:
+    """A way to the rows of a table.
+
+    `index`: None is the primary key. `conditions`: of each leading column of its key; a column
+    without any ends what the ranges are made of. `nothing`: WHERE can never be true.
+    """
+
+    form: TableForm
+    index: IndexForm | None = None
+    conditions: tuple[tuple[KeyCondition, ...], ...] = ()
+    reverse: bool = False
+    nothing: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the index, as plans have it."""
+        return "primary index" if self.index is None else self.index.index.name
+
+    @property
+    def multikey(self) -> bool:
+        """Whether a row may have several entries."""
+        return self.index is not None and any(path.split >= 0 for path in self.index.paths)
+
+    def ranges(self, frame: Any) -> list[ByteRange]:  # noqa: ANN401  # the frame of expressions
+        """The ranges for the variables and the outer rows of a frame, ascending."""
+        if self.nothing:
+            return []
+        space: KeySpace = PrimarySpace(self.form) if self.index is None else IndexSpace(self.index)
+        columns: list[list[KeyPiece]] = []
+        for position, conditions in enumerate(self.conditions):
+            pieces: list[KeyPiece] | None = None
+            for condition in conditions:
+                found = self._pieces(condition, frame, position, space.type_of(position))
+                if found is not None:
+                    pieces = found if pieces is None else met(pieces, found)
+            if pieces is None:
+                break
+            columns.append(pieces)
+            if not all(isinstance(piece, KeyPoint) for piece in pieces):
+                break
+        return ranges_of(space, columns)
+
+    def _pieces(
+        self,
+        condition: KeyCondition,
+        frame: Any,  # noqa: ANN401  # the frame of expressions
+        position: int,
+        kind: FieldType,
+    ) -> list[KeyPiece] | None:
+        fixed = _WITHOUT_OPERAND.get(condition.operator)
+        if fixed is not None:
+            return fixed
+        in_json = self.index is not None and self.index.paths[position].json_from >= 0
+        operator = "=" if condition.operator == "in" else condition.operator
+        pieces: list[KeyPiece] = []
+        for operand in condition.operands:
+            for item in operand.evaluate(frame):
+                found = _pieces_of_item(operator, item, kind, in_json=in_json)
+                if found is None:
+                    return None
+                pieces += [piece for piece in found if piece not in pieces]
+        return pieces
+
+    def scan(
+        self,
+        engine: TypedEngine,
+        ranges: Sequence[ByteRange],
+        position: bytes = b"",
+        *,
+        inclusive: bool = False,
+    ) -> Iterator[tuple[Scanned, bool]]:
+        """The rows of the ranges, behind a position (b"": all) or from it on.
+
+        With each whether it is the first of its entries; a row comes for each entry in the ranges.
+        """
+        left = ranges_left(ranges, position, inclusive=inclusive, reverse=self.reverse)
+        if self.index is None:
+            selection = MultiRowSelection(self.form, b"", b"", 0, {self.form.id: self.form})
+            for found in scan_keys(engine, selection, left, reverse=self.reverse):
+                yield found, True
+            return
+        entries = scan_entries(engine, self.form, self.index, left, reverse=self.reverse)
+        for found in entries:
+            yield found, not self.multikey or self._is_first(found, ranges)
+
+    def _is_first(self, found: Scanned, ranges: Sequence[ByteRange]) -> bool:
+        """Whether no other entry of the row stands in front of this one in the ranges."""
+        assert self.index is not None
+        inside = [
+            entry
+            for entry in self.index.entries(found.row)
+            if any(start <= entry < stop for start, stop in ranges)
+        ]
+        return found.position == (max(inside) if self.reverse else min(inside))
+
+
+def _pieces_of_item(
+    operator: str,
+    item: Any,  # noqa: ANN401  # any value of a query
+    kind: FieldType,
+    *,
+    in_json: bool,
+) -> list[KeyPiece] | None:
+    if isinstance(item, JsonNull):
+        return [KeyPoint(JSON_NULL)] if in_json and "=" in operator else []
+    return pieces_of(operator, item, kind)

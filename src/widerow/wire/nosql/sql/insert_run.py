@@ -1,0 +1,90 @@
+"""Running an INSERT or UPSERT of one row (ddl §3)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from widerow.engine.plan import Plan
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.prepare import prepare
+from widerow.engine.typed.stored import StoredRow
+from widerow.engine.typed.write import WriteResult
+from widerow.model.typed.requests import OperationKind, ReturnRow, WriteChoice
+from widerow.model.typed.table import TimeToLive
+from widerow.rows.typed import TYPED_ROW, TypedHeader, encode_typed_row
+from widerow.wire.nosql.sql.costs import index_forms, written_kb
+
+__all__ = ["InsertPlan", "InsertedRow", "insert_row"]
+
+_HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class InsertPlan:
+    """An INSERT, ready to run; `upsert` replaces a row that is there.
+
+    `values` gives the columns of the row, without those at their defaults. `lifetime`: SET TTL, of
+    a frame: None is the table's default; a plan without it leaves the expiry of a replaced row.
+    `row` makes a row of RETURNING; None: rows are counted.
+    """
+
+    form: TableForm
+    slot: int
+    values: Callable[[Any], Mapping[str, Any]]
+    upsert: bool
+    lifetime: Callable[[Any], TimeToLive | None] | None
+    row: Callable[[Any], dict[str, Any]] | None
+
+
+class InsertedRow(NamedTuple):
+    """What an INSERT did. `row`: for RETURNING, the row that is there now."""
+
+    row: dict[str, Any] | None
+    inserted: bool
+    read_kb: int
+    write_kb: int
+
+
+def insert_row(
+    plan: InsertPlan,
+    engine: TypedEngine,
+    frame: Any,  # noqa: ANN401  # the frame of expressions
+    now_us: int,
+) -> Plan[InsertedRow]:
+    """Write the row. Raises `InvalidRequest` for its values."""
+    form = plan.form
+    kind = OperationKind.PUT if plan.upsert else OperationKind.PUT_IF_ABSENT
+    ttl = None if plan.lifetime is None else plan.lifetime(frame)
+    choice = WriteChoice(
+        kind,
+        plan.values(frame),
+        ttl=ttl,
+        update_ttl=plan.lifetime is not None,
+        returning=ReturnRow.VALUE,
+    )
+
+    def finish(result: WriteResult) -> InsertedRow:
+        old = result.previous
+        new = _written(form, choice, result, now_us) if result.success else old
+        row = None
+        if plan.row is not None and new is not None:
+            frame.rows[plan.slot] = new
+            row = plan.row(frame)
+        written = written_kb(index_forms(form), old, new) if result.success else 0
+        inserted = result.success and old is None
+        return InsertedRow(row, inserted, 0 if plan.upsert else 1, written)
+
+    return engine.write(form, choice).answering(finish)
+
+
+def _written(form: TableForm, choice: WriteChoice, result: WriteResult, now_us: int) -> StoredRow:
+    """The row that was written, as it is stored."""
+    write = prepare(form, choice, lambda _form, _field: result.generated)
+    assert write.values is not None
+    assert result.version is not None
+    header = TypedHeader(
+        *(TYPED_ROW, 0, form.table.schema, form.table.id, result.expires_ms // _HOUR_MS),
+        *(now_us // 1000, result.version.unique),
+    )
+    return StoredRow(form, write.key, encode_typed_row(header, write.values))

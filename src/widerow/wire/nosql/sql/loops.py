@@ -1,0 +1,209 @@
+"""The rows that FROM makes: tables in loops inside each other, nested tables, items of paths.
+
+Each loop puts what it is at into the frame that expressions read, and the loops inside follow. The
+outermost loop is over a table; a query goes on from any place of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.scan import MultiRowSelection
+from widerow.engine.typed.stored import StoredRow
+from widerow.keys.encode import after_prefix
+from widerow.rows.typed import typed_table_and_expiry
+from widerow.wire.nosql.sql.access_path import AccessPath
+from widerow.wire.nosql.sql.key_ranges import ByteRange
+from widerow.wire.nosql.sql.resume import QueryResume
+from widerow.wire.nosql.sql.scans import kilobytes, scan_keys
+
+__all__ = ["Ancestor", "Descendant", "ItemLoop", "Loop", "Looped", "Looping", "TableLoop"]
+
+
+class Expr(Protocol):
+    """A compiled expression."""
+
+    def evaluate(self, frame: Any) -> Sequence[Any]:  # noqa: ANN401  # the frame of expressions
+        """The items of the expression."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestor:
+    """A parent table of the target of NESTED TABLES; `on`: None is always true."""
+
+    slot: int
+    form: TableForm
+    on: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Descendant:
+    """A child table of the target of NESTED TABLES, with those below it that are asked for."""
+
+    slot: int
+    form: TableForm
+    on: Expr | None = None
+    below: "tuple[Descendant, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableLoop:
+    """A loop over rows of a table. `outer`: one time without a row where there is none (LEFT)."""
+
+    slot: int
+    path: AccessPath
+    on: Expr | None = None
+    outer: bool = False
+    ancestors: tuple[Ancestor, ...] = ()
+    descendants: tuple[Descendant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLoop:
+    """A loop over the items of an expression; one time without an item where there is none."""
+
+    slot: int
+    expression: Expr
+
+
+Loop = TableLoop | ItemLoop
+
+
+class Looped(NamedTuple):
+    """A place in the loops: the outermost row's position, and the number of its inner steps."""
+
+    position: bytes
+    within: int
+
+
+class Looping:
+    """One run through the loops of a statement. `kb`: kilobytes read so far."""
+
+    def __init__(self, engine: TypedEngine, frame: Any, loops: Sequence[Loop]) -> None:  # noqa: ANN401  # the frame of expressions
+        self._engine = engine
+        self._frame = frame
+        self._loops = loops
+        self._simple = len(loops) == 1 and not self._outermost.descendants
+        self._ancestors: dict[int, tuple[bytes, StoredRow | None]] = {}
+        self.kb = 0
+
+    @property
+    def _outermost(self) -> TableLoop:
+        first = self._loops[0]
+        assert isinstance(first, TableLoop)
+        return first
+
+    def places(self, resume: QueryResume) -> Iterator[Looped | None]:
+        """Every place behind one, each as the frame stands at it; None: a row that gave none."""
+        first, frame = self._outermost, self._frame
+        ranges = first.path.ranges(frame)
+        inclusive = resume.within >= 0
+        scanned = first.path.scan(self._engine, ranges, resume.position, inclusive=inclusive)
+        for (row, position), is_first in scanned:
+            self.kb += kilobytes(row)
+            if not is_first:
+                yield None
+                continue
+            frame.rows[first.slot] = row
+            if self._simple and not first.ancestors:
+                yield Looped(position, -1)
+                continue
+            done = resume.within if inclusive and position == resume.position else 0
+            for within, _ in enumerate(self._inside(first, row), start=1):
+                if within > done:
+                    yield Looped(position, -1 if self._simple else within)
+            yield None
+
+    def _inside(self, first: TableLoop, row: StoredRow) -> Iterator[None]:
+        self._climb(first, row)
+        for _ in self._descend(first.descendants, row):
+            yield from self._loop(1)
+
+    def _loop(self, at: int) -> Iterator[None]:
+        if at == len(self._loops):
+            yield
+            return
+        loop = self._loops[at]
+        if isinstance(loop, ItemLoop):
+            items = loop.expression.evaluate(self._frame)
+            each: Sequence[Any]
+            for each in [(item,) for item in items] or [()]:
+                self._frame.items[loop.slot] = each
+                yield from self._loop(at + 1)
+            return
+        for _ in self._rows(loop):
+            yield from self._loop(at + 1)
+
+    def _rows(self, loop: TableLoop) -> Iterator[None]:
+        """The rows of an inner table."""
+        frame, found = self._frame, False
+        for (row, _), is_first in loop.path.scan(self._engine, loop.path.ranges(frame)):
+            self.kb += kilobytes(row)
+            frame.rows[loop.slot] = row
+            if is_first and (loop.on is None or _true(loop.on, frame)):
+                found = True
+                yield
+        if loop.outer and not found:
+            frame.rows[loop.slot] = None
+            yield
+
+    # --- nested tables -----------------------------------------------------------------------
+
+    def _climb(self, loop: TableLoop, row: StoredRow) -> None:
+        """Put the ancestors of a row into the frame, each read once for rows that follow."""
+        frame = self._frame
+        for ancestor in loop.ancestors:
+            length = ancestor.form.key.length
+            key = row.encoded_key[: loop.path.form.key.end(row.encoded_key, length)]
+            known = self._ancestors.get(ancestor.slot)
+            if known is None or known[0] != key:
+                known = self._ancestors[ancestor.slot] = (key, self._get(ancestor.form, key))
+            frame.rows[ancestor.slot] = known[1]
+        for ancestor in loop.ancestors:
+            if ancestor.on is not None and not _true(ancestor.on, frame):
+                frame.rows[ancestor.slot] = None
+
+    def _get(self, form: TableForm, key: bytes) -> StoredRow | None:
+        record = self._engine.store.brief_snapshot().get(key)
+        if record is None or 0 < typed_table_and_expiry(record)[1] <= self._engine.now_hour():
+            return None
+        row = StoredRow(form, key, record)
+        self.kb += kilobytes(row)
+        return row
+
+    def _descend(self, tables: tuple[Descendant, ...], row: StoredRow) -> Iterator[None]:
+        """Each row of each child table with what is below it; once without any if there is none."""
+        frame, found = self._frame, False
+        self._clear(tables)
+        for table in tables:
+            for child in self._children(table, row):
+                frame.rows[table.slot] = child
+                if table.on is not None and not _true(table.on, frame):
+                    continue
+                found = True
+                yield from self._descend(table.below, child)
+            self._clear((table,))
+        if not found:
+            yield
+
+    def _clear(self, tables: tuple[Descendant, ...]) -> None:
+        for table in tables:
+            self._frame.rows[table.slot] = None
+            self._clear(table.below)
+
+    def _children(self, table: Descendant, row: StoredRow) -> Iterator[StoredRow]:
+        values = row.key.values_in_order()
+        start = table.form.key.encode(values)
+        selection = MultiRowSelection(table.form, b"", b"", 0, {table.form.id: table.form})
+        part = [ByteRange(start, after_prefix(start))]
+        for scanned in scan_keys(self._engine, selection, part, reverse=False):
+            self.kb += kilobytes(scanned.row)
+            yield scanned.row
+
+
+def _true(condition: Expr, frame: Any) -> bool:  # noqa: ANN401  # the frame of expressions
+    items = condition.evaluate(frame)
+    return len(items) == 1 and items[0] is True

@@ -1,0 +1,286 @@
+"""Running a SELECT: a page of its rows, and where the next one begins (ddl §3; wire §6).
+
+Rows stream where the order of the scan is the order of the result. Other orders and distinct rows
+are made of one pass over all rows for each page, in memory for two pages; groups are held whole,
+within a bound.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Context
+from typing import Any, NamedTuple, Protocol
+
+from widerow.engine.typed.engine import TypedEngine
+from widerow.errors import InvalidRequest
+from widerow.limits import NOSQL_PAGE_BYTES_MAX
+from widerow.wire.nosql.sql.aggregates import Aggregation, Holder, accumulator
+from widerow.wire.nosql.sql.loops import Loop, Looped, Looping
+from widerow.wire.nosql.sql.order_keys import SortWay, group_key, is_atomic, sort_key
+from widerow.wire.nosql.sql.ordered_page import OrderedPage, OrderedRow
+from widerow.wire.nosql.sql.resume import QueryResume
+from widerow.wire.nosql.sql.statement_rules import StatementRule
+
+__all__ = [
+    "AggregateCall",
+    "Grouping",
+    "PageBounds",
+    "PageOfRows",
+    "SelectPlan",
+    "Sorting",
+    "select_page",
+]
+
+
+class Expr(Protocol):
+    """A compiled expression."""
+
+    def evaluate(self, frame: Any) -> Sequence[Any]:  # noqa: ANN401  # the frame of expressions
+        """The items of the expression."""
+        ...
+
+
+class Sorting(NamedTuple):
+    """One expression of ORDER BY."""
+
+    expression: Expr
+    way: SortWay
+
+
+class AggregateCall(NamedTuple):
+    """An aggregate function of a query, and the slot of the frame that its value is put in."""
+
+    slot: int
+    name: str
+    argument: Expr | None
+    distinct: bool = False
+    symbols: tuple[str, ...] = ()
+
+
+class Grouping(NamedTuple):
+    """What rows are grouped by, each with the slot its value is put in, and what is counted."""
+
+    expressions: tuple[tuple[int, Expr], ...]
+    aggregates: tuple[AggregateCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectPlan:
+    """A SELECT, ready to run.
+
+    `streams`: the loops give rows in the order of the result. `row` makes a result row of a frame;
+    `outputs` are its expressions, for DISTINCT.
+    """
+
+    loops: tuple[Loop, ...]
+    where: Expr | None
+    row: Callable[[Any], dict[str, Any]]
+    outputs: tuple[Expr, ...] = ()
+    grouping: Grouping | None = None
+    distinct: bool = False
+    sorting: tuple[Sorting, ...] = ()
+    streams: bool = True
+
+
+class PageBounds(NamedTuple):
+    """How much a page may hold: rows (0: any number), kilobytes read (0: the most).
+
+    `limit`: of the whole statement, None without; `offset`: rows in front that are left out.
+    """
+
+    rows: int = 0
+    read_kb: int = 0
+    limit: int | None = None
+    offset: int = 0
+
+
+class PageOfRows(NamedTuple):
+    """A page; `resume`: where the next one begins, None: this is the last. `kb`: was read."""
+
+    rows: list[dict[str, Any]]
+    resume: QueryResume | None
+    kb: int
+
+
+def select_page(
+    plan: SelectPlan,
+    engine: TypedEngine,
+    frame: Any,  # noqa: ANN401  # the frame of expressions
+    bounds: PageBounds,
+    resume: QueryResume,
+    context: Context,
+) -> PageOfRows:
+    """The rows of a page. Raises `InvalidRequest` for what expressions refuse, and for bounds."""
+    if bounds.limit is not None and resume.returned >= bounds.limit:
+        return PageOfRows([], None, 0)
+    looping = Looping(engine, frame, plan.loops)
+    if plan.streams:
+        return _streamed(plan, looping, frame, bounds, resume)
+    rows_max = _rows_wanted(bounds, resume) + bounds.offset - resume.skipped
+    page = OrderedPage(resume.position, rows_max, NOSQL_PAGE_BYTES_MAX)
+    if plan.grouping is None:
+        _fill(plan, looping, frame, page)
+    else:
+        _fill_groups(plan, plan.grouping, looping, frame, page, context)
+    return _cut(page, bounds, resume, max(1, looping.kb))
+
+
+def _rows_wanted(bounds: PageBounds, resume: QueryResume) -> int:
+    most = bounds.rows or NOSQL_PAGE_BYTES_MAX
+    return most if bounds.limit is None else min(most, bounds.limit - resume.returned)
+
+
+def _streamed(
+    plan: SelectPlan,
+    looping: Looping,
+    frame: Any,  # noqa: ANN401  # as above
+    bounds: PageBounds,
+    resume: QueryResume,
+) -> PageOfRows:
+    rows: list[dict[str, Any]] = []
+    skipped, returned, size = resume.skipped, resume.returned, 0
+    wanted = _rows_wanted(bounds, resume)
+    last: Looped | None = None
+    read_max = min(bounds.read_kb or _PAGE_KB, _PAGE_KB)
+
+    def stopped() -> PageOfRows:
+        assert last is not None
+        following = QueryResume(skipped, returned, last.position, last.within)
+        return PageOfRows(rows, following, max(1, looping.kb))
+
+    for place in looping.places(resume):
+        if place is not None:
+            last = place
+            if plan.where is None or is_true(plan.where, frame):
+                if skipped < bounds.offset:
+                    skipped += 1
+                else:
+                    rows.append(plan.row(frame))
+                    size += _size(rows[-1])
+                    returned += 1
+        if returned == bounds.limit:
+            break
+        full = len(rows) == wanted or size > NOSQL_PAGE_BYTES_MAX or looping.kb > read_max
+        if full and last is not None:
+            return stopped()
+    return PageOfRows(rows, None, max(1, looping.kb))
+
+
+_PAGE_KB = NOSQL_PAGE_BYTES_MAX // 1024
+
+
+def _fill(plan: SelectPlan, looping: Looping, frame: Any, page: OrderedPage) -> None:  # noqa: ANN401  # as above
+    for place in _true_places(plan, looping, frame):
+        head = _order_key(plan.sorting, frame)
+        if plan.distinct:
+            items = [expression.evaluate(frame) for expression in plan.outputs]
+            if not all(items):
+                continue
+            tail = b"".join([group_key(each) for each in items])
+        else:
+            tail = place.position + (place.within + 1).to_bytes(8, "big")
+        key = head + tail
+        if page.wants(key):
+            row = plan.row(frame)
+            page.take(OrderedRow(key, row, _size(row) + len(key)))
+
+
+def _true_places(plan: SelectPlan, looping: Looping, frame: Any) -> Iterator[Looped]:  # noqa: ANN401  # as above
+    for place in looping.places(QueryResume()):
+        if place is not None and (plan.where is None or is_true(plan.where, frame)):
+            yield place
+
+
+def _order_key(sorting: Sequence[Sorting], frame: Any) -> bytes:  # noqa: ANN401  # as above
+    parts: list[bytes] = []
+    for expression, way in sorting:
+        items = expression.evaluate(frame)
+        if len(items) > 1 or (items and not is_atomic(items[0])):
+            raise InvalidRequest(StatementRule.SORT_ATOMIC)
+        parts.append(sort_key(items, way))
+    return b"".join(parts)
+
+
+class _Group(NamedTuple):
+    values: list[Sequence[Any]]
+    aggregates: list[Aggregation]
+
+
+def _fill_groups(
+    plan: SelectPlan,
+    grouping: Grouping,
+    looping: Looping,
+    frame: Any,  # noqa: ANN401  # as above
+    page: OrderedPage,
+    context: Context,
+) -> None:
+    holder = Holder()
+    groups: dict[bytes, _Group] = {}
+    if not grouping.expressions:
+        groups[b""] = _Group([], _accumulators(grouping, context, holder))
+    for _ in _true_places(plan, looping, frame):
+        values = [expression.evaluate(frame) for _, expression in grouping.expressions]
+        if any(len(items) > 1 for items in values):
+            raise InvalidRequest(StatementRule.SEVERAL_ITEMS)
+        if not all(values):
+            continue  # EMPTY is in no group
+        key = b"".join([group_key(items) for items in values])
+        group = groups.get(key)
+        if group is None:
+            holder.hold(len(values) + len(grouping.aggregates) + 1)
+            group = groups[key] = _Group(values, _accumulators(grouping, context, holder))
+        for call, aggregate in zip(grouping.aggregates, group.aggregates, strict=True):
+            aggregate.add(() if call.argument is None else call.argument.evaluate(frame))
+    for key, group in groups.items():
+        for (slot, _), items in zip(grouping.expressions, group.values, strict=True):
+            frame.items[slot] = items
+        for call, aggregate in zip(grouping.aggregates, group.aggregates, strict=True):
+            frame.items[call.slot] = [aggregate.result()]
+        whole = _order_key(plan.sorting, frame) + key + b"\x01"
+        if page.wants(whole):
+            row = plan.row(frame)
+            page.take(OrderedRow(whole, row, _size(row) + len(whole)))
+
+
+def _accumulators(grouping: Grouping, context: Context, holder: Holder) -> list[Aggregation]:
+    return [
+        accumulator(
+            call.name,
+            distinct=call.distinct,
+            star=call.argument is None,
+            symbols=call.symbols,
+            context=context,
+            holder=holder,
+        )
+        for call in grouping.aggregates
+    ]
+
+
+def _cut(page: OrderedPage, bounds: PageBounds, resume: QueryResume, kb: int) -> PageOfRows:
+    """The rows of a page without those of OFFSET, and where the next one begins."""
+    rows, more = page.rows()
+    leave = min(len(rows), bounds.offset - resume.skipped)
+    kept = [row.row for row in rows[leave:]]
+    done = resume.returned + len(kept)
+    if more is None or done == bounds.limit:
+        return PageOfRows(kept, None, kb)
+    following = replace(
+        resume, skipped=resume.skipped + leave, returned=done, position=rows[-1].key
+    )
+    return PageOfRows(kept, following, kb)
+
+
+def is_true(condition: Expr, frame: Any) -> bool:  # noqa: ANN401  # as above
+    """Whether a condition is true, and not false, NULL or EMPTY."""
+    items = condition.evaluate(frame)
+    return len(items) == 1 and items[0] is True
+
+
+def _size(value: Any) -> int:  # noqa: ANN401  # any value of a query
+    """About how many bytes a value takes on the wire."""
+    if isinstance(value, str | bytes):
+        return len(value) + 4
+    if isinstance(value, dict):
+        return 12 + sum([len(name) + _size(each) for name, each in value.items()])
+    if isinstance(value, list):
+        return 12 + sum(map(_size, value))
+    return 9
