@@ -129,8 +129,8 @@ class Looping:
         loop = self._loops[at]
         if isinstance(loop, ItemLoop):
             items = loop.expression.evaluate(self._frame)
-            each: Sequence[Any]
-            for each in [(item,) for item in items] or [()]:
+            one_each: list[tuple[Any, ...]] = [(item,) for item in items]
+            for each in one_each or [()]:
                 self._frame.items[loop.slot] = each
                 yield from self._loop(at + 1)
             return

@@ -21,13 +21,8 @@ from widerow.wire.nosql.sql.resume import QueryResume
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
 __all__ = [
-    "AggregateCall",
-    "Grouping",
-    "PageBounds",
-    "PageOfRows",
-    "SelectPlan",
-    "Sorting",
-    "select_page",
+    *("AggregateCall", "Grouping", "PageBounds", "PageOfRows", "SelectPlan", "Sorting"),
+    *("is_true", "select_page"),
 ]
 
 
@@ -120,7 +115,8 @@ def select_page(
     if plan.grouping is None:
         _fill(plan, looping, frame, page)
     else:
-        _fill_groups(plan, plan.grouping, looping, frame, page, context)
+        groups = _grouped(plan, plan.grouping, looping, frame, context)
+        _fill_groups(plan, plan.grouping, frame, groups, page)
     return _cut(page, bounds, resume, max(1, looping.kb))
 
 
@@ -208,28 +204,10 @@ class _Group(NamedTuple):
 def _fill_groups(
     plan: SelectPlan,
     grouping: Grouping,
-    looping: Looping,
     frame: Any,  # noqa: ANN401  # as above
+    groups: dict[bytes, _Group],
     page: OrderedPage,
-    context: Context,
 ) -> None:
-    holder = Holder()
-    groups: dict[bytes, _Group] = {}
-    if not grouping.expressions:
-        groups[b""] = _Group([], _accumulators(grouping, context, holder))
-    for _ in _true_places(plan, looping, frame):
-        values = [expression.evaluate(frame) for _, expression in grouping.expressions]
-        if any(len(items) > 1 for items in values):
-            raise InvalidRequest(StatementRule.SEVERAL_ITEMS)
-        if not all(values):
-            continue  # EMPTY is in no group
-        key = b"".join([group_key(items) for items in values])
-        group = groups.get(key)
-        if group is None:
-            holder.hold(len(values) + len(grouping.aggregates) + 1)
-            group = groups[key] = _Group(values, _accumulators(grouping, context, holder))
-        for call, aggregate in zip(grouping.aggregates, group.aggregates, strict=True):
-            aggregate.add(() if call.argument is None else call.argument.evaluate(frame))
     for key, group in groups.items():
         for (slot, _), items in zip(grouping.expressions, group.values, strict=True):
             frame.items[slot] = items
@@ -239,6 +217,34 @@ def _fill_groups(
         if page.wants(whole):
             row = plan.row(frame)
             page.take(OrderedRow(whole, row, _size(row) + len(whole)))
+
+
+def _grouped(
+    plan: SelectPlan,
+    grouping: Grouping,
+    looping: Looping,
+    frame: Any,  # noqa: ANN401  # as above
+    context: Context,
+) -> dict[bytes, _Group]:
+    """All groups by their keys; rows with EMPTY to group by are in none."""
+    holder = Holder()
+    groups: dict[bytes, _Group] = {}
+    if not grouping.expressions:
+        groups[b""] = _Group([], _accumulators(grouping, context, holder))
+    for _ in _true_places(plan, looping, frame):
+        values = [expression.evaluate(frame) for _, expression in grouping.expressions]
+        if any(len(items) > 1 for items in values):
+            raise InvalidRequest(StatementRule.SEVERAL_ITEMS)
+        if not all(values):
+            continue
+        key = b"".join([group_key(items) for items in values])
+        group = groups.get(key)
+        if group is None:
+            holder.hold(len(values) + len(grouping.aggregates) + 1)
+            group = groups[key] = _Group(values, _accumulators(grouping, context, holder))
+        for call, aggregate in zip(grouping.aggregates, group.aggregates, strict=True):
+            aggregate.add(() if call.argument is None else call.argument.evaluate(frame))
+    return groups
 
 
 def _accumulators(grouping: Grouping, context: Context, holder: Holder) -> list[Aggregation]:
