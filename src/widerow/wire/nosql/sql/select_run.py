@@ -21,8 +21,14 @@ from widerow.wire.nosql.sql.resume import QueryResume
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
 __all__ = [
-    *("AggregateCall", "Grouping", "PageBounds", "PageOfRows", "SelectPlan", "Sorting"),
-    *("is_true", "select_page"),
+    "AggregateCall",
+    "Grouping",
+    "PageBounds",
+    "PageOfRows",
+    "SelectPlan",
+    "Sorting",
+    "is_true",
+    "select_page",
 ]
 
 
