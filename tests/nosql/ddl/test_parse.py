@@ -305,7 +305,6 @@ def test_what_is_no_statement(statement: str, text: str) -> None:
         ("CREATE USER x IDENTIFIED BY 'x'", "(1, 0) CREATE USER"),
         ("show as json users", "(1, 0) SHOW USERS"),
         ("create table t (a long, primary key(a)) in regions x, y", "(1, 40) IN REGIONS"),
-        ("create table t (primary key(a)) as json collection", "(1, 32) AS JSON COLLECTION"),
         ("create table t (a integer as mr_counter, primary key(b))", "(1, 26) MR_COUNTER"),
         ("alter table t freeze schema", "(1, 14) FREEZE SCHEMA"),
         ("alter table t enable before image", "(1, 14) ENABLE BEFORE"),

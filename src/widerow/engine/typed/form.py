@@ -9,7 +9,7 @@ from widerow.keys.typed import KeyForm
 from widerow.limits import TYPED_KEY_BYTES_MAX
 from widerow.model.typed.coerce import COERCE
 from widerow.model.typed.rules import TypedRule
-from widerow.model.typed.table import TypedTable
+from widerow.model.typed.table import DOCUMENT_COLUMN, TypedTable
 from widerow.model.typed.types import FieldType
 from widerow.model.typed.values import TypedValue
 from widerow.rows.typed import ValueForm
@@ -32,7 +32,8 @@ class TableForm:
     """A table with the forms of its keys and values. Immutable: a changed table has a new form."""
 
     __slots__ = (
-        *("_key_columns", "_sizes", "columns", "generated", "id", "key", "key_positions"),
+        *("_key_columns", "_sizes", "columns", "document", "generated", "id", "key"),
+        "key_positions",
         *("names", "table", "values"),
     )
 
@@ -52,6 +53,9 @@ class TableForm:
             for field in table.fields
         )
         self.key_positions = table.key_positions
+        self.document = len(table.fields) - 1 if table.collection else -1
+        if table.collection:
+            del self.names[DOCUMENT_COLUMN]  # a document may have a field of that name
         made = table.generated
         self.generated = -1 if made is None else table.fields.index(made)
         self._sizes = table.key_sizes if any(table.key_sizes) else ()

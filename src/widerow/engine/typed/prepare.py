@@ -11,7 +11,7 @@ from widerow.limits import TYPED_ROW_BYTES_MAX, VALUE_DEPTH_MAX
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import Field, IdentityMode
-from widerow.model.typed.values import TypedValue
+from widerow.model.typed.values import JSON_NULL, TypedValue
 
 __all__ = ["Generate", "prepare"]
 
@@ -49,9 +49,13 @@ def _filled(form: TableForm, given: Mapping[str, Any]) -> list[TypedValue]:
     """The given row with defaults for the columns left out; a key column left out is None."""
     row = form.values.empty
     names, columns = form.names, form.columns
+    document: dict[str, Any] = {}
     for name, value in given.items():
         position = names.get(name)
         if position is None:
+            if form.document >= 0 and name.lower() not in names:
+                document[name] = None if value is JSON_NULL else value
+                continue
             position = form.position(name)
         column = columns[position]
         if value is not None:
@@ -62,6 +66,9 @@ def _filled(form: TableForm, given: Mapping[str, Any]) -> list[TypedValue]:
             raise InvalidRequest(TypedRule.KEY_NULL)
         else:
             raise InvalidRequest(TypedRule.NOT_NULLABLE, field=column.name)
+    if form.document >= 0:
+        column = columns[form.document]
+        row[form.document] = column.coerce(document, column.type, "document", VALUE_DEPTH_MAX)
     return row
 
 

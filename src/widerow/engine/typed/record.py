@@ -30,6 +30,8 @@ def encode_typed_table(table: TypedTable) -> bytes:
     record["layouts"] = [list(layout) for layout in table.layouts]
     record["fields"] = [_field(field) for field in table.fields]
     record["indexes"] = [_index(index) for index in table.indexes]
+    if table.collection:
+        record["collection"] = True
     if table.splits:
         record["splits"] = [bound.hex() for bound in table.splits]
     if table.ttl is not None:
@@ -57,6 +59,7 @@ def _table(record: dict[str, Any]) -> TypedTable:
         indexes=tuple(map(_read_index, pop("indexes"))),
         splits=tuple(map(bytes.fromhex, pop("splits", ()))),
         ttl=None if ttl is None else TimeToLive(ttl[0], TtlUnit[ttl[1]]),
+        collection=pop("collection", False),
     )
 
 

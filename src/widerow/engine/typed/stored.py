@@ -8,7 +8,8 @@ from widerow.errors import InvalidRequest
 from widerow.model.typed.json_rows import dumps, value_to_json
 from widerow.model.typed.requests import Version
 from widerow.model.typed.table import TypedTable
-from widerow.model.typed.values import TypedValue
+from widerow.model.typed.types import JSON
+from widerow.model.typed.values import JSON_NULL, TypedValue
 from widerow.rows.typed import TYPED_HEADER_BYTES, typed_header
 
 __all__ = ["Key", "StoredRow"]
@@ -125,30 +126,43 @@ class StoredRow(Mapping[str, TypedValue]):
 
     def __getitem__(self, name: str) -> TypedValue:
         """The value of a column, None for NULL. Raises `KeyError` if there is no such column."""
+        if self._form.document >= 0 and name.lower() not in self._form.names:
+            value = self.document()[name]
+            return JSON_NULL if value is None else value
         try:
             return self.values_in_order()[self._form.position(name)]
         except InvalidRequest as error:
             raise KeyError(name) from error
 
+    def document(self) -> dict[str, Any]:
+        """The document of a row of a collection, without the key; {} of any other row."""
+        if self._form.document < 0:
+            return {}
+        document: dict[str, Any] = self.values_in_order()[self._form.document] or {}
+        return document
+
     def __iter__(self) -> Iterator[str]:
-        """The names of the columns, in their declared order."""
-        return iter([field.name for field in self.table.fields])
+        """The names of the columns, in their declared order, and of the document's fields."""
+        declared = [field.name for field in self.table.shown_fields]
+        return iter([*declared, *self.document()])
 
     def __len__(self) -> int:
-        return len(self.table.fields)
+        return len(self.table.shown_fields) + len(self.document())
 
     def __repr__(self) -> str:
         return f"Row({self.table.qualified}, {self.to_dict()!r})"
 
     def to_dict(self) -> dict[str, TypedValue]:
         """The columns in their declared order."""
-        return dict(zip(self, self.values_in_order(), strict=True))
+        names = [field.name for field in self.table.shown_fields]
+        return dict(zip(names, self.values_in_order(), strict=False)) | self.document()
 
     def to_json(self, *, pretty: bool = False) -> str:
         """The row as a JSON object (model §5)."""
-        fields = self.table.fields
+        fields = self.table.shown_fields
         columns: dict[str, Any] = {
             field.name: value_to_json(value, field.type)
-            for field, value in zip(fields, self.values_in_order(), strict=True)
+            for field, value in zip(fields, self.values_in_order(), strict=False)
         }
+        columns |= {name: value_to_json(value, JSON) for name, value in self.document().items()}
         return dumps(columns, pretty=pretty)

@@ -27,8 +27,9 @@ from widerow.model.typed.names import (
     split_name,
 )
 from widerow.model.typed.rules import TypedRule
-from widerow.model.typed.table import TimeToLive, TypedTable
+from widerow.model.typed.table import DOCUMENT_COLUMN, TimeToLive, TypedTable
 from widerow.model.typed.types import (
+    JSON,
     KEY_KINDS,
     NESTED_KINDS,
     Field,
@@ -68,6 +69,7 @@ class TableBuilder:
         self.shard: list[str] = []
         self.time_to_live: TimeToLive | None = None
         self.description: str | None = None
+        self.documents = False
 
     def field(self, name: str) -> Field | None:
         """The column declared under that name, whatever its case, or None."""
@@ -154,6 +156,11 @@ class TableBuilder:
         self.description = text
         return self
 
+    def collection(self, *, documents: bool = True) -> Self:
+        """Let rows be documents of any fields beside the key (model §12)."""
+        self.documents = documents
+        return self
+
     def check_fields(self) -> None:
         """Check the columns declared so far: the key's columns exist and may be in a key.
 
@@ -178,7 +185,21 @@ class TableBuilder:
             raise InvalidRequest(missing if self.parent is None else TypedRule.CHILD_KEY_MISSING)
         self.check_fields()
         self._check_shard()
+        self._check_collection()
         return self._table()
+
+    def _check_collection(self) -> None:
+        of_documents = self.parent is not None and self.parent.collection
+        if of_documents or (self.documents and self.parent is not None):
+            raise InvalidRequest(TypedRule.COLLECTION_FAMILY)
+        if not self.documents:
+            return
+        keys = {folded(name) for name in self.key}
+        for field in self.fields:
+            if folded(field.name) not in keys:
+                raise InvalidRequest(TypedRule.COLLECTION_FIELDS)
+            if field.type.kind in (Kind.ENUM, Kind.TIMESTAMP):
+                raise InvalidRequest(TypedRule.COLLECTION_KEY, type=field.type.kind.value)
 
     def _check_shard(self) -> None:
         for name in self.shard:
@@ -195,6 +216,8 @@ class TableBuilder:
             replace(field, nullable=False) if folded(field.name) in keys else field
             for field in self.fields
         ]
+        if self.documents:
+            own.append(Field(DOCUMENT_COLUMN, JSON))
         fields = tuple(
             replace(field, number=number) for number, field in enumerate([*inherited, *own], 1)
         )
@@ -217,6 +240,7 @@ class TableBuilder:
             ttl=self.time_to_live,
             comment=self.description,
             next_number=len(fields) + 1,
+            collection=self.documents,
             parent_lengths=()
             if parent is None
             else (*parent.parent_lengths, len(parent.primary_key)),

@@ -172,10 +172,13 @@ def _path(table: TypedTable, field: IndexField) -> IndexPath:
     found = _NAME.match(field.path)
     name = field.path if found is None else found.group()
     column = table.field(name)
+    steps: list[_Step] = []
+    if found is not None and column is None and table.collection:
+        column = table.fields[-1]
+        steps.append(name)
     if found is None or column is None:
         raise InvalidRequest(TypedRule.INDEX_NO_FIELD, field=name[:100])
-    steps: list[_Step] = []
-    text, kind = column.name, column.type
+    text, kind = column.name or name, column.type
     split = -1
     json_from = 0 if kind.kind is Kind.JSON else -1
     at = found.end()

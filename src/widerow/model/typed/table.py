@@ -11,7 +11,10 @@ from widerow.model.typed.names import DEFAULT_NAMESPACE, folded
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import Field, FieldType, Kind
 
-__all__ = ["Index", "IndexField", "TimeToLive", "TtlUnit", "TypedTable"]
+__all__ = ["DOCUMENT_COLUMN", "Index", "IndexField", "TimeToLive", "TtlUnit", "TypedTable"]
+
+DOCUMENT_COLUMN: Final = ""
+"""The name of the column that has a collection's documents; no declared column has it."""
 
 _HOUR_US: Final = 3_600_000_000
 
@@ -120,6 +123,9 @@ class TypedTable:
     schema so far, the numbers of the fields in the order that rows store them), `revision` (raised
     by every change of the definition, of indexes too), `splits` (of a table without a parent: the
     encoded shard keys where the partitions of its hierarchy meet, ascending, without the ends).
+
+    `collection`: rows are documents of any fields beside the key (model §12). They are in the last
+    column, which has the name `DOCUMENT_COLUMN` and no other use.
     """
 
     name: str
@@ -142,6 +148,7 @@ class TypedTable:
     revision: int = 0
     created_us: int = 0
     splits: tuple[bytes, ...] = ()
+    collection: bool = False
 
     @property
     def asked(self) -> tuple[bytes, ...]:
@@ -172,6 +179,11 @@ class TypedTable:
     def short_name(self) -> str:
         """The last component of the name."""
         return self.name.rpartition(".")[2]
+
+    @property
+    def shown_fields(self) -> tuple[Field, ...]:
+        """The declared columns: all but the one of a collection's documents."""
+        return self.fields[:-1] if self.collection else self.fields
 
     @property
     def top(self) -> int:

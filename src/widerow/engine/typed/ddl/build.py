@@ -88,6 +88,10 @@ class _Shard(tuple[KeyColumnClause, ...]):
     __slots__ = ()
 
 
+class _Collection(NamedTuple):
+    """AS JSON COLLECTION."""
+
+
 class _Comment(NamedTuple):
     """A COMMENT clause."""
 
@@ -389,16 +393,26 @@ class StatementBuilder(Transformer[Token, Any]):
 
     def create_table(self, parts: Parts) -> CreateTableStatement:
         """CREATE TABLE."""
-        _, _, if_not_exists, name, comment, *items, ttl = parts
+        _, _, if_not_exists, name, comment, *items = parts
         _bounded(items, name.position)
+        lifetimes = [each for each in items if isinstance(each, TimeToLive)]
+        collections = [each for each in items if isinstance(each, _Collection)]
+        for given, what in ((lifetimes, "USING TTL"), (collections, "AS JSON COLLECTION")):
+            if len(given) > 1:
+                raise failed_at(name.position, InvalidRequest(TypedRule.DDL_REPEATED, what=what))
         return CreateTableStatement(
             name=name.text,
             columns=tuple(each for each in items if isinstance(each, ColumnDefinition)),
             keys=tuple(each for each in items if isinstance(each, PrimaryKeyClause)),
             if_not_exists=if_not_exists is not None,
             comment=None if comment is None else comment.text,
-            ttl=ttl,
+            ttl=lifetimes[0] if lifetimes else None,
+            collection=bool(collections),
         )
+
+    def collection(self, _: Parts) -> _Collection:
+        """AS JSON COLLECTION."""
+        return _Collection()
 
     def drop_table(self, parts: Parts) -> DropTableStatement:
         """DROP TABLE."""

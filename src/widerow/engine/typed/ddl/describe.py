@@ -38,7 +38,7 @@ def run_describe_table(context: Context, statement: DescribeTableStatement) -> S
         if other.table.path[:-1] == table.path
     ]
     information = _information(table, children)
-    return StatementResult(f"{information}\n\n{_fields_text(table, table.fields)}")
+    return StatementResult(f"{information}\n\n{_fields_text(table, table.shown_fields)}")
 
 
 def run_describe_index(context: Context, statement: DescribeIndexStatement) -> StatementResult:
@@ -98,7 +98,8 @@ def _information(table: TypedTable, children: Sequence[str]) -> str:
     ttl = "" if table.ttl is None else table.ttl.text()
     indexes = ", ".join(index.name for index in table.indexes)
     comment = table.comment or ""
-    row = [table.name, ttl, "", "", "N", "N", table.parent or "", ", ".join(children)]
+    documents = "Y" if table.collection else "N"
+    row = [table.name, ttl, "", "", documents, "N", table.parent or "", ", ".join(children)]
     row += ["", indexes, comment]
     head = list(_INFORMATION)
     if table.namespace:

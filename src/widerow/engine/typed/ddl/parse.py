@@ -64,7 +64,7 @@ _STATEMENTS: Final = (
 # Anywhere outside parentheses.
 _CLAUSES: Final = (
     *(("IN", "REGIONS"), ("ADD", "REGIONS"), ("DROP", "REGIONS"), ("WITH", "SCHEMA")),
-    *(("FREEZE", "SCHEMA"), ("UNFREEZE", "SCHEMA"), ("AS", "JSON", "COLLECTION")),
+    *(("FREEZE", "SCHEMA"), ("UNFREEZE", "SCHEMA")),
     *(("ENABLE", "BEFORE"), ("DISABLE", "BEFORE")),
 )
 

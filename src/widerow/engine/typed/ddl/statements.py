@@ -104,6 +104,7 @@ class CreateTableStatement:
     if_not_exists: bool = False
     comment: str | None = None
     ttl: TimeToLive | None = None
+    collection: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ def _definition(
     key = statement.keys[0]
     _located(key.position, lambda: _add_key(builder, key))
     builder.ttl(statement.ttl).comment(statement.comment)
+    builder.collection(documents=statement.collection)
     try:
         return builder.build()
     except InvalidRequest as error:

@@ -53,7 +53,7 @@ def definition_text(table: TypedTable) -> str:
 
     The statement of a child table has its own columns and its own part of the key.
     """
-    own = table.fields[table.parent_key_length :]
+    own = table.shown_fields[table.parent_key_length :]
     own_key = table.primary_key[table.parent_key_length :]
     sizes = table.key_sizes[table.parent_key_length :] or (0,) * len(own_key)
     key = tuple(
@@ -68,6 +68,7 @@ def definition_text(table: TypedTable) -> str:
             if_not_exists=True,
             comment=table.comment,
             ttl=table.ttl,
+            collection=table.collection,
         )
     )
 
@@ -211,6 +212,7 @@ def _create_table(statement: CreateTableStatement) -> str:
     parts += [*_comment(statement.comment), f"({', '.join(items)})"]
     if statement.ttl is not None:
         parts.append(f"USING TTL {statement.ttl.text()}")
+    parts += _flag("AS JSON COLLECTION", statement.collection)
     return " ".join(parts)
 
 
