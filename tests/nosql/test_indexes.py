@@ -411,3 +411,19 @@ def test_the_check_finds_missing_and_false_entries(
     (found,) = check_store(below)
     assert found.problem == "entries of index 65280, which no table has"
     below.transact((unknown,), lambda txn: txn.delete(unknown))
+
+
+def test_a_path_of_any_atomic_type_sorts_numbers_before_texts_before_booleans(
+    store: nosql.TypedStore,
+) -> None:
+    store.run_statement("CREATE TABLE t (k INTEGER, j JSON, PRIMARY KEY(k))")
+    store.run_statement("CREATE INDEX any ON t(j.x AS ANYATOMIC)")
+    table = store.table("t")
+    for k, x in enumerate([True, "b", 2, False, "", 1.5, -7, None]):
+        table.put({"k": k, "j": {"x": x}})
+    table.put({"k": 8, "j": {}})
+    table.put({"k": 9, "j": None})
+    assert [row["k"] for row in table.index_iterator("any")] == [6, 5, 2, 4, 1, 3, 0, 8, 7, 9]
+    assert [row["k"] for row in table.index_iterator("any", {"j.x": "b"})] == [1]
+    with pytest.raises(nosql.InvalidRequest):
+        table.put({"k": 10, "j": {"x": [1]}})

@@ -7,6 +7,7 @@ STRING     UTF-16 code units as three-byte UTF-8 where needed, 00 escaped, termi
 UUID       its sixteen bytes
 ENUM       two bytes, the ordinal; BOOLEAN one byte
 TIMESTAMP  seconds in eight bytes, sign flipped, then nanoseconds in four
+ANYATOMIC  one byte for number, text or boolean, then as NUMBER, STRING or BOOLEAN
 
 A child's row stands behind its parent's, under the parent's key, 02, the child table's number and
 its own key columns; so a shard is a prefix, and children lie between their parent and the next
@@ -24,7 +25,7 @@ from widerow.keys.encode import after_prefix
 from widerow.keys.layout import CHILD_MARK, row_prefix
 from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import FieldType, Kind
-from widerow.model.typed.values import Timestamp, TypedValue
+from widerow.model.typed.values import Timestamp, TypedValue, plain_number
 
 __all__ = [
     "Decoder",
@@ -53,6 +54,9 @@ _SURROGATES: Final = 0xFFFF  # code points above take two UTF-16 units
 # The first bytes of a NUMBER.
 _NEGATIVE, _ZERO, _POSITIVE = 0x40, 0x80, 0xC0
 _INVERTED: Final = bytes(range(255, -1, -1))
+
+# The first byte of a value of any kind, in the order that kinds sort by.
+_ANY_NUMBER, _ANY_TEXT, _ANY_BOOLEAN = b"\x10", b"\x20", b"\x30"
 
 
 def encode_typed(kind: FieldType, value: TypedValue) -> bytes:
@@ -246,6 +250,14 @@ def _encode_number(value: Decimal) -> bytes:
     return bytes((_POSITIVE,)) + body
 
 
+def _encode_any(value: Any) -> bytes:  # noqa: ANN401  # of three kinds
+    if isinstance(value, bool):
+        return _ANY_BOOLEAN + _encode_boolean(value)
+    if isinstance(value, str):
+        return _ANY_TEXT + _encode_string(value)
+    return _ANY_NUMBER + _encode_number(plain_number(Decimal(value)))
+
+
 _ENCODE: Final[Mapping[Kind, Encoder]] = {
     Kind.INTEGER: _encode_integer,
     Kind.LONG: _encode_long,
@@ -255,6 +267,7 @@ _ENCODE: Final[Mapping[Kind, Encoder]] = {
     Kind.STRING: _encode_string,
     Kind.BOOLEAN: _encode_boolean,
     Kind.TIMESTAMP: _encode_timestamp,
+    Kind.ANY_ATOMIC: _encode_any,
 }
 
 
@@ -348,6 +361,18 @@ def _enum_decoder(symbols: tuple[str, ...]) -> Decoder:
     return decode
 
 
+def _decode_any(key: bytes, start: int) -> tuple[TypedValue, int]:
+    tag = _taken(key, start, 1)
+    decode = {
+        _ANY_NUMBER: _decode_number,
+        _ANY_TEXT: _decode_string,
+        _ANY_BOOLEAN: _decode_boolean,
+    }.get(tag)
+    if decode is None:
+        raise StoreDamaged(f"key holds a value of no kind: {key.hex()}")
+    return decode(key, start + 1)
+
+
 _DECODE: Final[Mapping[Kind, Decoder]] = {
     Kind.INTEGER: _decode_integer,
     Kind.LONG: _decode_long,
@@ -357,4 +382,5 @@ _DECODE: Final[Mapping[Kind, Decoder]] = {
     Kind.STRING: _decode_string,
     Kind.BOOLEAN: _decode_boolean,
     Kind.TIMESTAMP: _decode_timestamp,
+    Kind.ANY_ATOMIC: _decode_any,
 }

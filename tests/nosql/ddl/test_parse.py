@@ -308,7 +308,7 @@ def test_what_is_no_statement(statement: str, text: str) -> None:
         ("create table t (a integer as mr_counter, primary key(b))", "(1, 26) MR_COUNTER"),
         ("alter table t freeze schema", "(1, 14) FREEZE SCHEMA"),
         ("alter table t enable before image", "(1, 14) ENABLE BEFORE"),
-        ("create index i on t (j.x as anyatomic)", "(1, 28) AS ANYATOMIC"),
+        ("create index i on t (j.x as point)", "(1, 28) AS POINT"),
         ("create index i on t (lower(x))", "(1, 21) an index on the function lower"),
     ],
 )

@@ -289,6 +289,12 @@ def _document(value: Any, kind: FieldType, field: str, depth: int) -> TypedValue
     raise _wrong(value, kind)
 
 
+def _any_atomic(value: Any, kind: FieldType, field: str, depth: int) -> TypedValue:  # noqa: ANN401  # same
+    if isinstance(value, (str, bool, int, float, Decimal)):
+        return _document(value, kind, field, depth)
+    raise _wrong(value, kind)
+
+
 _KEY_TYPE: Final = FieldType(Kind.STRING)
 
 COERCE: Final[Mapping[Kind, Callable[[Any, FieldType, str, int], TypedValue]]] = {
@@ -307,4 +313,5 @@ COERCE: Final[Mapping[Kind, Callable[[Any, FieldType, str, int], TypedValue]]] =
     Kind.MAP: _map,
     Kind.RECORD: _record,
     Kind.JSON: _json,
+    Kind.ANY_ATOMIC: _any_atomic,
 }

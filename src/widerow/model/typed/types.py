@@ -62,6 +62,7 @@ class Kind(Enum):
     MAP = "MAP"
     RECORD = "RECORD"
     JSON = "JSON"
+    ANY_ATOMIC = "ANYATOMIC"  # of paths that an index has inside JSON, never of a column
 
 
 NESTED_KINDS: Final = frozenset((Kind.ARRAY, Kind.MAP, Kind.RECORD))

@@ -100,9 +100,9 @@ class _Comment(NamedTuple):
 
 _INDEX_TYPES: Final = {
     **{kind.value: kind for kind in (Kind.INTEGER, Kind.LONG, Kind.DOUBLE, Kind.NUMBER)},
-    **{kind.value: kind for kind in (Kind.STRING, Kind.BOOLEAN)},
+    **{kind.value: kind for kind in (Kind.STRING, Kind.BOOLEAN, Kind.ANY_ATOMIC)},
 }
-_INDEX_TYPES_REFUSED: Final = frozenset(("ANYATOMIC", "POINT", "GEOMETRY"))
+_INDEX_TYPES_REFUSED: Final = frozenset(("POINT", "GEOMETRY"))
 _TTL_UNITS: Final = frozenset(("HOURS", "HOUR", "H", "DAYS", "DAY", "D"))
 
 

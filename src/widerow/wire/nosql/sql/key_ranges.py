@@ -245,14 +245,22 @@ def pieces_of(operator: str, item: Any, kind: FieldType) -> list[KeyPiece] | Non
     value, exact = fitted
     if value is None:
         return []
-    if isinstance(value, float) and value == 0.0:
+    if isinstance(value, float) and value == 0.0 and kind.kind is not Kind.ANY_ATOMIC:
         return _around_zero(operator)
     if operator == "=":
         return [KeyPoint(value)] if exact else []
     inclusive = not exact or operator in ("<=", ">=")
+    least, beyond = _kind_bounds(value) if kind.kind is Kind.ANY_ATOMIC else (None, None)
     if operator[0] == "<":
-        return [KeyInterval(high=value, high_inclusive=inclusive)]
-    return [KeyInterval(low=value, low_inclusive=inclusive)]
+        return [KeyInterval(least, high=value, high_inclusive=inclusive)]
+    return [KeyInterval(value, inclusive, beyond, high_inclusive=False)]
+
+
+def _kind_bounds(value: Any) -> tuple[Any, Any]:  # noqa: ANN401  # of three kinds
+    """The least value of a kind, and the least one behind the kind; None: no bound."""
+    if isinstance(value, bool):
+        return False, None
+    return ("", False) if isinstance(value, str) else (None, "")
 
 
 def _around_zero(operator: str) -> list[KeyPiece]:
@@ -270,6 +278,8 @@ def _fitted(item: Any, kind: FieldType) -> tuple[Any, bool] | None:  # noqa: ANN
 
     A value of None says that no value of the column compares with the item.
     """
+    if kind.kind is Kind.ANY_ATOMIC:
+        return _any(item)
     number = isinstance(item, int | float | Decimal) and not isinstance(item, bool)
     if number and kind.kind in _NUMERIC:
         return _number(item, kind.kind)
@@ -280,6 +290,13 @@ def _fitted(item: Any, kind: FieldType) -> tuple[Any, bool] | None:  # noqa: ANN
     if isinstance(item, str):
         return _text(item, kind)
     return None, True
+
+
+def _any(item: Any) -> tuple[Any, bool] | None:  # noqa: ANN401  # as above
+    if isinstance(item, bool | str):
+        return item, True
+    number = isinstance(item, int | float | Decimal)
+    return _number(item, Kind.NUMBER) if number else None
 
 
 _NUMERIC: Final = frozenset((*_INTS, Kind.FLOAT, Kind.DOUBLE, Kind.NUMBER))
