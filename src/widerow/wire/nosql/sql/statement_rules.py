@@ -10,6 +10,9 @@ __all__ = ["StatementRule"]
 class StatementRule(AnyRule):
     """A rule of a statement as a whole; the value is the text of the error."""
 
+    SYNTAX = "{text}"
+    NAME = "{text} "
+
     # What a query is made of
     DUPLICATE_COLUMN = "Duplicate column name in SELECT clause: {name}"
     FIELD_TWICE = "Field {name} exists already"
@@ -49,6 +52,7 @@ class StatementRule(AnyRule):
     )
 
     # Variables
+    DECLARED_TWICE = "Duplicate declaration for variable {name}"
     VARIABLES_UNBOUND = "The query contains external variables, none of which has been bound."
     VARIABLE_UNBOUND = "Variable {name} has not been bound"
     VARIABLE_UNKNOWN = "The query doesn't contain the variable: {name}"

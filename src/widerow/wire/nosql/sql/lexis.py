@@ -1,0 +1,102 @@
+"""Statements of SQL cut into words (ddl, introduction): names, numbers, texts, signs, hints.
+
+The length of a statement and the depth of brackets are bounded here, so that every later step is.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from widerow.errors import InvalidRequest
+from widerow.limits import NOSQL_SQL_CHARACTERS_MAX, NOSQL_SQL_DEPTH_MAX
+from widerow.wire.nosql.sql.statement_rules import StatementRule
+
+__all__ = ["END", "Place", "Word", "cut", "fault"]
+
+
+class Place(NamedTuple):
+    """Where a word begins: its line from 1, its column from 0."""
+
+    line: int = 1
+    column: int = 0
+
+
+class Word(NamedTuple):
+    """A word. `kind`: `name`, `variable`, `number`, `text`, `sign`, `hint` or `end`."""
+
+    kind: str
+    text: str
+    place: Place
+
+    def is_word(self, *keywords: str) -> bool:
+        """Whether it is one of these keywords, in any case."""
+        return self.kind == "name" and self.text.upper() in keywords
+
+    def is_sign(self, *signs: str) -> bool:
+        """Whether it is one of these signs."""
+        return self.kind == "sign" and self.text in signs
+
+
+END: Final = "end"
+_WORD: Final = re.compile(
+    r"""(?P<blank>[ \t\r\n\f]+|//[^\n]*|\#[^\n]*|/\*(?!\+)[\s\S]*?\*/)
+    |(?P<hint>/\*\+[\s\S]*?\*/)
+    |(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?n?(?![A-Za-z_]))
+    |(?P<variable>\$\$?[A-Za-z][A-Za-z0-9_]*|\$)
+    |(?P<name>[A-Za-z][A-Za-z0-9_]*)
+    |(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    |(?P<sign>[<>!]=(?:[aA][nN][yY]\b)?|[<>=][aA][nN][yY]\b|\|\||[-+*/()\[\]{},;:.=<>?@])""",
+    re.VERBOSE | re.ASCII | re.DOTALL,
+)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPED: Final = {
+    **{"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"},
+    **{each: each for each in "\\/\"'"},
+}
+
+
+def fault(place: Place, text: str) -> InvalidRequest:
+    """The error of a statement that cannot be read at a place."""
+    return InvalidRequest(StatementRule.SYNTAX, text=text, line=place.line, column=place.column)
+
+
+def cut(statement: str) -> list[Word]:
+    """The words of a statement, and the end. Raises `InvalidRequest`; cost: linear in it."""
+    if len(statement) > NOSQL_SQL_CHARACTERS_MAX:
+        raise InvalidRequest(
+            StatementRule.TEXT_LENGTH, size=len(statement), limit=NOSQL_SQL_CHARACTERS_MAX
+        )
+    words: list[Word] = []
+    at, line, begin, depth = 0, 1, 0, 0
+    while at < len(statement):
+        found = _WORD.match(statement, at)
+        place = Place(line, at - begin)
+        if found is None:
+            raise fault(place, f"extraneous input '{statement[at]}'")
+        kind, text = found.lastgroup or "", found.group()
+        if kind != "blank":
+            words.append(Word(kind, _unquoted(text, place) if kind == "text" else text, place))
+            depth += (text in "([{") - (text in ")]}") if kind == "sign" else 0
+            if depth > NOSQL_SQL_DEPTH_MAX:
+                raise fault(place, f"brackets are nested deeper than {NOSQL_SQL_DEPTH_MAX}")
+        newlines = text.count("\n")
+        if newlines:
+            line, begin = line + newlines, at + text.rindex("\n") + 1
+        at = found.end()
+    words.append(Word(END, "<EOF>", Place(line, at - begin)))
+    return words
+
+
+def _unquoted(text: str, place: Place) -> str:
+    def resolve(found: re.Match[str]) -> str:
+        if found[1] is not None:
+            return chr(int(found[1], 16))
+        character = _ESCAPED.get(found[2])
+        if character is None:
+            raise fault(place, f"unknown escape in a text: \\{found[2]}")
+        return character
+
+    resolved = _ESCAPE.sub(resolve, text[1:-1]) if "\\" in text else text[1:-1]
+    try:
+        return resolved.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise fault(place, "half of a surrogate pair in a text") from error

@@ -1,0 +1,72 @@
+"""Types as they are written in DECLARE, CAST and IS OF TYPE (ddl §1, §2)."""
+
+from typing import Final
+
+from widerow.wire.nosql.sql.lexis import fault
+from widerow.wire.nosql.sql.syntax import SqlType
+from widerow.wire.nosql.sql.words import Words
+
+__all__ = ["parse_type"]
+
+_PLAIN: Final = frozenset(
+    (
+        *("INTEGER", "LONG", "FLOAT", "DOUBLE", "NUMBER", "STRING", "BOOLEAN", "JSON"),
+        *("ANY", "ANYATOMIC", "ANYJSONATOMIC", "ANYRECORD", "POINT", "GEOMETRY"),
+    )
+)
+_SIZED: Final = frozenset(("BINARY", "TIMESTAMP"))
+
+
+def parse_type(words: Words, *, only: bool = False) -> SqlType:
+    """A type with its quantifier. Raises `InvalidRequest`."""
+    words.deeper()
+    made = _type(words, only=only)
+    words.back()
+    return made
+
+
+def _type(words: Words, *, only: bool) -> SqlType:
+    place = words.place
+    name = words.name().upper()
+    if name in _PLAIN:
+        return SqlType(name, quantifier=words.takes_sign("?", "*", "+"), only=only)
+    if name in _SIZED:
+        size = None
+        if words.takes_sign("("):
+            size = int(words.take().text) if words.next.kind == "number" else None
+            words.need_sign(")")
+        return SqlType(name, size=size, quantifier=words.takes_sign("?", "*", "+"), only=only)
+    if name in ("ARRAY", "MAP"):
+        words.need_sign("(")
+        element = parse_type(words)
+        words.need_sign(")")
+        quantifier = words.takes_sign("?", "*", "+")
+        return SqlType(name, element=element, quantifier=quantifier, only=only)
+    if name == "ENUM":
+        words.need_sign("(")
+        symbols = [words.name()]
+        while words.takes_sign(","):
+            symbols.append(words.name())
+        words.need_sign(")")
+        quantifier = words.takes_sign("?", "*", "+")
+        return SqlType(name, symbols=tuple(symbols), quantifier=quantifier, only=only)
+    if name == "RECORD":
+        return _record(words, only=only)
+    raise fault(place, f"no viable alternative at input '{name[:100]}'")
+
+
+def _record(words: Words, *, only: bool) -> SqlType:
+    words.need_sign("(")
+    fields = []
+    while True:
+        name = words.name()
+        fields.append((name, parse_type(words)))
+        if words.takes("DEFAULT"):
+            words.takes_sign("-")
+            words.take()
+        words.takes("NOT", "NULL")
+        if not words.takes_sign(","):
+            words.need_sign(")")
+            break
+    quantifier = words.takes_sign("?", "*", "+")
+    return SqlType("RECORD", fields=tuple(fields), quantifier=quantifier, only=only)
