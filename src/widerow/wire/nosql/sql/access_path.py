@@ -76,6 +76,24 @@ class AccessPath:
         return "primary index" if self.index is None else self.index.index.name
 
     @property
+    def one_shard(self) -> bool:
+        """Whether all rows have one shard key, and the primary key is read."""
+        length = self.form.key.shard_length
+        leading = self.conditions[:length]
+        return (
+            self.index is None
+            and len(leading) == length
+            and all(any(_is_single(each) for each in column) for column in leading)
+        )
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether a row may come several times: not where one value of the members is asked for."""
+        assert self.index is not None
+        fixed = [any(_is_single(each) for each in column) for column in self.conditions]
+        return not (len(fixed) == len(self.index.paths) and all(fixed))
+
+    @property
     def multikey(self) -> bool:
         """Whether a row may have several entries."""
         return self.index is not None and any(path.split >= 0 for path in self.index.paths)
@@ -108,6 +126,8 @@ class AccessPath:
     ) -> list[KeyPiece] | None:
         fixed = _WITHOUT_OPERAND.get(condition.operator)
         if fixed is not None:
+            if self.index is None:  # columns of the primary key have values
+                return None if condition.operator == "exists" else []
             return fixed
         in_json = self.index is not None and self.index.paths[position].json_from >= 0
         operator = "=" if condition.operator == "in" else condition.operator
@@ -151,6 +171,10 @@ class AccessPath:
             if any(start <= entry < stop for start, stop in ranges)
         ]
         return found.position == (max(inside) if self.reverse else min(inside))
+
+
+def _is_single(condition: KeyCondition) -> bool:
+    return condition.operator == "=" and len(condition.operands) == 1
 
 
 def _pieces_of_item(

@@ -49,6 +49,7 @@ class UpdatePlace:
     type: FieldType
     kind: PlaceKind
     nullable: bool = True
+    name: str = ""
 
     @property
     def value(self) -> Any:  # noqa: ANN401  # any stored value

@@ -51,6 +51,52 @@ class StatementRule(AnyRule):
         "The query and prepare methods can not be used for DDL statements, use TableRequest instead"
     )
 
+    # Expressions
+    CAST = "Cannot cast value \n{value}\n of type \n{given}\n to type \n{type}{text}"
+    CAST_EMPTY = (
+        "Error: The input to a cast expression returned an empty result, but the target type "
+        "requires {number} item. Target type: {type}"
+    )
+    CAST_SEVERAL = (
+        "Error: The input to a cast expression returned more than one items, but the target type "
+        "requires exactly one item. Target type: {type}"
+    )
+    PROMOTE_TYPE = "Cannot promote type : {type} to type : Boolean?"
+    PROMOTE = "Cannot promote item {value} of type : {type} to type : Boolean?"
+    ARITHMETIC_TYPE = (
+        "Operand in arithmetic operation has illegal type\nOperand : {operand} type :\n{type}"
+    )
+    ARITHMETIC_UNARY = (
+        "Operand in unary arithmetic operation has illegal type. Operand type :\n{type}"
+    )
+    ARITHMETIC_SEVERAL = "Operand in arithmetic operation returns more than one items."
+    ARITHMETIC = "Arithmetic exception in query: {text}"
+    OPERAND_SEVERAL = (
+        "The {side} operand of comparison operator {operator} is a sequence with more than one "
+        "items. Comparison operators cannot operate on sequences of more than one items."
+    )
+    OPERATOR_SEVERAL = "The operand of {operator} returns a sequence with more than one items."
+    IN_TYPES = "Type mismatch in IN operator. LHS type: {left} RHS type: {right}"
+    STEP_PREDICATE = "Predicate expression in filter step has invalid type: {type}"
+    NAME_STEP = "The name of a field must be a single text"
+    NO_INDEX = "Table {table} does not hae an index named {name}"
+    NO_FUNCTION = "Could not find function with name {name}"
+    NO_ARITY = "Could not find function with name {name} and arity {count}"
+    NO_COLUMN_ANYWHERE = "No table in the FROM clause has a column named {name}"
+    NO_COLUMN_OF_ALIAS = "Table {table} has no column named {name}"
+    NO_ALIAS = "No table in the FROM clause has an alias named {name}"
+    NO_FIELD = "There is no field named {name} in type {type}"
+    AMBIGUOUS = (
+        "The reference to column {name} is ambiguous because more than one table has a column "
+        "with this name"
+    )
+    UNKNOWN_VARIABLE = " Unknown variable {name}"
+    COLUMN_STEP = (
+        "The input to a path expression cannot be a direct column reference. Use a table alias to "
+        "access the column"
+    )
+    ROW_ARGUMENT = "The argument of function {name} must be a row variable"
+
     # Variables
     DECLARED_TWICE = "Duplicate declaration for variable {name}"
     VARIABLES_UNBOUND = "The query contains external variables, none of which has been bound."

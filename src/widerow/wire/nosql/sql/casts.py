@@ -1,0 +1,509 @@
+"""Casts: CAST(… AS …), values of INSERT and UPDATE, texts that compare with timestamps (ddl §3)."""
+
+import math
+import re
+import struct
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from widerow.errors import InvalidRequest
+from widerow.model.typed.types import Field, FieldType, Kind, enum_of, record_of
+from widerow.model.typed.values import JSON_NULL, JsonNull, Timestamp, plain_number
+from widerow.wire.nosql.sql.items import (
+    EnumItem,
+    FloatItem,
+    LongInt,
+    RecordItem,
+    inside,
+    is_long,
+    is_number,
+    stamp,
+)
+from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.statement_rules import StatementRule
+from widerow.wire.nosql.sql.syntax import SqlType
+from widerow.wire.nosql.sql.texts import text_of, type_name
+
+__all__ = [
+    "cast_item",
+    "field_type",
+    "is_of_type",
+    "sql_type",
+    "sql_type_text",
+    "timestamp_of",
+]
+
+
+class _Refused(Exception):
+    """A value that cannot be cast; its text says why, or is empty."""
+
+
+def cast_item(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # any item
+    """An item as one of another type; SQL NULL stays. Raises `InvalidRequest`."""
+    if item is None:
+        return None
+    try:
+        return _CASTS[kind.name](item, kind, place)
+    except _Refused as error:
+        raise InvalidRequest(
+            StatementRule.CAST,
+            value=text_of(item)[:500],
+            given=type_name(item),
+            type=sql_type_text(kind),
+            text=f"\n{error}" if str(error) else "",
+            line=place.line,
+            column=place.column,
+        ) from error
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+_INTEGER_TEXT: Final = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
+_DOUBLE_TEXT: Final = re.compile(
+    r"\s*[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)\s*\Z",
+    re.ASCII,
+)
+
+
+def _wrapped(value: int, bits: int) -> int:
+    half = 1 << (bits - 1)
+    return (value + half) % (1 << bits) - half
+
+
+def _whole(item: Any, kind: SqlType, bits: int) -> int:  # noqa: ANN401  # any item
+    if isinstance(item, Timestamp) and bits == 64:
+        return item.seconds * 1000 + item.nanoseconds // 1_000_000
+    if isinstance(item, str) and not isinstance(item, EnumItem):
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        if not _INTEGER_TEXT.match(item) or not low <= int(item) <= high:
+            raise _Refused(f'For input string: "{item[:100]}"')
+        return int(item)
+    if not is_number(item):
+        raise _Refused
+    if isinstance(item, float):
+        if math.isnan(item):
+            return 0
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        return low if item <= low else high if item >= high else int(item)
+    del kind
+    return _wrapped(int(item), bits)
+
+
+def _integer(item: Any, kind: SqlType, place: Place) -> int:  # noqa: ANN401  # as above
+    del place
+    return _whole(item, kind, 32)
+
+
+def _long(item: Any, kind: SqlType, place: Place) -> int:  # noqa: ANN401  # as above
+    del place
+    return LongInt(_whole(item, kind, 64))
+
+
+def _real(item: Any) -> float:  # noqa: ANN401  # as above
+    if isinstance(item, str) and not isinstance(item, EnumItem):
+        if not _DOUBLE_TEXT.match(item):
+            raise _Refused(f'For input string: "{item[:100]}"')
+        return float(item.strip().rstrip("fFdD") if item.strip()[-1:] in "fFdD" else item)
+    if not is_number(item):
+        raise _Refused
+    return float(item)
+
+
+def _double(item: Any, kind: SqlType, place: Place) -> float:  # noqa: ANN401  # as above
+    del kind, place
+    return float(_real(item))
+
+
+def _float(item: Any, kind: SqlType, place: Place) -> float:  # noqa: ANN401  # as above
+    del kind, place
+    value = _real(item)
+    try:
+        return FloatItem(struct.unpack(">f", struct.pack(">f", value))[0])
+    except OverflowError:
+        return FloatItem(math.copysign(math.inf, value))
+
+
+def _number(item: Any, kind: SqlType, place: Place) -> Decimal:  # noqa: ANN401  # as above
+    del kind, place
+    if isinstance(item, str) and not isinstance(item, EnumItem):
+        try:
+            found = Decimal(item)
+        except InvalidOperation as error:
+            raise _Refused(f"{item[:100]} is no number") from error
+        if not found.is_finite() or item != item.strip() or "_" in item:
+            raise _Refused(f"{item[:100]} is no number")
+        return plain_number(found)
+    if not is_number(item):
+        raise _Refused
+    if isinstance(item, float):
+        if not math.isfinite(item):
+            raise _Refused
+        return plain_number(Decimal(repr(float(item))))
+    return plain_number(Decimal(item))
+
+
+# --- other plain types ---------------------------------------------------------------------------
+
+
+def _string(item: Any, kind: SqlType, place: Place) -> str:  # noqa: ANN401  # as above
+    del kind, place
+    return text_of(item)
+
+
+def _boolean(item: Any, kind: SqlType, place: Place) -> bool:  # noqa: ANN401  # as above
+    del kind, place
+    if isinstance(item, bool):
+        return item
+    if isinstance(item, str) and not isinstance(item, EnumItem):
+        return item.lower() == "true"
+    raise _Refused
+
+
+def _binary(item: Any, kind: SqlType, place: Place) -> bytes:  # noqa: ANN401  # as above
+    del place
+    if isinstance(item, bytes):
+        data = item
+    elif isinstance(item, str) and not isinstance(item, EnumItem):
+        wrong = next((each for each in item if not _BASE64.match(each)), None)
+        if wrong is not None:
+            raise _Refused(f"Illegal base64 character {ord(wrong):x}")
+        try:
+            data = b64decode(item.rstrip("=") + "=" * (-len(item.rstrip("=")) % 4), validate=True)
+        except (Base64Error, ValueError) as error:
+            raise _Refused("Input byte array has wrong 4-byte ending unit") from error
+    else:
+        raise _Refused
+    if kind.size is not None and len(data) != kind.size:
+        raise _Refused
+    return data
+
+
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/=]", re.ASCII)
+
+
+def _enum(item: Any, kind: SqlType, place: Place) -> EnumItem:  # noqa: ANN401  # as above
+    del place
+    if not isinstance(item, str):
+        raise _Refused
+    if item not in kind.symbols:
+        symbols = ", ".join(kind.symbols)
+        raise _Refused(
+            f"Invalid enumeration value '{item[:100]}', must be in values: [{symbols}]"
+        )
+    return EnumItem(str(item), enum_of(kind.symbols))
+
+
+_STAMP: Final = re.compile(
+    r"(-?\d{4,6})-(\d{1,2})-(\d{1,2})"
+    r"(?:T(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?)?"
+    r"(Z|[+-]\d{2}(?::?\d{2})?)?\Z",
+    re.ASCII,
+)
+
+
+def timestamp_of(text: str) -> Timestamp:
+    """The instant of a text. Raises `InvalidRequest`."""
+    try:
+        return _moment(text)
+    except _Refused as error:
+        raise InvalidRequest(
+            StatementRule.CAST,
+            value=text[:500],
+            given="String",
+            type="Timestamp(9)",
+            text=f"\n{error}",
+        ) from error
+
+
+def _moment(text: str) -> Timestamp:
+    found = _STAMP.match(text)
+    if found is None:
+        raise _Refused(
+            f"Failed to parse the timestamp string '{text[:100]}' with the pattern: "
+            "uuuu-MM-dd['T'HH:mm:ss]"
+        )
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    for name, value, low, high in (
+        *(("year", year, -6383, 9999), ("month", month, 1, 12), ("day", day, 1, 31)),
+        *(("hour", hour, 0, 23), ("minute", minute, 0, 59), ("second", second, 0, 59)),
+    ):
+        if not low <= value <= high:
+            raise _Refused(
+                f"Invalid {name}, it should be in range from {low} to {high}: {value}"
+            )
+    sign = "-" if year < 0 else ""
+    plain = f"{sign}{abs(year):04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+    try:
+        moment = Timestamp.parse(f"{plain}.{(found[7] or '0')}")
+    except InvalidRequest as error:
+        raise _Refused(f"Invalid timestamp components: {text[:100]}") from error
+    zone = found[8]
+    if zone and zone != "Z":
+        digits = zone[1:].replace(":", "").ljust(4, "0")
+        seconds = int(digits[:2]) * 3600 + int(digits[2:]) * 60
+        shift = -seconds if zone[0] == "+" else seconds
+        moment = Timestamp(moment.seconds + shift, moment.nanoseconds)
+    return moment
+
+
+def _timestamp(item: Any, kind: SqlType, place: Place) -> Timestamp:  # noqa: ANN401  # as above
+    del place
+    precision = 9 if kind.size is None else kind.size
+    if isinstance(item, Timestamp):
+        moment = item
+    elif isinstance(item, str) and not isinstance(item, EnumItem):
+        moment = _moment(item)
+    elif isinstance(item, int) and not isinstance(item, bool):
+        moment = Timestamp(item // 1000, item % 1000 * 1_000_000)
+    else:
+        raise _Refused
+    return stamp(Timestamp(moment[0], moment[1]).rounded(precision), precision)
+
+
+# --- arrays, maps, records, JSON -----------------------------------------------------------------
+
+
+def _array(item: Any, kind: SqlType, place: Place) -> list[Any]:  # noqa: ANN401  # as above
+    if not isinstance(item, list):
+        raise _Refused
+    element = kind.element or ANY
+    return [cast_item(inside(item, each), element, place) for each in item]
+
+
+def _map(item: Any, kind: SqlType, place: Place) -> dict[str, Any]:  # noqa: ANN401  # as above
+    if not isinstance(item, Mapping):
+        raise _Refused
+    element = kind.element or ANY
+    cast = {}
+    for name, each in item.items():
+        value = inside(item, each)
+        cast[name] = JSON_NULL if value is None else cast_item(value, element, place)
+    return cast
+
+
+def _record(item: Any, kind: SqlType, place: Place) -> RecordItem:  # noqa: ANN401  # as above
+    if not isinstance(item, Mapping):
+        raise _Refused
+    made = field_type(kind)
+    assert made is not None
+    values: dict[str, Any] = {}
+    for declared, (name, each) in zip(made.fields, kind.fields, strict=True):
+        value = inside(item, item[name]) if name in item else declared.default
+        null = value is None or (isinstance(value, JsonNull) and each.name not in _JSON_NULLS)
+        values[name] = None if null else cast_item(value, each, place)
+    return RecordItem(values, made)
+
+
+_JSON_NULLS: Final = frozenset(("JSON", "ANY", "ANYATOMIC", "ANYJSONATOMIC"))
+
+
+def _json(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+    if isinstance(item, bytes | Timestamp | EnumItem):
+        raise _Refused
+    if isinstance(item, list):
+        return [_inner_json(item, each, kind, place) for each in item]
+    if isinstance(item, Mapping):
+        return {name: _inner_json(item, each, kind, place) for name, each in item.items()}
+    return item
+
+
+def _inner_json(container: Any, value: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+    item = inside(container, value)
+    return JSON_NULL if item is None else _json(item, kind, place)
+
+
+def _any(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+    del kind, place
+    return item
+
+
+def _any_atomic(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+    del kind, place
+    if isinstance(item, list | Mapping):
+        raise _Refused
+    return item
+
+
+def _any_json_atomic(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+    del kind, place
+    if isinstance(item, list | Mapping | bytes | Timestamp | EnumItem):
+        raise _Refused
+    return item
+
+
+def _any_record(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+    del kind, place
+    if not isinstance(item, RecordItem):
+        raise _Refused
+    return item
+
+
+ANY: Final = SqlType("ANY")
+_CASTS: Final[dict[str, Callable[[Any, SqlType, Place], Any]]] = {
+    "INTEGER": _integer,
+    "LONG": _long,
+    "FLOAT": _float,
+    "DOUBLE": _double,
+    "NUMBER": _number,
+    "STRING": _string,
+    "BOOLEAN": _boolean,
+    "BINARY": _binary,
+    "ENUM": _enum,
+    "TIMESTAMP": _timestamp,
+    "ARRAY": _array,
+    "MAP": _map,
+    "RECORD": _record,
+    "JSON": _json,
+    "ANY": _any,
+    "ANYATOMIC": _any_atomic,
+    "ANYJSONATOMIC": _any_json_atomic,
+    "ANYRECORD": _any_record,
+    "POINT": _json,
+    "GEOMETRY": _json,
+}
+
+
+# --- types ---------------------------------------------------------------------------------------
+
+
+def sql_type(kind: FieldType) -> SqlType:
+    """The type of a column as SQL has it."""
+    if kind.kind is Kind.FIXED_BINARY:
+        return SqlType("BINARY", size=kind.size)
+    if kind.kind is Kind.TIMESTAMP:
+        return SqlType("TIMESTAMP", size=kind.precision)
+    if kind.kind is Kind.ENUM:
+        return SqlType("ENUM", symbols=kind.symbols)
+    if kind.kind is Kind.RECORD:
+        return SqlType(
+            "RECORD", fields=tuple((field.name, sql_type(field.type)) for field in kind.fields)
+        )
+    element = None if kind.element is None else sql_type(kind.element)
+    name = "ANYATOMIC" if kind.kind is Kind.ANY_ATOMIC else kind.kind.value
+    return SqlType(name, element=element)
+
+
+def field_type(kind: SqlType) -> FieldType | None:
+    """The type of a column that is the same; None where no column has it."""
+    if kind.name == "BINARY" and kind.size is not None:
+        return FieldType(Kind.FIXED_BINARY, size=kind.size)
+    if kind.name == "TIMESTAMP":
+        return FieldType(Kind.TIMESTAMP, precision=9 if kind.size is None else kind.size)
+    if kind.name == "ENUM":
+        return enum_of(kind.symbols)
+    if kind.name == "RECORD":
+        fields = [(name, field_type(each) or FieldType(Kind.JSON)) for name, each in kind.fields]
+        return record_of(*(Field(name, each) for name, each in fields))
+    if kind.name in ("ARRAY", "MAP"):
+        element = field_type(kind.element or ANY) or FieldType(Kind.JSON)
+        return FieldType(Kind[kind.name], element=element)
+    return FieldType(Kind[kind.name]) if kind.name in Kind.__members__ else None
+
+
+_NAMES: Final = {
+    "ANYATOMIC": "AnyAtomic",
+    "ANYJSONATOMIC": "AnyJsonAtomic",
+    "ANYRECORD": "AnyRecord",
+    "RECORD": "RECORD",
+}
+
+
+def sql_type_text(kind: SqlType) -> str:
+    """A type as messages write it."""
+    name = _NAMES.get(kind.name) or kind.name.capitalize()
+    if kind.name == "ENUM":
+        name += "(" + ", ".join(f'"{symbol}"' for symbol in kind.symbols) + ")"
+    elif kind.element is not None:
+        name += f"({sql_type_text(kind.element)})"
+    elif kind.size is not None:
+        name += f"({kind.size})"
+    return name + kind.quantifier
+
+
+# --- IS OF TYPE ----------------------------------------------------------------------------------
+
+
+def is_of_type(items: Sequence[Any], kind: SqlType) -> bool | None:
+    """Whether items are of a type with its quantifier; None for SQL NULL."""
+    if any(item is None for item in items):
+        return None
+    least, most = {"": (1, 1), "?": (0, 1), "*": (0, None), "+": (1, None)}[kind.quantifier]
+    if len(items) < least or (most is not None and len(items) > most):
+        return False
+    return all(_is(item, kind) for item in items)
+
+
+def _is(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # any item
+    found = _ARE[kind.name](item, kind)
+    if found and kind.only:
+        return type_name(item).split("(")[0].lower() == kind.name.lower()
+    return found
+
+
+def _is_array(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+    element = kind.element or ANY
+    return isinstance(item, list) and all(_is(inside(item, each), element) for each in item)
+
+
+def _is_map(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+    element = kind.element or ANY
+    plain = isinstance(item, Mapping) and not isinstance(item, RecordItem)
+    return plain and all(_is(inside(item, each), element) for each in item.values())
+
+
+def _is_record(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+    if not isinstance(item, RecordItem):
+        return False
+    names = [name.lower() for name, _ in kind.fields]
+    return names == [name.lower() for name in item] and all(
+        value is None or _is(value, each)
+        for value, (_, each) in zip(item.values(), kind.fields, strict=True)
+    )
+
+
+def _is_json(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+    if isinstance(item, bytes | Timestamp | EnumItem | RecordItem):
+        return False
+    if isinstance(item, list):
+        return all(_is_json(each, kind) for each in item)
+    if isinstance(item, Mapping):
+        return all(_is_json(each, kind) for each in item.values())
+    return True
+
+
+def _is_stamp(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+    precision = 9 if kind.size is None else kind.size
+    return isinstance(item, Timestamp) and getattr(item, "precision", 9) <= precision
+
+
+def _is_int(item: Any) -> bool:  # noqa: ANN401  # as above
+    return isinstance(item, int) and not isinstance(item, bool)
+
+
+_ARE: Final[dict[str, Callable[[Any, SqlType], bool]]] = {
+    "INTEGER": lambda item, _: _is_int(item) and not is_long(item),
+    "LONG": lambda item, _: _is_int(item),
+    "FLOAT": lambda item, _: isinstance(item, FloatItem),
+    "DOUBLE": lambda item, _: isinstance(item, float),
+    "NUMBER": lambda item, _: is_number(item),
+    "STRING": lambda item, _: isinstance(item, str) and not isinstance(item, EnumItem),
+    "BOOLEAN": lambda item, _: isinstance(item, bool),
+    "BINARY": lambda item, kind: isinstance(item, bytes) and kind.size in (None, len(item)),
+    "ENUM": lambda item, kind: isinstance(item, EnumItem) and item.kind.symbols == kind.symbols,
+    "TIMESTAMP": _is_stamp,
+    "ARRAY": _is_array,
+    "MAP": _is_map,
+    "RECORD": _is_record,
+    "JSON": _is_json,
+    "ANY": lambda _, __: True,
+    "ANYATOMIC": lambda item, _: not isinstance(item, list | Mapping),
+    "ANYJSONATOMIC": lambda item, kind: (
+        not isinstance(item, list | Mapping) and _is_json(item, kind)
+    ),
+    "ANYRECORD": lambda item, _: isinstance(item, RecordItem),
+    "POINT": lambda item, _: isinstance(item, Mapping),
+    "GEOMETRY": lambda item, _: isinstance(item, Mapping),
+}

@@ -1,0 +1,294 @@
+"""The conditions of WHERE that ranges of a key or an index can be made of (ddl §3: index use)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import count
+from typing import Any, Final
+
+from widerow.wire.nosql.sql import syntax
+from widerow.wire.nosql.sql.access_path import KeyCondition, Operand
+from widerow.wire.nosql.sql.casts import sql_type
+from widerow.wire.nosql.sql.choose import Candidate
+from widerow.wire.nosql.sql.expressions import compile_expression
+from widerow.wire.nosql.sql.scope import Scope, ScopeTable
+
+__all__ = ["Conditions", "conjuncts", "path_text", "tables_used"]
+
+_FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_JSON: Final = syntax.SqlType("JSON")
+_Path = tuple[str, syntax.SqlType | None]
+
+
+def conjuncts(where: syntax.Expression | None) -> Iterator[syntax.Expression]:
+    """The operands of AND that a condition is made of."""
+    if isinstance(where, syntax.And):
+        for operand in where.operands:
+            yield from conjuncts(operand)
+    elif where is not None:
+        yield where
+
+
+def children(node: Any) -> Iterator[Any]:  # noqa: ANN401  # a node, or what holds nodes
+    """The expressions directly inside a node."""
+    if isinstance(node, tuple | list):
+        for each in node:
+            yield from children(each) if isinstance(each, tuple | list) else (each,)
+    elif isinstance(node, syntax.Expression):
+        for each in fields(node):
+            value = getattr(node, each.name)
+            if isinstance(value, tuple):
+                yield from children(value)
+            elif isinstance(value, syntax.Expression):
+                yield value
+
+
+def tables_used(expression: syntax.Expression, scope: Scope) -> set[int | str]:
+    """The slots of the tables, and the names of the inner variables, that an expression reads."""
+    found: set[int | str] = set()
+    pending: list[Any] = [expression]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, syntax.Column):
+            found.update(table.slot for table in scope.tables if _is_of(node, table))
+        elif isinstance(node, syntax.Variable):
+            slots = [table.slot for table in scope.tables if table.alias == node.name]
+            inner = node.name in scope.variables or node.name in _IMPLICIT
+            found.update(slots or ([node.name] if inner else []))
+        pending += children(node)
+    return found
+
+
+_IMPLICIT: Final = frozenset(("$", "$element", "$pos", "$key", "$value"))
+
+
+def _is_of(column: syntax.Column, table: ScopeTable) -> bool:
+    if column.alias is not None:
+        return column.alias == table.alias
+    definition = table.form.table
+    return definition.field(column.name) is not None or definition.collection
+
+
+def path_text(
+    expression: syntax.Expression,
+    table: ScopeTable,
+    roots: dict[str, _Path] | None = None,
+) -> _Path | None:
+    """A path as indexes write it, in the declared case, and its type; None for any other one.
+
+    `roots`: what implicit variables stand for.
+    """
+    if isinstance(expression, syntax.Column):
+        return _column_path(expression, table) if _is_of(expression, table) else None
+    if isinstance(expression, syntax.Variable):
+        return (roots or {}).get(expression.name)
+    if isinstance(expression, syntax.Field) and isinstance(expression.name, str):
+        source = expression.source
+        if isinstance(source, syntax.Variable) and source.name == table.alias:
+            column = syntax.Column(expression.place, table.alias, expression.name)
+            return _column_path(column, table)
+        found = path_text(source, table, roots)
+        return None if found is None else _field_path(found, expression.name)
+    if isinstance(expression, syntax.Keys | syntax.Values) and expression.condition is None:
+        found = path_text(expression.source, table, roots)
+        step = ".keys()" if isinstance(expression, syntax.Keys) else ".values()"
+        return None if found is None else (found[0] + step, None)
+    if isinstance(expression, syntax.Filter):
+        found = path_text(expression.source, table, roots)
+        whole = expression.condition is None or _is_position(expression.condition)
+        return _element(found) if whole and found is not None else None
+    return None
+
+
+def _is_position(expression: syntax.Expression) -> bool:
+    return isinstance(expression, syntax.Literal) and type(expression.value) is int
+
+
+def _element(path: _Path) -> _Path | None:
+    text, kind = path
+    if kind is None or kind.name == "JSON":
+        return f"{text}[]", kind
+    return (f"{text}[]", kind.element) if kind.name == "ARRAY" else None
+
+
+def _column_path(column: syntax.Column, table: ScopeTable) -> _Path | None:
+    declared = table.form.table.field(column.name)
+    if declared is not None:
+        return declared.name, sql_type(declared.type)
+    return (column.name, _JSON) if table.form.table.collection else None
+
+
+def _field_path(path: _Path, name: str) -> _Path | None:
+    text, kind = path
+    if kind is not None and kind.name == "ARRAY":
+        text, kind = f"{text}[]", kind.element
+    if kind is None or kind.name == "JSON":
+        return f"{text}.{name}", _JSON
+    if kind.name == "MAP":
+        return f"{text}.{name}", kind.element
+    if kind.name != "RECORD":
+        return None
+    found = [(field, each) for field, each in kind.fields if field.lower() == name.lower()]
+    return (f"{text}.{found[0][0]}", found[0][1]) if found else None
+
+
+@dataclass
+class Conditions:
+    """Reads the conditions on one table; `available`: tables whose rows are known before it."""
+
+    table: ScopeTable
+    scope: Scope
+    available: frozenset[int]
+    nothing: bool = False
+
+    def __post_init__(self) -> None:
+        self._numbers = count(1)
+
+    def candidates(self, where: syntax.Expression | None) -> tuple[Candidate, ...]:
+        """What an index may serve of a condition. Sets `nothing` where it is never true."""
+        found: list[Candidate] = []
+        for each in conjuncts(where):
+            found += self._of(each, None, 0)
+        return tuple(found)
+
+    def _of(
+        self, node: syntax.Expression, roots: dict[str, _Path] | None, element: int
+    ) -> list[Candidate]:
+        if isinstance(node, syntax.Comparison):
+            return self._comparison(node, roots, element)
+        if isinstance(node, syntax.Between):
+            low = syntax.Comparison(node.place, ">=", False, node.operand, node.low)
+            high = syntax.Comparison(node.place, "<=", False, node.operand, node.high)
+            return [*self._of(low, roots, element), *self._of(high, roots, element)]
+        if isinstance(node, syntax.In):
+            return self._in(node, roots, element)
+        if isinstance(node, syntax.IsNull):
+            path = path_text(node.operand, self.table, roots)
+            if path is None:
+                return []
+            if "[]" in path[0] or ".values()" in path[0] or ".keys()" in path[0]:
+                return [Candidate(path[0], KeyCondition("null"), element, pushed=False)]
+            return [Candidate(path[0], KeyCondition("null"), element, pushed=not node.negated)]
+        if isinstance(node, syntax.Exists):
+            return self._exists(node.operand)
+        if isinstance(node, syntax.Not) and isinstance(node.operand, syntax.Exists):
+            path = path_text(node.operand.operand, self.table, roots)
+            return [] if path is None else [Candidate(path[0], KeyCondition("empty"))]
+        return []
+
+    def _exists(self, operand: syntax.Expression) -> list[Candidate]:
+        if isinstance(operand, syntax.Filter) and operand.condition is not None:
+            path = path_text(syntax.Filter(operand.place, operand.source, None), self.table)
+            if path is None:
+                return []
+            return self._inside(operand.condition, {"$element": path})
+        if isinstance(operand, syntax.Values | syntax.Keys) and operand.condition is not None:
+            path = path_text(operand.source, self.table)
+            if path is None:
+                return []
+            kind = path[1]
+            value = kind.element if kind is not None and kind.name == "MAP" else None
+            roots: dict[str, _Path] = {
+                "$key": (f"{path[0]}.keys()", syntax.SqlType("STRING")),
+                "$value": (f"{path[0]}.values()", value),
+            }
+            return self._inside(operand.condition, roots)
+        path = path_text(operand, self.table)
+        return [] if path is None else [Candidate(path[0], KeyCondition("exists"))]
+
+    def _inside(
+        self, condition: syntax.Expression, roots: dict[str, _Path]
+    ) -> list[Candidate]:
+        number = next(self._numbers)
+        found: list[Candidate] = []
+        for each in conjuncts(condition):
+            found += self._of(each, roots, number)
+        return found
+
+    def _comparison(
+        self, node: syntax.Comparison, roots: dict[str, _Path] | None, element: int
+    ) -> list[Candidate]:
+        for side, other, operator in (
+            (node.left, node.right, node.operator),
+            (node.right, node.left, _FLIPPED[node.operator]),
+        ):
+            path = path_text(side, self.table, roots)
+            if path is not None and self._is_known(other):
+                return self._compared(path, operator, (other,), side, element)
+        return []
+
+    def _in(
+        self, node: syntax.In, roots: dict[str, _Path] | None, element: int
+    ) -> list[Candidate]:
+        found: list[Candidate] = []
+        for at, operand in enumerate(node.operands):
+            path = path_text(operand, self.table, roots)
+            others = (
+                (node.sequence,)
+                if node.sequence is not None
+                else tuple(row[at] for row in node.rows)
+            )
+            if path is not None and all(map(self._is_known, others)):
+                found += self._compared(path, "in", others, operand, element)
+        return found
+
+    def _is_known(self, expression: syntax.Expression) -> bool:
+        """Whether an expression can be evaluated before rows of the table are read."""
+        return tables_used(expression, self.scope) <= self.available
+
+    def _compared(
+        self,
+        path: _Path,
+        operator: str,
+        others: Sequence[syntax.Expression],
+        side: syntax.Expression,
+        element: int,
+    ) -> list[Candidate]:
+        text, kind = path
+        if operator == "!=":
+            return [Candidate(text, KeyCondition("!="), element, pushed=False)]
+        compiled = [compile_expression(each, self.scope) for each in others]
+        fits = [_fits(kind, each.kind) for each in compiled]
+        if operator != "in" and fits == [False] and not element:
+            self.nothing = self.nothing or not text.endswith(("[]", "()"))
+            return []
+        if None in fits:
+            return []
+        operands: tuple[Operand, ...] = tuple(compiled)
+        condition = KeyCondition(operator, operands)
+        found = [Candidate(text, condition, element)]
+        if isinstance(side, syntax.Field) and isinstance(side.name, str):
+            found += self._entry(side, condition)
+        return found
+
+    def _entry(self, side: syntax.Field, condition: KeyCondition) -> list[Candidate]:
+        """`map.name` is also the entry of a map whose key is the name."""
+        source = path_text(side.source, self.table)
+        if source is None or source[1] is None or source[1].name not in ("MAP", "JSON"):
+            return []
+        number = next(self._numbers)
+        name = compile_expression(syntax.Literal(side.place, side.name), self.scope)
+        return [
+            Candidate(f"{source[0]}.keys()", KeyCondition("=", (name,)), number),
+            Candidate(f"{source[0]}.values()", condition, number),
+        ]
+
+
+_FAMILIES: Final = {
+    **dict.fromkeys(("INTEGER", "LONG", "FLOAT", "DOUBLE", "NUMBER"), "number"),
+    **dict.fromkeys(("STRING", "ENUM"), "text"),
+    **{"BOOLEAN": "boolean", "TIMESTAMP": "moment", "BINARY": "bytes"},
+    **{"ARRAY": "array", "MAP": "map", "RECORD": "record", "ANYJSONATOMIC": "null"},
+}
+_WHOLE: Final = frozenset(("INTEGER", "LONG"))
+
+
+def _fits(kind: syntax.SqlType | None, other: syntax.SqlType | None) -> bool | None:
+    """Whether values of two types compare; None: an index is of no use for them."""
+    if kind is None or other is None or kind.name in ("JSON", "ANY") or other.name == "JSON":
+        return True
+    if kind.name in _WHOLE and other.name in ("FLOAT", "DOUBLE", "NUMBER"):
+        return None
+    one, two = _FAMILIES.get(kind.name), _FAMILIES.get(other.name)
+    if one is None or two is None:
+        return True
+    return one == two or (one == "moment" and two == "text")

@@ -1,0 +1,689 @@
+"""Expressions compiled to functions of a frame (ddl §3).
+
+Each gives a sequence of items: none is EMPTY, None is SQL NULL, and only paths, constructors of
+sequences and functions give more than one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from widerow.errors import InvalidRequest
+from widerow.model.typed.types import FieldType, Kind
+from widerow.model.typed.values import JSON_NULL
+from widerow.wire.nosql.sql import syntax
+from widerow.wire.nosql.sql.arithmetic import calculated, negated
+from widerow.wire.nosql.sql.casts import ANY, cast_item, is_of_type, sql_type, sql_type_text
+from widerow.wire.nosql.sql.compare import any_is, is_, order_of
+from widerow.wire.nosql.sql.items import LongInt
+from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.names import column_of, row_of, variable_of
+from widerow.wire.nosql.sql.row_functions import ROW_FUNCTIONS
+from widerow.wire.nosql.sql.scope import Compiled, Frame, Scope
+from widerow.wire.nosql.sql.statement_rules import StatementRule
+from widerow.wire.nosql.sql.steps import elements, field_items, filtered, members, sliced
+from widerow.wire.nosql.sql.texts import text_of, type_name
+
+__all__ = ["AGGREGATE_NAMES", "compile_expression", "condition", "member_condition", "promoted"]
+
+Items = Sequence[Any]
+T = TypeVar("T", bound=syntax.Expression)
+AGGREGATE_NAMES: Final = frozenset(("count", "sum", "avg", "min", "max", "array_collect"))
+_EMPTY: Final[Items] = ()
+_NULL: Final[Items] = (None,)
+_TRUE: Final[Items] = (True,)
+_FALSE: Final[Items] = (False,)
+BOOLEAN: Final = syntax.SqlType("BOOLEAN")
+STRING: Final = syntax.SqlType("STRING")
+
+
+def compile_expression(expression: syntax.Expression, scope: Scope) -> Compiled:
+    """The function of an expression. Raises `InvalidRequest` for names and types."""
+    for known, slot in scope.replaced:
+        if known == expression:
+            return Compiled(lambda frame: frame.items[slot], scope.kinds.get(slot))
+    return _COMPILE[type(expression)](expression, scope)
+
+
+def _at(place: Place) -> dict[str, int]:
+    return {"line": place.line, "column": place.column}
+
+
+def _fault(rule: StatementRule, place: Place, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
+    return InvalidRequest(rule, **_at(place), **details)
+
+
+def _boolean(value: bool | None) -> Items:  # noqa: FBT001  # the value
+    return _TRUE if value else _NULL if value is None else _FALSE
+
+
+# --- conditions ----------------------------------------------------------------------------------
+
+
+def promoted(items: Items, place: Place) -> bool | None:
+    """What AND, WHERE and CASE take: EMPTY is false. Raises `InvalidRequest` for no boolean."""
+    if not items:
+        return False
+    item = items[0]
+    if len(items) == 1 and (item is None or isinstance(item, bool)):
+        return item
+    raise _fault(
+        StatementRule.PROMOTE, place, value=text_of(item)[:500], type=type_name(item)
+    )
+
+
+def condition(expression: syntax.Expression, scope: Scope) -> Compiled:
+    """An expression that has to be a BOOLEAN. Raises `InvalidRequest` for one that never is."""
+    made = compile_expression(expression, scope)
+    kind, place, evaluate = made.kind, expression.place, made.evaluate
+    if kind is not None and kind.name not in _MAY_BE_BOOLEAN and not made.many:
+        raise _fault(StatementRule.PROMOTE_TYPE, place, type=sql_type_text(kind))
+    return Compiled(lambda frame: _boolean(promoted(evaluate(frame), place)), BOOLEAN)
+
+
+_MAY_BE_BOOLEAN: Final = frozenset(("BOOLEAN", "JSON", "ANY", "ANYATOMIC", "ANYJSONATOMIC"))
+
+
+def _and(expression: syntax.And, scope: Scope) -> Compiled:
+    operands = [condition(each, scope).evaluate for each in expression.operands]
+
+    def evaluate(frame: Frame) -> Items:
+        unknown = False
+        for operand in operands:
+            found = operand(frame)[0]
+            if found is False:
+                return _FALSE
+            unknown = unknown or found is None
+        return _NULL if unknown else _TRUE
+
+    return Compiled(evaluate, BOOLEAN)
+
+
+def _or(expression: syntax.Or, scope: Scope) -> Compiled:
+    operands = [condition(each, scope).evaluate for each in expression.operands]
+
+    def evaluate(frame: Frame) -> Items:
+        unknown = False
+        for operand in operands:
+            found = operand(frame)[0]
+            if found:
+                return _TRUE
+            unknown = unknown or found is None
+        return _NULL if unknown else _FALSE
+
+    return Compiled(evaluate, BOOLEAN)
+
+
+def _not(expression: syntax.Not, scope: Scope) -> Compiled:
+    operand = condition(expression.operand, scope).evaluate
+
+    def evaluate(frame: Frame) -> Items:
+        found = operand(frame)[0]
+        return _NULL if found is None else _FALSE if found else _TRUE
+
+    return Compiled(evaluate, BOOLEAN)
+
+
+def _is_null(expression: syntax.IsNull, scope: Scope) -> Compiled:
+    operand, negated_, place = (
+        compile_expression(expression.operand, scope).evaluate,
+        expression.negated,
+        expression.place,
+    )
+
+    def evaluate(frame: Frame) -> Items:
+        items = operand(frame)
+        if len(items) > 1:
+            raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IS NULL")
+        return _boolean((len(items) == 1 and items[0] is None) != negated_)
+
+    return Compiled(evaluate, BOOLEAN, nullable=False)
+
+
+def _is_type(expression: syntax.IsType, scope: Scope) -> Compiled:
+    operand = compile_expression(expression.operand, scope).evaluate
+    types, negated_ = expression.types, expression.negated
+
+    def evaluate(frame: Frame) -> Items:
+        items = operand(frame)
+        found = [is_of_type(items, kind) for kind in types]
+        if None in found:
+            return _NULL
+        return _boolean(any(found) != negated_)
+
+    return Compiled(evaluate, BOOLEAN)
+
+
+def _exists(expression: syntax.Exists, scope: Scope) -> Compiled:
+    operand = compile_expression(expression.operand, scope).evaluate
+    return Compiled(lambda frame: _TRUE if operand(frame) else _FALSE, BOOLEAN, nullable=False)
+
+
+def _comparison(expression: syntax.Comparison, scope: Scope) -> Compiled:
+    left = compile_expression(expression.left, scope).evaluate
+    right = compile_expression(expression.right, scope).evaluate
+    operator, place = expression.operator, expression.place
+    if expression.any:
+        return Compiled(
+            lambda frame: _boolean(any_is(operator, left(frame), right(frame))), BOOLEAN
+        )
+
+    def evaluate(frame: Frame) -> Items:
+        one, other = left(frame), right(frame)
+        for side, items in (("left", one), ("right", other)):
+            if len(items) > 1:
+                raise _fault(
+                    StatementRule.OPERAND_SEVERAL, place, side=side, operator=operator
+                )
+        return _boolean(is_(operator, one, other))
+
+    return Compiled(evaluate, BOOLEAN)
+
+
+def _between(expression: syntax.Between, scope: Scope) -> Compiled:
+    place, operand = expression.place, expression.operand
+    low = syntax.Comparison(place, ">=", False, operand, expression.low)
+    high = syntax.Comparison(place, "<=", False, operand, expression.high)
+    return _and(syntax.And(place, (low, high)), scope)
+
+
+def _in(expression: syntax.In, scope: Scope) -> Compiled:
+    operands = [compile_expression(each, scope).evaluate for each in expression.operands]
+    place = expression.place
+    if expression.sequence is not None:
+        return _in_sequence(expression, operands, scope)
+    rows = [
+        [compile_expression(each, scope).evaluate for each in row] for row in expression.rows
+    ]
+
+    def evaluate(frame: Frame) -> Items:
+        left = [operand(frame) for operand in operands]
+        if any(len(items) > 1 for items in left):
+            raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IN")
+        if not all(left):
+            return _FALSE
+        if any(items[0] is None for items in left):
+            return _NULL
+        unknown = False
+        for row in rows:
+            found = [_equal(items, each(frame)) for items, each in zip(left, row, strict=True)]
+            if all(found):
+                return _TRUE
+            unknown = unknown or (None in found and False not in found)
+        return _NULL if unknown else _FALSE
+
+    return Compiled(evaluate, BOOLEAN)
+
+
+def _equal(left: Items, right: Items) -> bool | None:
+    return any_is("=", left, right) if right else False
+
+
+def _in_sequence(
+    expression: syntax.In, operands: list[Callable[[Frame], Items]], scope: Scope
+) -> Compiled:
+    assert expression.sequence is not None
+    sequence = compile_expression(expression.sequence, scope).evaluate
+    place = expression.place
+
+    def evaluate(frame: Frame) -> Items:
+        left = [operand(frame) for operand in operands]
+        if any(len(items) > 1 for items in left):
+            raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IN")
+        if not all(left):
+            return _FALSE
+        if any(items[0] is None for items in left):
+            return _NULL
+        for item in sequence(frame):
+            if isinstance(item, list) and not isinstance(left[0][0], list):
+                raise _fault(
+                    StatementRule.IN_TYPES, place, left=type_name(left[0][0]), right="ARRAY"
+                )
+            if is_("=", left[0], (item,)):
+                return _TRUE
+        return _FALSE
+
+    return Compiled(evaluate, BOOLEAN)
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def _literal(expression: syntax.Literal, scope: Scope) -> Compiled:
+    del scope
+    items: Items = (expression.value,)
+    return Compiled(lambda _: items, _literal_type(expression.value), nullable=False)
+
+
+def _literal_type(value: Any) -> syntax.SqlType:  # noqa: ANN401  # of a literal
+    name = type_name(value).upper()
+    return syntax.SqlType(name)
+
+
+def _unary(expression: syntax.Unary, scope: Scope) -> Compiled:
+    operand = compile_expression(expression.operand, scope)
+    evaluate, place = operand.evaluate, expression.place
+    if expression.operator == "+":
+        return operand
+    return Compiled(lambda frame: (negated(evaluate(frame), place),), operand.kind)
+
+
+def _binary(expression: syntax.Binary, scope: Scope) -> Compiled:
+    place = expression.place
+    first = compile_expression(expression.first, scope)
+    rest = [(sign, compile_expression(each, scope)) for sign, each in expression.rest]
+    steps = [(sign, each.evaluate) for sign, each in rest]
+    begin = first.evaluate
+    kind = _arithmetic_kind([first, *(each for _, each in rest)], [sign for sign, _ in rest])
+
+    def evaluate(frame: Frame) -> Items:
+        items = begin(frame)
+        for sign, each in steps:
+            items = (calculated(sign, items, each(frame), frame.context, place),)
+        return items
+
+    return Compiled(evaluate, kind)
+
+
+_RANKS: Final = ("INTEGER", "LONG", "FLOAT", "DOUBLE", "NUMBER")
+
+
+def _arithmetic_kind(operands: Sequence[Compiled], signs: Sequence[str]) -> syntax.SqlType | None:
+    names = [None if each.kind is None else each.kind.name for each in operands]
+    if not all(name in _RANKS for name in names):
+        return None
+    highest = max(_RANKS.index(str(name)) for name in names)
+    if "div" in signs:
+        highest = max(highest, 3)
+    return syntax.SqlType(_RANKS[highest])
+
+
+def _concat(expression: syntax.Concat, scope: Scope) -> Compiled:
+    operands = [compile_expression(each, scope).evaluate for each in expression.operands]
+
+    def evaluate(frame: Frame) -> Items:
+        found = [item for operand in operands for item in operand(frame) if item is not None]
+        return ("".join(map(text_of, found)),) if found else _NULL
+
+    return Compiled(evaluate, STRING)
+
+
+def _case(expression: syntax.Case, scope: Scope) -> Compiled:
+    whens = [
+        (condition(when, scope).evaluate, compile_expression(then, scope))
+        for when, then in expression.whens
+    ]
+    otherwise = (
+        None if expression.otherwise is None else compile_expression(expression.otherwise, scope)
+    )
+    branches = [then for _, then in whens] + ([] if otherwise is None else [otherwise])
+    kinds = {each.kind for each in branches}
+    steps = [(when, then.evaluate) for when, then in whens]
+    last = None if otherwise is None else otherwise.evaluate
+
+    def evaluate(frame: Frame) -> Items:
+        for when, then in steps:
+            if when(frame)[0]:
+                found: Items = then(frame)
+                return found
+        return _EMPTY if last is None else last(frame)
+
+    return Compiled(
+        evaluate,
+        kinds.pop() if len(kinds) == 1 else None,
+        many=any(each.many for each in branches),
+    )
+
+
+def _cast(expression: syntax.Cast, scope: Scope) -> Compiled:
+    source, kind = compile_expression(expression.source, scope).evaluate, expression.type
+    place = expression.place
+
+    def evaluate(frame: Frame) -> Items:
+        items = source(frame)
+        if not items and kind.quantifier in ("", "+"):
+            number = "exactly one" if not kind.quantifier else "at least one"
+            raise InvalidRequest(
+                StatementRule.CAST_EMPTY, number=number, type=sql_type_text(kind)
+            )
+        if len(items) > 1 and kind.quantifier in ("", "?"):
+            raise InvalidRequest(StatementRule.CAST_SEVERAL, type=sql_type_text(kind))
+        return [cast_item(item, kind, place) for item in items]
+
+    many = kind.quantifier in ("*", "+")
+    return Compiled(evaluate, None if kind.name.startswith("ANY") else kind, many=many)
+
+
+def _array_of(expression: syntax.ArrayOf, scope: Scope) -> Compiled:
+    operands = [compile_expression(each, scope) for each in expression.items]
+    steps = [each.evaluate for each in operands]
+
+    def evaluate(frame: Frame) -> Items:
+        return ([item for step in steps for item in step(frame) if item is not None],)
+
+    return Compiled(
+        evaluate, syntax.SqlType("ARRAY", element=_common(operands)), nullable=False
+    )
+
+
+def _common(operands: Sequence[Compiled]) -> syntax.SqlType:
+    kinds = {each.kind for each in operands}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return syntax.SqlType("JSON") if kind is None else kind
+
+
+def _map_of(expression: syntax.MapOf, scope: Scope) -> Compiled:
+    members_ = [
+        (compile_expression(name, scope).evaluate, compile_expression(value, scope))
+        for name, value in expression.members
+    ]
+    steps = [(name, value.evaluate) for name, value in members_]
+    place = expression.place
+
+    def evaluate(frame: Frame) -> Items:
+        made: dict[str, Any] = {}
+        for name, value in steps:
+            names = name(frame)
+            if not names or names[0] is None:
+                continue
+            if len(names) != 1 or not isinstance(names[0], str):
+                raise _fault(StatementRule.NAME_STEP, place)
+            found = value(frame)
+            items = [item for item in found if item is not None]
+            if items:
+                made[str(names[0])] = items[0] if len(items) == 1 else items
+        return (made,)
+
+    kind = syntax.SqlType("MAP", element=_common([value for _, value in members_]))
+    return Compiled(evaluate, kind, nullable=False)
+
+
+# --- names and paths -----------------------------------------------------------------------------
+
+
+def _column(expression: syntax.Column, scope: Scope) -> Compiled:
+    return column_of(expression, scope)
+
+
+def _variable(expression: syntax.Variable, scope: Scope) -> Compiled:
+    return variable_of(expression, scope)
+
+
+def _element_of(source: Compiled) -> syntax.SqlType | None:
+    kind = source.kind
+    if kind is None or kind.name in ("ARRAY", "MAP"):
+        return None if kind is None else kind.element
+    return kind
+
+
+def _field(expression: syntax.Field, scope: Scope) -> Compiled:
+    if isinstance(expression.source, syntax.Variable) and isinstance(expression.name, str):
+        row = row_of(expression.source, scope)
+        if row is not None:
+            at = syntax.Column(expression.place, row.alias, expression.name)
+            return column_of(at, scope, of_row=True)
+    if isinstance(expression.source, syntax.Column) and expression.source.alias is None:
+        column_of(expression.source, scope)
+    source = compile_expression(expression.source, scope)
+    steps = source.evaluate
+    if isinstance(expression.name, str):
+        name = expression.name
+        kind, many = _field_kind(source, name, expression)
+        return Compiled(lambda frame: field_items(steps(frame), name), kind, many=many)
+    chosen, place = compile_expression(expression.name, scope).evaluate, expression.place
+
+    def evaluate(frame: Frame) -> Items:
+        names = chosen(frame)
+        if not names or names[0] is None:
+            return _EMPTY
+        if len(names) > 1 or not isinstance(names[0], str):
+            raise _fault(StatementRule.NAME_STEP, place)
+        return field_items(steps(frame), names[0])
+
+    return Compiled(evaluate, None, many=source.many)
+
+
+def _field_kind(
+    source: Compiled, name: str, expression: syntax.Field
+) -> tuple[syntax.SqlType | None, bool]:
+    kind, many = source.kind, source.many
+    while kind is not None and kind.name == "ARRAY":
+        kind, many = kind.element, True
+    if kind is None or kind.name in ("JSON", "ANY"):
+        return (kind if kind is not None and kind.name == "JSON" else None), many or kind is None
+    if kind.name == "RECORD":
+        found = [each for field, each in kind.fields if field.lower() == name.lower()]
+        if not found:
+            raise _fault(
+                StatementRule.NO_FIELD, expression.place, name=name, type=sql_type_text(kind)
+            )
+        return found[0], many
+    return (kind.element if kind.name == "MAP" else None), many
+
+
+def _members(expression: syntax.Keys | syntax.Values, scope: Scope) -> Compiled:
+    if isinstance(expression.source, syntax.Column) and expression.source.alias is None:
+        raise _fault(StatementRule.COLUMN_STEP, expression.place)
+    source = compile_expression(expression.source, scope)
+    keys = isinstance(expression, syntax.Keys)
+    kind = source.kind
+    while kind is not None and kind.name == "ARRAY":
+        kind = kind.element
+    if keys:
+        kind = STRING
+    else:
+        kind = kind.element if kind is not None and kind.name == "MAP" else None
+    holds, steps = member_condition(expression.condition, scope, ("$value", "$key")), source.evaluate
+    if holds is None:
+        return Compiled(
+            lambda frame: members(steps(frame), None, keys=keys), kind, many=True
+        )
+
+    def evaluate(frame: Frame) -> Items:
+        assert holds is not None
+        return members(steps(frame), lambda value, key: holds(frame, value, key), keys=keys)
+
+    return Compiled(evaluate, kind, many=True)
+
+
+_Holds = Callable[[Frame, Any, Any], Items]
+
+
+def member_condition(
+    expression: syntax.Expression | None, scope: Scope, names: tuple[str, str]
+) -> _Holds | None:
+    """A condition on members, whose value and key or position are implicit variables."""
+    if expression is None:
+        return None
+    slots = [scope.new_slot() for _ in names]
+    before = {name: scope.variables.get(name) for name in (*names, "$")}
+    context = scope.new_slot()
+    scope.variables |= {**dict(zip(names, slots, strict=True)), "$": context}
+    evaluate = compile_expression(expression, scope).evaluate
+    for name, slot in before.items():
+        if slot is None:
+            scope.variables.pop(name, None)
+        else:
+            scope.variables[name] = slot
+    value_slot, key_slot = slots
+
+    def holds(frame: Frame, value: Any, key: Any) -> Items:  # noqa: ANN401  # any items
+        frame.items[value_slot] = (value,)
+        frame.items[key_slot] = (key,)
+        frame.items[context] = (value,)
+        found: Items = evaluate(frame)
+        return found
+
+    return holds
+
+
+def _filter(expression: syntax.Filter, scope: Scope) -> Compiled:
+    source = compile_expression(expression.source, scope)
+    steps, place = source.evaluate, expression.place
+    kind = _element_of(source)
+    if expression.condition is None:
+
+        def unnested(frame: Frame) -> Items:
+            found: list[Any] = []
+            for item in steps(frame):
+                found += [None] if item is None else elements(item)
+            return found
+
+        return Compiled(unnested, kind, many=True)
+    holds = member_condition(expression.condition, scope, ("$element", "$pos"))
+    assert holds is not None
+    position = isinstance(expression.condition, syntax.Literal) and isinstance(
+        expression.condition.value, int
+    )
+    if position and not isinstance(expression.condition.value, bool):  # type: ignore[attr-defined]  # a literal
+        at = int(expression.condition.value)  # type: ignore[attr-defined]  # same
+        return Compiled(lambda frame: _element_at(steps(frame), at), kind, many=source.many)
+    _check_filter(expression.condition, scope)
+
+    def evaluate(frame: Frame) -> Items:
+        return filtered(steps(frame), lambda value, key: holds(frame, value, key), place)
+
+    single = isinstance(expression.condition, syntax.Variable | syntax.Binary)
+    return Compiled(evaluate, kind, many=source.many or not single)
+
+
+def _check_filter(expression: syntax.Expression, scope: Scope) -> None:
+    if isinstance(expression, syntax.Literal) and not isinstance(
+        expression.value, bool | int
+    ):
+        raise _fault(
+            StatementRule.STEP_PREDICATE, expression.place, type=type_name(expression.value)
+        )
+    del scope
+
+
+def _element_at(items: Items, at: int) -> Items:
+    found: list[Any] = []
+    for item in items:
+        if item is None:
+            found.append(None)
+            continue
+        array = elements(item)
+        if 0 <= at < len(array):
+            found.append(array[at])
+    return found
+
+
+def _slice(expression: syntax.Slice, scope: Scope) -> Compiled:
+    source = compile_expression(expression.source, scope)
+    steps, place = source.evaluate, expression.place
+    low = None if expression.low is None else compile_expression(expression.low, scope).evaluate
+    high = None if expression.high is None else compile_expression(expression.high, scope).evaluate
+
+    def evaluate(frame: Frame) -> Items:
+        first = None if low is None else low(frame)
+        last = None if high is None else high(frame)
+        return sliced(steps(frame), first, last, place)
+
+    return Compiled(evaluate, _element_of(source), many=True)
+
+
+# --- functions -----------------------------------------------------------------------------------
+
+
+def _call(expression: syntax.Call, scope: Scope) -> Compiled:
+    name, place = expression.name, expression.place
+    if name in AGGREGATE_NAMES:
+        return _aggregate(expression, scope)
+    if name == "seq_transform" and len(expression.arguments) == 2:
+        return _transform(expression, scope)
+    row_function = ROW_FUNCTIONS.get(name)
+    if row_function is not None and expression.arguments:
+        first = expression.arguments[0]
+        table = row_of(first, scope) if isinstance(first, syntax.Variable) else None
+        if table is None:
+            raise _fault(StatementRule.ROW_ARGUMENT, first.place, name=name)
+        rest = [compile_expression(each, scope).evaluate for each in expression.arguments[1:]]
+        slot = table.slot
+        return Compiled(
+            lambda frame: row_function.call(frame, frame.rows[slot], [r(frame) for r in rest]),
+            row_function.kind,
+        )
+    return _plain_call(expression, scope)
+
+
+def _plain_call(expression: syntax.Call, scope: Scope) -> Compiled:
+    from widerow.wire.nosql.sql.functions.table import FUNCTIONS  # noqa: PLC0415  # see there
+
+    name, place = expression.name, expression.place
+    function = FUNCTIONS.get(name)
+    arguments = [compile_expression(each, scope) for each in expression.arguments]
+    if function is None:
+        raise _fault(StatementRule.NO_FUNCTION, place, name=name)
+    if not function.least <= len(arguments) <= function.most:
+        raise _fault(StatementRule.NO_ARITY, place, name=name, count=len(arguments))
+    steps, call = [each.evaluate for each in arguments], function.call
+
+    def evaluate(frame: Frame) -> Items:
+        try:
+            return call([step(frame) for step in steps], frame)
+        except InvalidRequest as error:
+            raise placed(error, place) from error
+
+    kind = None if function.result is None else sql_type(FieldType(function.result, precision=9))
+    return Compiled(evaluate, kind, many=function.result is None)
+
+
+def placed(error: InvalidRequest, place: Place) -> InvalidRequest:
+    """The error with the place of the expression that it arose in, if it has none."""
+    if isinstance(error.rule, StatementRule) and "line" not in error.details:
+        return InvalidRequest(error.rule, **{**error.details, **_at(place)})
+    return error
+
+
+def _aggregate(expression: syntax.Call, scope: Scope) -> Compiled:
+    wants = 0 if expression.star else 1
+    if len(expression.arguments) != wants:
+        raise _fault(
+            StatementRule.NO_ARITY,
+            expression.place,
+            name=expression.name,
+            count=len(expression.arguments),
+        )
+    rule = StatementRule.AGGREGATE_NESTED if scope.aggregates else StatementRule.AGGREGATE_PLACE
+    raise _fault(rule, expression.place)
+
+
+def _transform(expression: syntax.Call, scope: Scope) -> Compiled:
+    source = compile_expression(expression.arguments[0], scope).evaluate
+    holds = member_condition(expression.arguments[1], scope, ("$", "$sq1_pos"))
+    assert holds is not None
+
+    def evaluate(frame: Frame) -> Items:
+        return [each for item in source(frame) for each in holds(frame, item, 0)]
+
+    return Compiled(evaluate, None, many=True)
+
+
+_COMPILE: Final[Mapping[type, Callable[[Any, Scope], Compiled]]] = {
+    syntax.Literal: _literal,
+    syntax.Column: _column,
+    syntax.Variable: _variable,
+    syntax.Field: _field,
+    syntax.Keys: _members,
+    syntax.Values: _members,
+    syntax.Filter: _filter,
+    syntax.Slice: _slice,
+    syntax.ArrayOf: _array_of,
+    syntax.MapOf: _map_of,
+    syntax.Call: _call,
+    syntax.Case: _case,
+    syntax.Cast: _cast,
+    syntax.Unary: _unary,
+    syntax.Binary: _binary,
+    syntax.Concat: _concat,
+    syntax.Comparison: _comparison,
+    syntax.And: _and,
+    syntax.Or: _or,
+    syntax.Not: _not,
+    syntax.IsNull: _is_null,
+    syntax.IsType: _is_type,
+    syntax.Exists: _exists,
+    syntax.Between: _between,
+    syntax.In: _in,
+}
+

@@ -1,0 +1,119 @@
+"""Names and expressions of SELECT and RETURNING, and how a result row is made (ddl §3)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from widerow.errors import InvalidRequest
+from widerow.wire.nosql.sql import syntax
+from widerow.wire.nosql.sql.expressions import compile_expression
+from widerow.wire.nosql.sql.names import row_item, row_kind
+from widerow.wire.nosql.sql.scope import Compiled, Frame, Scope
+from widerow.wire.nosql.sql.statement_rules import StatementRule
+
+__all__ = ["Outputs", "ResultColumn", "compiled_outputs", "star"]
+
+MakeRow = Callable[[Frame], dict[str, Any]]
+
+
+class ResultColumn(NamedTuple):
+    """A column of a result. `kind`: None is ANY."""
+
+    name: str
+    kind: syntax.SqlType | None
+    nullable: bool
+    many: bool = False
+
+
+class Outputs(NamedTuple):
+    """What makes rows; `name`: of the table whose whole row it is."""
+
+    row: MakeRow
+    columns: tuple[ResultColumn, ...]
+    expressions: tuple[Compiled, ...]
+    name: str | None = None
+
+
+def star(scope: Scope) -> Outputs:
+    """`*`: the columns of the only table, or one record for each table."""
+    if len(scope.tables) == 1 and not scope.variables:
+        table = scope.tables[0]
+        slot, convert, kind = table.slot, row_item(table), row_kind(table)
+
+        def row(frame: Frame) -> dict[str, Any]:
+            found = frame.rows[slot]
+            if found is None:
+                return {}
+            item: dict[str, Any] = convert(found)
+            if table.form.table.collection:
+                return {name: item[name] for name in sorted(item)}
+            return item
+
+        keys = {name.lower() for name in table.form.table.primary_key}
+        columns = tuple(
+            ResultColumn(name, each, name.lower() not in keys) for name, each in kind.fields
+        )
+        return Outputs(row, columns, (), table.form.table.short_name)
+    place = syntax.Place()
+    outputs = [
+        syntax.Output(syntax.Variable(place, table.alias), table.alias.lstrip("$"))
+        for table in scope.tables
+    ]
+    variables = [
+        syntax.Output(syntax.Variable(place, name), name.lstrip("$")) for name in scope.variables
+    ]
+    return compiled_outputs([*outputs, *variables], scope)
+
+
+def compiled_outputs(outputs: Sequence[syntax.Output], scope: Scope) -> Outputs:
+    """The expressions of SELECT. Raises `InvalidRequest`."""
+    names = _names(outputs, scope)
+    made = [compile_expression(each.expression, scope) for each in outputs]
+    steps = [(name, each.evaluate) for name, each in zip(names, made, strict=True)]
+
+    def row(frame: Frame) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, evaluate in steps:
+            items = evaluate(frame)
+            found[name] = items[0] if len(items) == 1 else list(items) if items else None
+        return found
+
+    columns = tuple(
+        ResultColumn(name, each.kind, each.nullable, each.many)
+        for name, each in zip(names, made, strict=True)
+    )
+    return Outputs(row, columns, tuple(made))
+
+
+def _names(outputs: Sequence[syntax.Output], scope: Scope) -> list[str]:
+    """The name of each column: by AS, the last step of a path, else its position."""
+    names: list[str] = []
+    given: set[str] = set()
+    for position, output in enumerate(outputs, start=1):
+        name = output.name
+        if name is not None and any(
+            other.name == name for other in outputs[: position - 1]
+        ):
+            raise InvalidRequest(StatementRule.DUPLICATE_COLUMN, name=name)
+        if name is None or name.lower() in given:
+            name = _own_name(output.expression) if output.name is None else None
+            collides = name is not None and name in given
+            if name is None or collides:
+                name = f"Column_{position}"
+            elif name.lower() in {each.lower() for each in given}:
+                raise InvalidRequest(StatementRule.FIELD_TWICE, name=name)
+        given.add(name)
+        names.append(name)
+    del scope
+    return names
+
+
+def _own_name(expression: syntax.Expression) -> str | None:
+    if isinstance(expression, syntax.Column):
+        return expression.name
+    if isinstance(expression, syntax.Field):
+        if isinstance(expression.name, str):
+            return expression.name
+        return None
+    if isinstance(expression, syntax.Variable) and not expression.name.startswith("$$"):
+        return expression.name.lstrip("$") or None
+    return None
