@@ -75,8 +75,16 @@ TYPED_KEY_BYTES_MAX: Final = 32_767  # one encoded primary key (model §4)
 TYPED_ROW_BYTES_MAX: Final = 16 * 1024 * 1024  # one row; a row is read and written as a whole
 TYPE_DEPTH_MAX: Final = 32  # types in types; definitions are walked recursively
 VALUE_DEPTH_MAX: Final = 128  # values in values; they are walked recursively
+NSON_DEPTH_MAX: Final = VALUE_DEPTH_MAX + 16  # of a message: a value, and the frame around it
 TTL_HOURS_MAX: Final = 2**31 - 1  # what four bytes of a row's header hold, from 1970 on
 NUMBER_DIGITS_MAX: Final = 10_000  # a NUMBER; arithmetic on longer ones is an attack
+NOSQL_KEY_BYTES_MAX: Final = 64  # a primary key over HTTP (wire §7), as the cloud has it
+NOSQL_ROW_BYTES_MAX: Final = 512 * 1024  # a row over HTTP (wire §7)
+NOSQL_REQUEST_BYTES_MAX: Final = 2 * 1024 * 1024  # a request over HTTP (wire §7)
+NOSQL_BATCH_BYTES_MAX: Final = 25 * 1024 * 1024  # a WRITE_MULTIPLE request (wire §7)
+NOSQL_BATCH_OPERATIONS_MAX: Final = 50  # of a WRITE_MULTIPLE request (wire §7)
+NOSQL_KB_MAX: Final = 2048  # read or written by one request (wire §7)
+NOSQL_USAGE_RECORDS_MAX: Final = 42_791  # of one GET_TABLE_USAGE request (wire §5.5)
 PLANS_KEPT_MAX: Final = 1000  # of a store's plans; older ones have done their work
 SCRIPT_DEPTH_MAX: Final = 16  # scripts of the shell that load each other; one may load itself
 

@@ -7,7 +7,7 @@ from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
 from widerow.engine.typed.write import TypedRowWrite
 from widerow.errors import InvalidRequest
-from widerow.limits import TYPED_ROW_BYTES_MAX, VALUE_DEPTH_MAX
+from widerow.limits import VALUE_DEPTH_MAX
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import Field, IdentityMode
@@ -39,8 +39,8 @@ def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> TypedRo
             name = form.table.primary_key[key_values.index(None)]
             raise InvalidRequest(TypedRule.KEY_MISSING, field=name)
         packed = form.values.pack(row)
-        if len(packed) > TYPED_ROW_BYTES_MAX:
-            raise InvalidRequest(TypedRule.ROW_LENGTH, size=len(packed), limit=TYPED_ROW_BYTES_MAX)
+        if len(packed) > choice.bytes_max:
+            raise InvalidRequest(TypedRule.ROW_LENGTH, size=len(packed), limit=choice.bytes_max)
     shard, key = form.row_key(key_values)
     return TypedRowWrite(choice, form, shard, key, packed, made)
 

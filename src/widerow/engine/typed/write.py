@@ -63,6 +63,9 @@ class WriteResult(NamedTuple):
     expires_ms: int = 0
     rows: int = 0
     size: int = 0
+    key: bytes = b""
+    former: bytes = b""
+    record: bytes = b""
 
     def __bool__(self) -> bool:
         return self.success
@@ -113,7 +116,13 @@ def write_typed_row(
     if choice.returning is not ReturnRow.NONE and record is not None:
         previous, previous_version = _previous(choice.returning, StoredRow(form, key, record))
     if choice.kind is not OperationKind.PUT and not _ALLOWED[choice.kind](record, choice.version):
-        return WriteResult(success=False, previous=previous, previous_version=previous_version)
+        return WriteResult(
+            success=False,
+            previous=previous,
+            previous_version=previous_version,
+            key=key,
+            former=record or b"",
+        )
     if write.values is None:
         if watch and stored is not None:
             event = RowEvent(key, write.shard, StoredRow(form, key, stored), None, write)
@@ -125,6 +134,8 @@ def write_typed_row(
             previous_version=previous_version,
             rows=-1 if stored is not None else 0,
             size=0 if stored is None else -len(key) - len(stored),
+            key=key,
+            former=record or b"",
         )
     if record is None or choice.update_ttl:
         ttl = choice.ttl if choice.ttl is not None else form.table.ttl
@@ -143,6 +154,9 @@ def write_typed_row(
         expires_ms=expiry_hour * 3_600_000,
         rows=1 if stored is None else 0,
         size=len(new) + len(key) if stored is None else len(new) - len(stored),
+        key=key,
+        former=record or b"",
+        record=new,
     )
 
 

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any, Final, NamedTuple, Self
 
 from widerow.errors import InvalidRequest
+from widerow.limits import TYPED_ROW_BYTES_MAX
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TimeToLive
 
@@ -93,6 +94,7 @@ class WriteChoice(NamedTuple):
     `values`: the row of a put, the key of a delete. `version`: of the kinds that ask for one.
     `ttl`: of inserted rows, and with `update_ttl` of replaced ones; None: the table's default.
     `abort_if_unsuccessful`: undo the whole sequence when this write of it does not succeed.
+    `bytes_max`: of the row's values.
     """
 
     kind: OperationKind
@@ -102,3 +104,4 @@ class WriteChoice(NamedTuple):
     update_ttl: bool = False
     returning: ReturnRow = ReturnRow.NONE
     abort_if_unsuccessful: bool = False
+    bytes_max: int = TYPED_ROW_BYTES_MAX

@@ -1,1 +1,1 @@
-"""Oracle NoSQL's protocol over HTTP: NSON, operations, SQL (docs/protocol/nosql.md)."""
+"""The parts of the dialect of Oracle NoSQL's drivers (docs/protocol/nosql.md)."""

@@ -1,0 +1,200 @@
+"""Rows and what stands around them in answers (wire §3, §4)."""
+
+import struct
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from widerow.engine.typed.stored import StoredRow
+from widerow.model.typed.types import FieldType, Kind
+from widerow.model.typed.values import JSON_NULL
+from widerow.wire.nosql.nson import (
+    ARRAY,
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    INTEGER,
+    LONG,
+    MAP,
+    NULL,
+    NUMBER,
+    STRING,
+    TIMESTAMP,
+    EncodedValue,
+    Long,
+    begin,
+    end,
+    put_binary,
+    put_int,
+    put_text,
+    put_value,
+)
+from widerow.wire.nosql.timestamps import answer_text
+
+__all__ = [
+    "Cost",
+    "json_document",
+    "kilobytes",
+    "put_typed",
+    "row_value",
+    "stored_row",
+    "typed_value",
+]
+
+_DOUBLE: Final = struct.Struct(">d")
+
+
+class Cost(NamedTuple):
+    """What a request consumed: read units, and kilobytes read and written (wire §4)."""
+
+    read_units: int = 0
+    read_kb: int = 0
+    write_kb: int = 0
+
+    def members(self) -> dict[str, int]:
+        """The members of an answer that tell it."""
+        return {"ru": self.read_units, "rk": self.read_kb, "wk": self.write_kb}
+
+
+def kilobytes(size: int) -> int:
+    """Begun kilobytes of a number of bytes, at least one."""
+    return max(1, -(-size // 1024))
+
+
+def row_value(row: StoredRow) -> EncodedValue:
+    """All columns of a row in their declared order, encoded by their types."""
+    out = bytearray()
+    fields = row.table.fields
+    at = begin(out, MAP, len(fields))
+    for field, value in zip(fields, row.values_in_order(), strict=True):
+        put_text(out, field.name)
+        put_typed(out, value, field.type)
+    end(out, at)
+    return EncodedValue(bytes(out))
+
+
+def stored_row(row: StoredRow) -> dict[str, Any]:
+    """A row with its times and its version, as GET answers it."""
+    return {
+        "ct": Long(0),
+        "md": Long(row.modified_ms),
+        "xp": Long(row.expires_ms),
+        "rv": row.version.to_bytes(),
+        "l": row_value(row),
+    }
+
+
+def typed_value(value: Any, kind: FieldType) -> EncodedValue:  # noqa: ANN401  # a column's value
+    """A value of a type, encoded."""
+    out = bytearray()
+    put_typed(out, value, kind)
+    return EncodedValue(bytes(out))
+
+
+def put_typed(out: bytearray, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # same
+    """Append a value of a type; None is NULL."""
+    if value is None:
+        out.append(NULL)
+    else:
+        _PUT[kind.kind](out, value, kind)
+
+
+def _integer(out: bytearray, value: int, _: FieldType) -> None:
+    out.append(INTEGER)
+    put_int(out, value)
+
+
+def _long(out: bytearray, value: int, _: FieldType) -> None:
+    out.append(LONG)
+    put_int(out, value)
+
+
+def _double(out: bytearray, value: float, _: FieldType) -> None:
+    out.append(DOUBLE)
+    out += _DOUBLE.pack(value)
+
+
+def _number(out: bytearray, value: Decimal, _: FieldType) -> None:
+    out.append(NUMBER)
+    put_text(out, str(value))
+
+
+def _text(out: bytearray, value: str, _: FieldType) -> None:
+    out.append(STRING)
+    put_text(out, value)
+
+
+def _boolean(out: bytearray, value: bool, _: FieldType) -> None:  # noqa: FBT001  # a value
+    out.append(BOOLEAN)
+    out.append(1 if value else 0)
+
+
+def _timestamp(out: bytearray, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # a Timestamp
+    out.append(TIMESTAMP)
+    put_text(out, answer_text(value, kind.precision))
+
+
+def _binary(out: bytearray, value: bytes, _: FieldType) -> None:
+    out.append(BINARY)
+    put_binary(out, value)
+
+
+def _array(out: bytearray, value: list[Any], kind: FieldType) -> None:
+    assert kind.element is not None
+    at = begin(out, ARRAY, len(value))
+    for item in value:
+        put_typed(out, item, kind.element)
+    end(out, at)
+
+
+def _map(out: bytearray, value: Mapping[str, Any], kind: FieldType) -> None:
+    assert kind.element is not None
+    at = begin(out, MAP, len(value))
+    for name, item in value.items():
+        put_text(out, name)
+        put_typed(out, item, kind.element)
+    end(out, at)
+
+
+def _record(out: bytearray, value: Mapping[str, Any], kind: FieldType) -> None:
+    at = begin(out, MAP, len(kind.fields))
+    for field in kind.fields:
+        put_text(out, field.name)
+        put_typed(out, value.get(field.name), field.type)
+    end(out, at)
+
+
+def _json(out: bytearray, value: Any, _: FieldType) -> None:  # noqa: ANN401  # a document
+    put_value(out, json_document(value))
+
+
+def json_document(value: Any) -> Any:  # noqa: ANN401  # a document
+    """A document whose nulls are JSON nulls, which inside documents are None."""
+    if isinstance(value, dict):
+        return {name: _inner(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_inner(item) for item in value]
+    return value
+
+
+def _inner(value: Any) -> Any:  # noqa: ANN401  # same
+    return JSON_NULL if value is None else json_document(value)
+
+
+_PUT: Final[Mapping[Kind, Callable[[bytearray, Any, FieldType], None]]] = {
+    Kind.INTEGER: _integer,
+    Kind.LONG: _long,
+    Kind.FLOAT: _double,
+    Kind.DOUBLE: _double,
+    Kind.NUMBER: _number,
+    Kind.STRING: _text,
+    Kind.ENUM: _text,
+    Kind.BOOLEAN: _boolean,
+    Kind.TIMESTAMP: _timestamp,
+    Kind.BINARY: _binary,
+    Kind.FIXED_BINARY: _binary,
+    Kind.ARRAY: _array,
+    Kind.MAP: _map,
+    Kind.RECORD: _record,
+    Kind.JSON: _json,
+}

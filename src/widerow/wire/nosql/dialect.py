@@ -1,0 +1,119 @@
+"""The dialect of Oracle NoSQL's drivers as a value: what the server needs of this package.
+
+All operations have one target; which one a request asks for stands in its header. Errors are
+answers like any other, with the status 200 (wire §1).
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from widerow.auth.keyring import Permission
+from widerow.engine.engine import Engine
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.plug import TYPED
+from widerow.errors import InvalidRequest, Unsupported
+from widerow.wire.dialect import Dialect, HeaderNames, Refusal, WireOperation
+from widerow.wire.nosql.envelope import (
+    DATA_PATHS,
+    HEALTH_PATH,
+    answer_date,
+    header_of,
+    open_request,
+    response_headers,
+)
+from widerow.wire.nosql.faults import OLDER_FORM, fault_of
+from widerow.wire.nosql.nson import encode, put_text
+from widerow.wire.nosql.operations.table import BY_CODE, NAMES, OPERATIONS
+from widerow.wire.nosql.rules import NosqlRule
+
+__all__ = ["NOSQL_DIALECT"]
+
+_BAD_REQUEST: Final = 400
+_OK: Final = 200
+
+
+def _claims(target: str) -> bool:
+    return target.startswith(("/V2/", "/V0/"))
+
+
+def _select(method: str, target: str, body: bytes) -> WireOperation:
+    found = _PAGES.get((method, target))
+    if found is not None:
+        return found
+    if target not in DATA_PATHS:
+        raise InvalidRequest(NosqlRule.PATH, path=target[:100])
+    code = header_of(body).get("o")
+    if not isinstance(code, int) or isinstance(code, bool) or not 0 <= code < len(NAMES):
+        raise InvalidRequest(NosqlRule.OPCODE_UNKNOWN, code=str(code)[:20])
+    operation = BY_CODE.get(code)
+    if operation is None:
+        raise Unsupported(NosqlRule.OPCODE_UNSERVED, name=NAMES[code])
+    return operation
+
+
+def _page(name: str, body: bytes, path: str) -> WireOperation:
+    return WireOperation(
+        name,
+        Permission.READ,
+        writes=False,
+        decode=lambda _: None,
+        call=lambda _engine, _instance, _asked: body,
+        encode=lambda answer: answer,
+        path=path,
+    )
+
+
+_HEALTH: Final = _page("health", b'{"beacon":"GREEN","info":"ALL OK"}', HEALTH_PATH)
+_VERSIONS: Final = _page("versions", b"", "")  # what drivers ask before the first request
+_PAGES: Final[Mapping[tuple[str, str], WireOperation]] = MappingProxyType(
+    {
+        ("GET", HEALTH_PATH): _HEALTH,
+        **{("HEAD", path): _VERSIONS for path in DATA_PATHS},
+        **{("OPTIONS", path): _VERSIONS for path in DATA_PATHS},
+    }
+)
+
+
+def _refuse(error: Exception, name: str, kind: str) -> Refusal:
+    """An error as an answer; in the older form where the protocol's version is not known yet."""
+    del kind
+    rule = getattr(error, "rule", None)
+    if rule is NosqlRule.PATH:
+        return Refusal(_BAD_REQUEST, "PATH", b"", b"")
+    fault = fault_of(error, name)
+    if rule in OLDER_FORM:
+        older = bytearray((fault.code,))
+        put_text(older, fault.text)
+        body = bytes(older)
+    else:
+        body = encode({"e": fault.code, "x": fault.text})
+    return Refusal(_OK, str(fault.code), body, b"")
+
+
+def _open(engine: Engine) -> TypedEngine:
+    return engine.operations(TYPED)
+
+
+_REFUSED: Final[Mapping[str, Any]] = {
+    name: "operations of the vendor's cloud"
+    for code, name in enumerate(NAMES)
+    if code not in BY_CODE
+}
+
+NOSQL_DIALECT: Final = Dialect(
+    name="Oracle NoSQL",
+    label="nosql/",
+    open=_open,
+    operations=OPERATIONS,
+    own=MappingProxyType({"health": _HEALTH, "versions": _VERSIONS}),
+    refused=_REFUSED,
+    paths=MappingProxyType({}),
+    claims=_claims,
+    select=_select,
+    headers=HeaderNames(frozenset(("authorization",)), ("x-nosql-",)),
+    open_request=open_request,
+    answer_date=answer_date,
+    envelope=response_headers,
+    refuse=_refuse,
+)

@@ -1,0 +1,174 @@
+"""Around every message: the operation it asks for, who sent it, and the lines of the answer.
+
+A request is a version of two bytes and one MAP with a header `h` and a payload `p` (wire §3). What
+is asked for stands in the header, so selecting reads that and no more.
+
+Who may ask (docs/protocol/nosql.md, "Authorization"):
+
+* A server with the default key, which everybody knows, takes any `Bearer` name, as the vendor's
+  cloud simulator does, and any well-formed `Signature`.
+* A server with keys of its own takes `Bearer` with an API key, or with an access key's id and
+  secret joined by a colon. Both travel as they are, so they are for TLS, as API keys are.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from widerow.auth.keyring import AccessKey, ApiKey, Keyring
+from widerow.auth.policy import InstancePolicy
+from widerow.errors import InvalidRequest, NotPermitted
+from widerow.limits import NSON_DEPTH_MAX
+from widerow.model.typed.names import DEFAULT_NAMESPACE
+from widerow.wire.dialect import Opened
+from widerow.wire.nosql.nson import MAP, decode_map, decode_value, read_text
+from widerow.wire.nosql.rules import NosqlRule
+
+__all__ = [
+    "DATA_PATHS",
+    "HEALTH_PATH",
+    "Frame",
+    "answer_date",
+    "header_of",
+    "open_request",
+    "read_frame",
+    "response_headers",
+]
+
+DATA_PATHS: Final = ("/V2/nosql/data", "/V0/nosql/data")
+"""The targets of requests."""
+HEALTH_PATH: Final = "/V2/health"
+"""The target that says whether the server is there."""
+
+_AUTHORIZATION: Final = "authorization"
+_REQUEST_ID: Final = "x-nosql-request-id"
+_VERSION_BYTES: Final = 2
+_VERSIONS: Final = (4, 5)
+_DEFAULT: Final = "widerow"  # id and secret of the key that everybody knows
+_SIGNATURE: Final = re.compile(r'Signature\b.*\bkeyId="[^"]*".*\bsignature="[^"]*"', re.ASCII)
+_SHOWN: Final = 100  # characters of a header in the error about it
+_LINES: Final = (
+    b"content-type: application/octet-stream\r\n"
+    b"x-nosql-serial-version: 5\r\n"
+    b"x-nosql-version: proxy=widerow kv=25.3.21\r\n"
+)
+
+
+class Frame(NamedTuple):
+    """A request: the version of its protocol, its header and its payload."""
+
+    version: int
+    header: Mapping[str, Any]
+    payload: Mapping[str, Any]
+
+    @property
+    def table(self) -> str:
+        """The table that the header names; "" for none."""
+        name = self.header.get("n")
+        return name if isinstance(name, str) else ""
+
+
+def header_of(body: bytes) -> dict[str, Any]:
+    """The header of a request. Raises: `InvalidRequest` (BODY_EMPTY, SERIAL_VERSION, HEADER)."""
+    if not body:
+        raise InvalidRequest(NosqlRule.BODY_EMPTY)
+    version = int.from_bytes(body[:_VERSION_BYTES], "big")
+    if version not in _VERSIONS:
+        raise InvalidRequest(NosqlRule.SERIAL_VERSION, version=version)
+    at = _VERSION_BYTES
+    if len(body) <= at or body[at] != MAP:
+        decode_value(body, at, NSON_DEPTH_MAX)  # tells what is wrong with it, if anything is
+        raise InvalidRequest(NosqlRule.HEADER)
+    name, at = read_text(body, at + 9)
+    if name != "h" or body[at : at + 1] != bytes((MAP,)):
+        raise InvalidRequest(NosqlRule.HEADER)
+    header, _ = decode_value(body, at, 2)
+    found: dict[str, Any] = header
+    return found
+
+
+def read_frame(body: bytes) -> Frame:
+    """A whole request. Raises: `InvalidRequest`."""
+    message = decode_map(body, _VERSION_BYTES)
+    header = message.get("h")
+    if not isinstance(header, dict):
+        raise InvalidRequest(NosqlRule.HEADER)
+    payload = message.get("p")
+    if not isinstance(payload, dict):
+        raise InvalidRequest(NosqlRule.PAYLOAD_MISSING)
+    return Frame(int.from_bytes(body[:_VERSION_BYTES], "big"), header, payload)
+
+
+def open_request(
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    keyring: Keyring,
+    instances: InstancePolicy,
+    now_us: int,
+    names: tuple[str, ...] | None = None,
+    /,
+) -> tuple[Opened, bytes]:
+    """Check the sender of a request, as the module's text says.
+
+    All tenants share the tables of the default namespace, which stands for the instance in the
+    policy. Raises: `InvalidRequest` (REQUEST_ID), `NotPermitted`.
+    """
+    del names
+    request_id = headers.get(_REQUEST_ID, "")
+    if path == HEALTH_PATH:
+        return Opened(_ANYBODY, DEFAULT_NAMESPACE, request_id), body
+    if not request_id:
+        raise InvalidRequest(NosqlRule.REQUEST_ID)
+    key = _sender(headers.get(_AUTHORIZATION), keyring, now_us)
+    instances.admit(DEFAULT_NAMESPACE, key)
+    return Opened(key, DEFAULT_NAMESPACE, request_id), body
+
+
+_ANYBODY: Final = AccessKey("anybody", "anybody")  # asks whether the server is there
+
+
+def _sender(authorization: str | None, keyring: Keyring, now_us: int) -> AccessKey | ApiKey:
+    if not authorization:
+        raise NotPermitted(NosqlRule.AUTHORIZATION_MISSING)
+    kind, _, token = authorization.partition(" ")
+    known = default_key(keyring)
+    if kind == "Bearer" and token.strip():
+        return known if known is not None else _by_token(token.strip(), keyring, now_us)
+    if known is not None and _SIGNATURE.match(authorization):
+        return known
+    raise NotPermitted(NosqlRule.AUTHORIZATION_INVALID, value=authorization[:_SHOWN])
+
+
+def default_key(keyring: Keyring) -> AccessKey | None:
+    """The key that everybody knows, where the server has it."""
+    for key in keyring.access_keys:
+        if key.id == _DEFAULT and key.secret == _DEFAULT:  # known to everybody
+            return key
+    return None
+
+
+def _by_token(token: str, keyring: Keyring, now_us: int) -> AccessKey | ApiKey:
+    """The key of a `Bearer` token of a server that has keys of its own."""
+    identity, colon, secret = token.partition(":")
+    if colon:
+        return keyring.find_pair(identity, secret, "", now_us)
+    return keyring.find_api_key(token, now_us)
+
+
+def answer_date(now_us: int) -> None:
+    """No date: drivers read none."""
+    del now_us
+
+
+def response_headers(
+    path: str, body: bytes, request_id: str, date: None, opened: Opened | None
+) -> bytes:
+    """The lines of an answer; they repeat the id that the driver gave its request."""
+    del body, request_id, date
+    if path == HEALTH_PATH:
+        return b"content-type: application/json; charset=UTF-8\r\n"
+    asked = "" if opened is None else str(opened.reply)
+    if not asked.isascii() or not asked.isalnum():
+        return _LINES
+    return b"%bx-nosql-request-id: %b\r\n" % (_LINES, asked.encode())

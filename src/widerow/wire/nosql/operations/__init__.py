@@ -1,0 +1,1 @@
+"""The operations of the dialect, one module for each family."""

@@ -1,0 +1,262 @@
+"""GET, the PUT family and the DELETE family (wire §4.1 to §4.3)."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from widerow.engine.plan import Plan
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.index_form import IndexForm
+from widerow.engine.typed.stored import StoredRow
+from widerow.engine.typed.write import WriteResult
+from widerow.errors import InvalidRequest
+from widerow.limits import NOSQL_KEY_BYTES_MAX, NOSQL_REQUEST_BYTES_MAX, NOSQL_ROW_BYTES_MAX
+from widerow.model.typed.requests import OperationKind, ReturnRow, Version, WriteChoice
+from widerow.model.typed.table import TimeToLive
+from widerow.wire.nosql.answers import Cost, kilobytes, row_value, stored_row, typed_value
+from widerow.wire.nosql.convert import key_of, row_of
+from widerow.wire.nosql.envelope import Frame, read_frame
+from widerow.wire.nosql.members import absolute, binary, flag, text
+from widerow.wire.nosql.nson import Long, encode
+from widerow.wire.nosql.operations.tables_found import find_table
+from widerow.wire.nosql.rules import NosqlRule
+
+__all__ = [
+    "KINDS",
+    "Found",
+    "WriteAsked",
+    "Written",
+    "choice_of",
+    "consumed_by_write",
+    "cost_of_write",
+    "decode_row_request",
+    "encode_found",
+    "encode_written",
+    "get_row",
+    "write_asked",
+    "write_members",
+    "write_row",
+]
+
+KINDS: Final[Mapping[int, OperationKind]] = {
+    0: OperationKind.DELETE,
+    1: OperationKind.DELETE_IF_VERSION,
+    3: OperationKind.PUT,
+    4: OperationKind.PUT_IF_ABSENT,
+    5: OperationKind.PUT_IF_PRESENT,
+    6: OperationKind.PUT_IF_VERSION,
+}
+"""The writes of a row by their operation codes."""
+
+_DELETES: Final = frozenset((OperationKind.DELETE, OperationKind.DELETE_IF_VERSION))
+_BY_VERSION: Final = frozenset((OperationKind.PUT_IF_VERSION, OperationKind.DELETE_IF_VERSION))
+_TTL_UNITS: Final = frozenset(("DAYS", "HOURS"))
+
+
+def decode_row_request(body: bytes) -> Frame:
+    """A request of bounded size. Raises `InvalidRequest`."""
+    if len(body) > NOSQL_REQUEST_BYTES_MAX:
+        raise InvalidRequest(NosqlRule.REQUEST_SIZE, size=len(body), limit=NOSQL_REQUEST_BYTES_MAX)
+    return read_frame(body)
+
+
+# --- GET -----------------------------------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """A row, if there is one, and what it cost to look."""
+
+    row: StoredRow | None
+    cost: Cost
+
+
+def get_row(engine: TypedEngine, _: str, asked: Frame) -> Found:
+    """The row of a whole key. Raises: `NotFound`, `InvalidRequest`."""
+    form = find_table(engine, asked.table)
+    doubled = absolute(asked.payload)
+    row = engine.get(form, key_of(form, required(asked.payload, "k")))
+    read = 1 if row is None else row_kb(row)
+    return Found(row, Cost(read * (2 if doubled else 1), read))
+
+
+def encode_found(found: Found) -> bytes:
+    """The answer to GET."""
+    message: dict[str, Any] = {"e": 0, "c": found.cost.members()}
+    if found.row is not None:
+        message["r"] = stored_row(found.row)
+    return encode(message)
+
+
+def row_kb(row: StoredRow) -> int:
+    """The kilobytes that a row counts as."""
+    return kilobytes(len(row.encoded_key) + len(row.record))
+
+
+def required(payload: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401  # a value
+    """A member that must be there. Raises `InvalidRequest`."""
+    if name not in payload:
+        raise InvalidRequest(NosqlRule.MEMBER_MISSING, name=name)
+    return payload[name]
+
+
+# --- PUT, DELETE ---------------------------------------------------------------------------------
+
+
+class WriteAsked(NamedTuple):
+    """A write of one row: its table, what is to be written, and whether to tell of the former."""
+
+    form: TableForm
+    choice: WriteChoice
+    returns: bool
+
+
+class Written(NamedTuple):
+    """A write that ended, with what was asked for."""
+
+    asked: WriteAsked
+    result: WriteResult
+
+
+def write_asked(form: TableForm, code: int, payload: Mapping[str, Any]) -> WriteAsked:
+    """The write of an operation code and its members. Raises `InvalidRequest`."""
+    kind = KINDS[code]
+    version = binary(payload, "rv")
+    if kind is OperationKind.PUT and version is not None:
+        kind = OperationKind.PUT_IF_VERSION
+    if kind in _BY_VERSION and version is None:
+        raise InvalidRequest(NosqlRule.MATCH_VERSION)
+    returns = flag(payload, "rr")
+    return WriteAsked(form, choice_of(form, kind, payload, version, returns), returns)
+
+
+def choice_of(
+    form: TableForm,
+    kind: OperationKind,
+    payload: Mapping[str, Any],
+    version: bytes | None,
+    returns: bool,  # noqa: FBT001  # one of the members
+) -> WriteChoice:
+    """How the row is to be written. Raises `InvalidRequest`."""
+    returning = ReturnRow.ALL if returns else ReturnRow.NONE
+    matched = None if version is None else Version.from_bytes(version)
+    if kind in _DELETES:
+        key = key_of(form, required(payload, "k"))
+        return WriteChoice(kind, key, matched, returning=returning)
+    row = row_of(form.table, required(payload, "l"), exact=flag(payload, "ec"))
+    check_key_size(form, row)
+    ttl = text(payload, "tt")
+    return WriteChoice(
+        kind,
+        row,
+        matched,
+        None if ttl is None else ttl_of(ttl),
+        flag(payload, "ut"),
+        returning,
+        bytes_max=NOSQL_ROW_BYTES_MAX,
+    )
+
+
+def check_key_size(form: TableForm, row: Mapping[str, Any]) -> None:
+    """Refuse a primary key longer than the cloud has it (wire §7): text counts its characters."""
+    size = 0
+    for name in form.table.primary_key:
+        value = row.get(name)
+        size += len(value) if isinstance(value, str) else 1
+    if size > NOSQL_KEY_BYTES_MAX:
+        raise InvalidRequest(NosqlRule.KEY_SIZE, size=size, limit=NOSQL_KEY_BYTES_MAX)
+
+
+def ttl_of(given: str) -> TimeToLive:
+    """The time to live of `5 DAYS` or `3 HOURS`. Raises `InvalidRequest`."""
+    amount, _, unit = given.strip().partition(" ")
+    unit = unit.strip().upper()
+    if unit not in _TTL_UNITS:
+        raise InvalidRequest(NosqlRule.TTL_TEXT, unit=unit[:40])
+    digits = amount.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 18:  # of 64 bits
+        raise InvalidRequest(NosqlRule.TTL_NUMBER, text=given[:60])
+    value = int(amount)
+    return TimeToLive.days(value) if unit == "DAYS" else TimeToLive.hours(value)
+
+
+def write_row(engine: TypedEngine, _: str, asked: Frame) -> Plan[Written]:
+    """Write or delete one row. Raises: `NotFound`, `InvalidRequest`."""
+    form = find_table(engine, asked.table)
+    write = write_asked(form, asked.header["o"], asked.payload)
+    return engine.write(form, write.choice).answering(lambda result: Written(write, result))
+
+
+def cost_of_write(written: Written) -> Cost:
+    """What a write consumed (wire §4.2, §4.3): kilobytes of rows and of entries of indexes."""
+    (form, choice, returns), result = written
+    former = row_size(result, result.former)
+    reads = 0
+    if choice.kind is not OperationKind.PUT or (returns and former):
+        reads = kilobytes(former)
+    writes = 0
+    if result.success:
+        writes = (kilobytes(former) if former else 0) + index_kb(form, result)
+        if result.record:
+            writes += kilobytes(row_size(result, result.record))
+    return Cost(2 * reads, reads, writes)
+
+
+def row_size(result: WriteResult, record: bytes) -> int:
+    """Bytes of a row of which this is the record; 0 for none."""
+    return len(result.key) + len(record) if record else 0
+
+
+def index_kb(form: TableForm, result: WriteResult) -> int:
+    """A kilobyte for each index entry that a write made or took away."""
+    if not form.table.indexes:
+        return 0
+    changed = 0
+    for index in form.table.indexes:
+        made = IndexForm(form.table, index)
+        before = _entries(form, made, result.key, result.former)
+        changed += len(before ^ _entries(form, made, result.key, result.record))
+    return changed
+
+
+def _entries(form: TableForm, index: IndexForm, key: bytes, record: bytes) -> frozenset[bytes]:
+    return frozenset(index.entries(StoredRow(form, key, record))) if record else frozenset()
+
+
+def write_members(written: Written) -> dict[str, Any]:
+    """The members of an answer that tell what became of a write."""
+    (form, choice, _), result = written
+    members: dict[str, Any] = {}
+    if choice.kind in _DELETES:
+        members["ss"] = result.success
+    if result.version is not None and choice.kind not in _DELETES:
+        members["rv"] = result.version.to_bytes()
+    if result.success and result.generated is not None:
+        field = form.table.generated
+        assert field is not None
+        members["gn"] = typed_value(result.generated, field.type)
+    previous = result.previous
+    if previous is not None and not (result.success and choice.kind in _BY_VERSION):
+        members["ri"] = {
+            "el": row_value(previous),
+            "ct": Long(0),
+            "em": Long(previous.modified_ms),
+            "ev": previous.version.to_bytes(),
+        }
+    return members
+
+
+def encode_written(written: Written) -> bytes:
+    """The answer to a write of one row."""
+    cost = cost_of_write(written).members()
+    return encode({"e": 0, "c": cost, **write_members(written)})
+
+
+def consumed_by_write(written: Written) -> tuple[int, int]:
+    """Read and write units, for the metrics."""
+    cost = cost_of_write(written)
+    return cost.read_units, cost.write_kb
+
+
+def as_abort(choice: WriteChoice, abort: bool) -> WriteChoice:  # noqa: FBT001  # a member
+    """The choice that aborts its sequence, if asked."""
+    return choice._replace(abort_if_unsuccessful=True) if abort else choice

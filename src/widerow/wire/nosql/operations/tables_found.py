@@ -1,0 +1,18 @@
+"""The table that a request names."""
+
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.errors import InvalidRequest, NotFound
+from widerow.wire.nosql.rules import NosqlRule
+
+__all__ = ["find_table"]
+
+
+def find_table(engine: TypedEngine, name: str) -> TableForm:
+    """The table of a name in any case. Raises: `InvalidRequest` for no name, `NotFound`."""
+    if not name.strip():
+        raise InvalidRequest(NosqlRule.TABLE_NAME)
+    form = engine.tables.get_qualified(name)
+    if form is None:
+        raise NotFound(NosqlRule.TABLE_NOT_FOUND, table=name[:300])
+    return form
