@@ -48,9 +48,7 @@ def _declarations(words: Words) -> _Declared:
         kind = parse_type(words)
         words.need_sign(";")
         if any(name == word.text for name, _, _ in found):
-            raise InvalidRequest(
-                StatementRule.DECLARED_TWICE, name=word.text, **_at(word.place)
-            )
+            raise InvalidRequest(StatementRule.DECLARED_TWICE, name=word.text, **_at(word.place))
         found.append((word.text, kind, word.place))
     if not found:
         raise words.unexpected("a variable")
@@ -250,7 +248,9 @@ def _alias(words: Words, name: str) -> str:
     return name
 
 
-_BEFORE_CLAUSE: Final = frozenset(("SET", "ADD", "PUT", "REMOVE", "JSON", "VALUES", "RETURNING", "ON"))
+_BEFORE_CLAUSE: Final = frozenset(
+    ("SET", "ADD", "PUT", "REMOVE", "JSON", "VALUES", "RETURNING", "ON")
+)
 
 
 def _begins_clause(words: Words, word: Word) -> bool:

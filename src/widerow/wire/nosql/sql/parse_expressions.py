@@ -119,7 +119,9 @@ def _tuple_in(words: Words) -> syntax.Expression | None:
 
 
 def _in(
-    words: Words, place: Any, operands: tuple[syntax.Expression, ...]  # noqa: ANN401  # a place
+    words: Words,
+    place: Any,
+    operands: tuple[syntax.Expression, ...],  # noqa: ANN401  # a place
 ) -> syntax.Expression:
     if not words.next.is_sign("("):
         return syntax.In(place, operands, (), _path(words))

@@ -1,135 +1,145 @@
-"""Items as text, as the vendor writes them: for `||`, casts to STRING, and messages."""
+"""Items as texts, as CAST to STRING, `||` and the string functions show them (corrections B).
 
+| item | text |
+|---|---|
+| DOUBLE, FLOAT | as Java writes them: `0.5`, `1.0E20`, `4.9E-324`, `NaN`, `-Infinity` |
+| NUMBER | without trailing zeros: `123.456`, `1E+20` |
+| TIMESTAMP(p) | `2021-03-04T05:06:07.089Z`, with p digits of the second |
+| BINARY | base64 |
+| ARRAY, MAP, RECORD, JSON | compact JSON; names of a MAP sorted, of a RECORD as declared |
+| a JSON null | `null` |
+"""
+
+import json
 import math
+import struct
 from base64 import b64encode
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
-from widerow.model.typed.json_rows import dumps
 from widerow.model.typed.types import FieldType, Kind
-from widerow.model.typed.values import JsonNull, Timestamp
-from widerow.wire.nosql.sql.items import (
-    EnumItem,
-    FloatItem,
-    RecordItem,
-    StampItem,
-    inside,
-    is_long,
-)
+from widerow.model.typed.values import JSON_NULL, Timestamp, plain_number
+from widerow.wire.nosql.sql.items import EnumItem, FloatItem, RecordItem, StampItem, is_long
 
-__all__ = ["double_text", "number_text", "stamp_text", "text_of", "type_name", "type_text"]
+__all__ = ["text_of", "type_name", "type_text"]
+
+_FLOAT: Final = struct.Struct("<f")
+_FLOAT_DIGITS_MAX: Final = 9  # that tell every FLOAT from all others
+_PLAIN_FROM, _PLAIN_TO = -3, 7  # powers of ten between which Java writes no exponent
 
 
-def text_of(item: Any) -> str:  # noqa: ANN401  # any item but SQL NULL
-    """An item as text: arrays and maps as JSON with sorted names."""
+def text_of(item: Any) -> str:  # noqa: ANN401  # any item
+    """The text of an item; `item` is not SQL NULL. Linear in its size."""
     if isinstance(item, str):
         return str(item)
-    if isinstance(item, bytes):
-        return b64encode(item).decode()
-    if isinstance(item, Timestamp):
-        return stamp_text(item)
-    return _json(item)
+    if isinstance(item, list | dict):
+        return _json(item)
+    return _atomic(item)
 
 
-def _json(item: Any) -> str:  # noqa: ANN401  # as above
-    if item is None or isinstance(item, JsonNull):
+def _atomic(item: Any) -> str:  # noqa: ANN401  # any item but texts and containers
+    if item is JSON_NULL or item is None:
         return "null"
     if isinstance(item, bool):
         return "true" if item else "false"
-    if isinstance(item, str):
-        return dumps(str(item))
     if isinstance(item, float):
-        return double_text(item)
+        return _double(item)
     if isinstance(item, Decimal):
-        return number_text(item)
-    if isinstance(item, int):
-        return str(int(item))
+        return str(plain_number(item))
+    if isinstance(item, Timestamp):
+        return item.text(item.precision if isinstance(item, StampItem) else 9)
+    if isinstance(item, bytes):
+        return b64encode(item).decode("ascii")
+    return int.__repr__(item)
+
+
+def _json(item: Any) -> str:  # noqa: ANN401  # any item
     if isinstance(item, list):
-        return "[" + ",".join([_json(each) for each in item]) + "]"
-    if isinstance(item, Mapping):
-        names = list(item) if isinstance(item, RecordItem) else sorted(item)
-        return "{" + ",".join([f"{dumps(n)}:{_json(inside(item, item[n]))}" for n in names]) + "}"
-    return dumps(text_of(item))
+        return "[" + ",".join(map(_json, item)) + "]"
+    if isinstance(item, dict):
+        names = item if isinstance(item, RecordItem) else sorted(item)
+        return "{" + ",".join(f"{_quoted(name)}:{_json(item[name])}" for name in names) + "}"
+    if isinstance(item, str):
+        return _quoted(item)
+    text = _atomic(item)
+    return _quoted(text) if isinstance(item, Timestamp | bytes) else text
 
 
-def stamp_text(moment: Timestamp) -> str:
-    """An instant with the digits of its precision and a Z."""
-    return moment.text(moment.precision if isinstance(moment, StampItem) else 9)
+def _quoted(text: str) -> str:
+    return json.dumps(str(text), ensure_ascii=False)
 
 
-def number_text(value: Decimal) -> str:
-    """A NUMBER as Java writes it: without trailing zeros."""
-    return str(value.normalize()) if len(value.as_tuple().digits) <= 28 else str(value)
-
-
-def double_text(value: float) -> str:
-    """A DOUBLE or FLOAT as Java writes it: `1.0`, `1.0E20`, `1.0E-7`."""
+def _double(value: float) -> str:
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    shown = repr(float(value)) if not isinstance(value, FloatItem) else _float_digits(value)
-    if value == 0.0 or 1e-3 <= abs(value) < 1e7:
-        plain = format(Decimal(shown), "f")
-        return plain if "." in plain else f"{plain}.0"
-    sign, digits, exponent = Decimal(shown).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    text = "".join(map(str, digits))
-    power = exponent + len(text) - 1
-    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{power}"
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    if value == 0:
+        return f"{sign}0.0"
+    digits, power = _digits(value)
+    if _PLAIN_FROM <= power < 0:
+        return f"{sign}0.{'0' * (-power - 1)}{digits}"
+    if 0 <= power < _PLAIN_TO:
+        whole = digits[: power + 1].ljust(power + 1, "0")
+        return f"{sign}{whole}.{digits[power + 1 :] or '0'}"
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
 
 
-def _float_digits(value: float) -> str:
-    """The fewest digits that read back as the same FLOAT."""
-    import struct  # noqa: PLC0415  # needed here only
+def _digits(value: float) -> tuple[str, int]:
+    """The fewest digits that tell the value from others of its type, and the power of the first."""
+    written = repr(abs(float(value)))
+    if isinstance(value, FloatItem):
+        for count in range(1, _FLOAT_DIGITS_MAX + 1):
+            written = f"{abs(float(value)):.{count}g}"
+            # What rounds up to beyond the largest FLOAT is told from it by more digits.
+            if float(written) < 2.0**128 and _FLOAT.pack(float(written)) == _FLOAT.pack(abs(value)):
+                break
+    number = Decimal(written)
+    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
+    # Java writes the smallest DOUBLE and FLOAT with two digits.
+    smallest = {"5e-324": ("49", -324), "1e-45": ("14", -45)}
+    return smallest.get(written, (digits, number.adjusted()))
 
-    packed = struct.pack(">f", value)
-    for digits in range(1, 10):
-        text = f"{value:.{digits}g}"
-        if struct.pack(">f", float(text)) == packed:
-            return text
-    return repr(float(value))
+
+def type_name(item: Any) -> str:  # noqa: ANN401  # any item
+    """The name of an item's type in messages: `Integer`, `Timestamp(3)`, `AnyJsonAtomic`."""
+    if isinstance(item, EnumItem | RecordItem):
+        return type_text(item.kind)
+    if isinstance(item, Timestamp):
+        return f"Timestamp({item.precision if isinstance(item, StampItem) else 9})"
+    if isinstance(item, int) and not isinstance(item, bool):
+        return "Long" if is_long(item) else "Integer"
+    if isinstance(item, FloatItem):
+        return "Float"
+    for kind, name in _NAMES:
+        if isinstance(item, kind):
+            return name
+    return "AnyJsonAtomic"
+
+
+_NAMES: Final[tuple[tuple[type, str], ...]] = (
+    (bool, "Boolean"),
+    (float, "Double"),
+    (Decimal, "Number"),
+    (str, "String"),
+    (bytes, "Binary"),
+    (list, "Array(Json)"),
+    (dict, "Map(Json)"),
+)
 
 
 def type_text(kind: FieldType) -> str:
-    """A type of a column as messages write it: `Array(Integer)`."""
-    if kind.kind is Kind.ENUM:
-        return "Enum(" + ", ".join(f'"{symbol}"' for symbol in kind.symbols) + ")"
+    """A declared type in messages: `Array(Integer)`, `Enum("red", "green")`."""
     if kind.kind is Kind.TIMESTAMP:
         return f"Timestamp({kind.precision})"
     if kind.kind is Kind.FIXED_BINARY:
         return f"Binary({kind.size})"
+    if kind.kind is Kind.ENUM:
+        return "Enum(" + ", ".join(f'"{symbol}"' for symbol in kind.symbols) + ")"
+    if kind.kind is Kind.RECORD:
+        fields = ",\n".join(f"{field.name} : {type_text(field.type)}" for field in kind.fields)
+        return f"RECORD(\n{fields}\n)"
     if kind.element is not None:
-        return f"{kind.kind.value.capitalize()}({type_text(kind.element)})"
-    return "RECORD" if kind.kind is Kind.RECORD else kind.kind.value.capitalize()
-
-
-def type_name(item: Any) -> str:  # noqa: ANN401  # any item
-    """The type of an item as messages write it."""
-    if isinstance(item, JsonNull):
-        return "AnyJsonAtomic"
-    if isinstance(item, bool):
-        return "Boolean"
-    if isinstance(item, EnumItem | RecordItem):
-        return type_text(item.kind)
-    if isinstance(item, str):
-        return "String"
-    if isinstance(item, float):
-        return "Float" if isinstance(item, FloatItem) else "Double"
-    if isinstance(item, Decimal):
-        return "Number"
-    if isinstance(item, int):
-        return "Long" if is_long(item) else "Integer"
-    if isinstance(item, Timestamp):
-        return f"Timestamp({item.precision if isinstance(item, StampItem) else 9})"
-    if isinstance(item, bytes):
-        return "Binary"
-    if isinstance(item, list):
-        return f"Array({_element_name(item)})"
-    return f"Map({_element_name(list(item.values()))})" if isinstance(item, Mapping) else "Any"
-
-
-def _element_name(items: list[Any]) -> str:
-    names = {type_name(item) for item in items if item is not None}
-    return names.pop() if len(names) == 1 else "Json"
+        return f"{kind.kind.value.title()}({type_text(kind.element)})"
+    return str(kind.kind.value).title()
