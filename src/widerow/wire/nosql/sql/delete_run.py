@@ -68,7 +68,7 @@ def delete_page(
             following = QueryResume(position=place.position, within=place.within)
             break
     if not found:
-        return DeletedPage([], 0, None, max(1, looping.kb), 0)
+        return DeletedPage([], 0, None, looping.counted_kb, 0)
     plans = [
         engine.change_rows(
             shard,

@@ -14,7 +14,8 @@ from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.arithmetic import calculated, negated
 from widerow.wire.nosql.sql.casts import ANY, cast_item, is_of_type, sql_type, sql_type_text
 from widerow.wire.nosql.sql.compare import any_is, is_, order_of
-from widerow.wire.nosql.sql.items import LongInt
+from widerow.wire.nosql.sql.functions import FUNCTIONS
+from widerow.wire.nosql.sql.functions.kinds import CALL, FunctionFault
 from widerow.wire.nosql.sql.lexis import Place
 from widerow.wire.nosql.sql.names import column_of, row_of, variable_of
 from widerow.wire.nosql.sql.row_functions import ROW_FUNCTIONS
@@ -607,8 +608,6 @@ def _call(expression: syntax.Call, scope: Scope) -> Compiled:
 
 
 def _plain_call(expression: syntax.Call, scope: Scope) -> Compiled:
-    from widerow.wire.nosql.sql.functions.table import FUNCTIONS  # noqa: PLC0415  # see there
-
     name, place = expression.name, expression.place
     function = FUNCTIONS.get(name)
     arguments = [compile_expression(each, scope) for each in expression.arguments]
@@ -621,18 +620,21 @@ def _plain_call(expression: syntax.Call, scope: Scope) -> Compiled:
     def evaluate(frame: Frame) -> Items:
         try:
             return call([step(frame) for step in steps], frame)
-        except InvalidRequest as error:
-            raise placed(error, place) from error
+        except FunctionFault as refused:
+            raise _refused(refused, expression) from refused
 
-    kind = None if function.result is None else sql_type(FieldType(function.result, precision=9))
+    kind = None
+    if function.result is not None:
+        kind = sql_type(FieldType(function.result, precision=function.precision))
     return Compiled(evaluate, kind, many=function.result is None)
 
 
-def placed(error: InvalidRequest, place: Place) -> InvalidRequest:
-    """The error with the place of the expression that it arose in, if it has none."""
-    if isinstance(error.rule, StatementRule) and "line" not in error.details:
-        return InvalidRequest(error.rule, **{**error.details, **_at(place)})
-    return error
+def _refused(refused: FunctionFault, call: syntax.Call) -> InvalidRequest:
+    """The error of a function, with the place that its message names."""
+    if refused.argument is None:
+        return InvalidRequest(StatementRule.FUNCTION, text=str(refused))
+    place = call.place if refused.argument == CALL else call.arguments[refused.argument].place
+    return _fault(StatementRule.FUNCTION, place, text=str(refused))
 
 
 def _aggregate(expression: syntax.Call, scope: Scope) -> Compiled:

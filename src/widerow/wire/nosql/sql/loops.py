@@ -80,7 +80,8 @@ class Looped(NamedTuple):
 
 
 class Looping:
-    """One run through the loops of a statement. `kb`: kilobytes read so far."""
+    """One run through the loops of a statement. `kb`: kilobytes read so far; `reads`: any could be."""
+
 
     def __init__(self, engine: TypedEngine, frame: Any, loops: Sequence[Loop]) -> None:  # noqa: ANN401  # the frame of expressions
         self._engine = engine
@@ -89,6 +90,7 @@ class Looping:
         self._simple = len(loops) == 1 and not self._outermost.descendants
         self._ancestors: dict[int, tuple[bytes, StoredRow | None]] = {}
         self.kb = 0
+        self.reads = False
 
     @property
     def _outermost(self) -> TableLoop:
@@ -100,6 +102,7 @@ class Looping:
         """Every place behind one, each as the frame stands at it; None: a row that gave none."""
         first, frame = self._outermost, self._frame
         ranges = first.path.ranges(frame)
+        self.reads = bool(ranges)
         inclusive = resume.within >= 0
         scanned = first.path.scan(self._engine, ranges, resume.position, inclusive=inclusive)
         for (row, position), is_first in scanned:
@@ -165,6 +168,11 @@ class Looping:
         for ancestor in loop.ancestors:
             if ancestor.on is not None and not _true(ancestor.on, frame):
                 frame.rows[ancestor.slot] = None
+
+    @property
+    def counted_kb(self) -> int:
+        """The kilobytes that a page counts: a look at what is empty is one (wire §4.1)."""
+        return max(self.kb, 1 if self.reads else 0)
 
     def _get(self, form: TableForm, key: bytes) -> StoredRow | None:
         record = self._engine.store.brief_snapshot().get(key)

@@ -27,6 +27,7 @@ def parse(text: str) -> syntax.Statement:
     """The statement of a text. Raises `InvalidRequest`; cost: linear in the text."""
     words = Words(text)
     declared = _declarations(words)
+    words.parameters = len(declared)  # `?` are counted behind declared variables
     word = words.next
     if word.kind == "name" and word.text.upper() in _DEFINITIONS:
         raise InvalidRequest(StatementRule.STATEMENT_OF_TABLES)

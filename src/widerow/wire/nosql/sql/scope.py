@@ -1,6 +1,6 @@
 """What names mean in a statement, and the frame that holds what they have at run time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context
 from typing import Any
@@ -18,7 +18,7 @@ class Frame:
     `rows`: None is a table without a row, whose columns are NULL. `variables`: external ones.
     """
 
-    __slots__ = ("context", "items", "now_us", "rows", "variables")
+    __slots__ = ("context", "items", "now_us", "random", "rows", "variables")
 
     def __init__(
         self,
@@ -26,12 +26,14 @@ class Frame:
         variables: Mapping[str, Sequence[Any]],
         now_us: int,
         context: Context,
+        random: Callable[[int], bytes],
     ) -> None:
         self.rows: list[StoredRow | None] = [None] * len(scope.tables)
         self.items: list[Sequence[Any]] = [()] * scope.slots
         self.variables = variables
         self.now_us = now_us
         self.context = context
+        self.random = random
 
 
 class Compiled:

@@ -123,7 +123,7 @@ def select_page(
     else:
         groups = _grouped(plan, plan.grouping, looping, frame, context)
         _fill_groups(plan, plan.grouping, frame, groups, page)
-    return _cut(page, bounds, resume, max(1, looping.kb))
+    return _cut(page, bounds, resume, looping.counted_kb)
 
 
 def _rows_wanted(bounds: PageBounds, resume: QueryResume) -> int:
@@ -147,7 +147,7 @@ def _streamed(
     def stopped() -> PageOfRows:
         assert last is not None
         following = QueryResume(skipped, returned, last.position, last.within)
-        return PageOfRows(rows, following, max(1, looping.kb))
+        return PageOfRows(rows, following, looping.counted_kb)
 
     for place in looping.places(resume):
         if place is not None:
@@ -164,7 +164,7 @@ def _streamed(
         full = len(rows) == wanted or size > NOSQL_PAGE_BYTES_MAX or looping.kb > read_max
         if full and last is not None:
             return stopped()
-    return PageOfRows(rows, None, max(1, looping.kb))
+    return PageOfRows(rows, None, looping.counted_kb)
 
 
 _PAGE_KB = NOSQL_PAGE_BYTES_MAX // 1024

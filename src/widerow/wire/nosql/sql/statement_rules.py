@@ -79,6 +79,7 @@ class StatementRule(AnyRule):
     IN_TYPES = "Type mismatch in IN operator. LHS type: {left} RHS type: {right}"
     STEP_PREDICATE = "Predicate expression in filter step has invalid type: {type}"
     NAME_STEP = "The name of a field must be a single text"
+    FUNCTION = "{text}"
     NO_INDEX = "Table {table} does not hae an index named {name}"
     NO_FUNCTION = "Could not find function with name {name}"
     NO_ARITY = "Could not find function with name {name} and arity {count}"

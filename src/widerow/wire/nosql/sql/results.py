@@ -1,0 +1,83 @@
+"""Result rows as values of NSON, and the schema of a result as text (wire §2, §6)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from widerow.model.typed.values import JSON_NULL, Timestamp
+from widerow.wire.nosql.nson import Long, TimestampText
+from widerow.wire.nosql.sql import syntax
+from widerow.wire.nosql.sql.items import LongInt, RecordItem, StampItem
+from widerow.wire.nosql.sql.outputs import ResultColumn
+
+__all__ = ["result_row", "schema_text"]
+
+
+def result_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as it is sent: maps and objects with sorted names, records as declared."""
+    return {name: _value(value) for name, value in row.items()}
+
+
+def _value(item: Any) -> Any:  # noqa: ANN401  # any item
+    if isinstance(item, LongInt):
+        return Long(int(item))
+    if isinstance(item, Timestamp):
+        digits = item.precision if isinstance(item, StampItem) else 9
+        return TimestampText(item.text(digits).removesuffix("Z"))
+    if isinstance(item, RecordItem):
+        return {name: _value(value) for name, value in item.items()}
+    if isinstance(item, Mapping):
+        return {name: _inside(item[name]) for name in sorted(item)}
+    if isinstance(item, list):
+        return [_inside(each) for each in item]
+    return item
+
+
+def _inside(value: Any) -> Any:  # noqa: ANN401  # any item
+    return JSON_NULL if value is None else _value(value)
+
+
+# --- schema --------------------------------------------------------------------------------------
+
+
+def schema_text(columns: Sequence[ResultColumn], name: str | None) -> str:
+    """The type of result rows as JSON, as drivers show it. `name`: of the table of whole rows."""
+    document: dict[str, Any] = {} if name is None else {"name": name}
+    document |= {"type": "RECORD", "fields": [_column(each) for each in columns]}
+    return json.dumps(document)
+
+
+def _column(column: ResultColumn) -> dict[str, Any]:
+    kind = None if column.many else column.kind
+    nullable = column.nullable
+    shown = {"type": "ANY"} if kind is None else _type(kind)
+    return {"name": column.name, **_first(shown), "nullable": nullable, **_rest(shown)}
+
+
+def _first(shown: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": shown["type"]}
+
+
+def _rest(shown: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in shown.items() if name != "type"}
+
+
+_NAMES = {"ANYJSONATOMIC": "ANY_JSON_ATOMIC", "ANYATOMIC": "ANY_ATOMIC", "ANYRECORD": "ANY_RECORD"}
+
+
+def _type(kind: syntax.SqlType) -> dict[str, Any]:
+    document: dict[str, Any] = {"type": _NAMES.get(kind.name, kind.name)}
+    if kind.name == "BINARY" and kind.size is not None:
+        return {"type": "FIXED_BINARY", "size": kind.size}
+    if kind.name == "TIMESTAMP":
+        document["precision"] = 9 if kind.size is None else kind.size
+    if kind.symbols:
+        document["symbols"] = list(kind.symbols)
+    if kind.element is not None:
+        document["collection"] = _type(kind.element)
+    if kind.name == "RECORD":
+        document["fields"] = [
+            {"name": name, **_first(_type(each)), "nullable": True, **_rest(_type(each))}
+            for name, each in kind.fields
+        ]
+    return document

@@ -1,0 +1,327 @@
+"""Preparing and running statements of SQL: what the dialect's queries call (wire §6).
+
+    prepared = prepare("SELECT * FROM users WHERE id = ?", tables)
+    page = run(prepared, engine, {"#1": 7}, Asked(now_us=…))
+
+Everything is done here: sorting, grouping and joining too, so drivers never get a plan to run.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context
+from typing import Any, Final, NamedTuple
+
+from widerow.engine.plan import Plan
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.tables import TypedTables
+from widerow.errors import InvalidRequest
+from widerow.wire.nosql.convert import column_value
+from widerow.wire.nosql.nson import Empty, Long, TimestampText
+from widerow.wire.nosql.sql import syntax
+from widerow.wire.nosql.sql.access_path import AccessPath
+from widerow.wire.nosql.sql.bind_select import BoundSelect, bind_select, fault_at
+from widerow.wire.nosql.sql.bind_writes import BoundWrite, bind_delete, bind_insert, bind_update
+from widerow.wire.nosql.sql.casts import cast_item, field_type
+from widerow.wire.nosql.sql.delete_run import DeletedPage, DeletePlan, delete_page
+from widerow.wire.nosql.sql.insert_run import InsertedRow, InsertPlan, insert_row
+from widerow.wire.nosql.sql.items import LongInt, is_number, item_of
+from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.outputs import ResultColumn
+from widerow.wire.nosql.sql.parse import parse
+from widerow.wire.nosql.sql.results import result_row, schema_text
+from widerow.wire.nosql.sql.resume import (
+    QueryResume,
+    read_resume,
+    resume_bytes,
+    statement_mark,
+)
+from widerow.wire.nosql.sql.scope import Frame, Scope
+from widerow.wire.nosql.sql.select_run import PageBounds, select_page
+from widerow.wire.nosql.sql.statement_rules import StatementRule
+from widerow.wire.nosql.sql.texts import text_of, type_name
+from widerow.wire.nosql.sql.update_run import UpdatedRows, UpdatePlan, update_rows
+
+__all__ = ["Asked", "Page", "Prepared", "prepare", "run"]
+
+SELECT, UPDATE, INSERT, DELETE = 5, 6, 18, 19
+
+
+class Asked(NamedTuple):
+    """How a statement is to be run.
+
+    `limit`: rows of a page, 0: any number. `read_kb`: kilobytes read for a page, 0: the most.
+    `absolute`: reads cost twice. `context`: how a NUMBER is rounded. `random`: random bytes.
+    """
+
+    now_us: int
+    continuation: bytes = b""
+    limit: int = 0
+    read_kb: int = 0
+    absolute: bool = False
+    context: Context = Context(prec=7)
+    random: Callable[[int], bytes] = bytes
+
+
+class Page(NamedTuple):
+    """Rows as values of NSON, and where the next page begins (b"": this is the last).
+
+    Kilobytes and units are those of this page, without what preparing costs.
+    """
+
+    rows: list[dict[str, Any]]
+    continuation: bytes
+    read_kb: int
+    read_units: int
+    write_kb: int = 0
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A statement that was read, bound to its tables and planned. It may be run many times.
+
+    `operation`: its number on the wire. `variables`: external ones, in the order that `#1` counts.
+    `advanced`: the vendor's driver would run a part of it.
+    """
+
+    text: str
+    table: str
+    operation: int
+    bound: BoundSelect | BoundWrite
+    scope: Scope
+    variables: tuple[tuple[str, syntax.SqlType], ...]
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is an INSERT, UPSERT, UPDATE or DELETE."""
+        return self.operation != SELECT
+
+    @property
+    def advanced(self) -> bool:
+        """Whether the vendor's driver would run a part of it (wire §6.6)."""
+        return self.bound.advanced
+
+    @property
+    def forms(self) -> tuple[TableForm, ...]:
+        """The tables as they were when it was prepared."""
+        return tuple(table.form for table in self.scope.tables)
+
+    def schema(self) -> str:
+        """The type of its result rows, as JSON."""
+        outputs = self.bound.outputs
+        if outputs is not None:
+            return schema_text(outputs.columns, outputs.name)
+        name = _COUNTED[self.operation]
+        kind = syntax.SqlType("LONG" if self.operation == DELETE else "INTEGER")
+        document = json.loads(schema_text([ResultColumn(name, kind, nullable=False)], None))
+        document["fields"][0]["default"] = 1
+        return json.dumps(document)
+
+    def plan(self) -> str:
+        """How it reaches its rows, as JSON."""
+        return json.dumps({"query plan": [_shown(path) for path in self.bound.paths]}, indent=2)
+
+
+_COUNTED: Final = {
+    INSERT: "NumRowsInserted",
+    UPDATE: "NumRowsUpdated",
+    DELETE: "numRowsDeleted",
+}
+
+
+def _shown(path: AccessPath) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "iterator kind": "TABLE",
+        "target table": path.form.table.name,
+        "row order": "reverse" if path.reverse else "forward",
+    }
+    if path.nothing:
+        return {**shown, "condition": "never true"}
+    conditions = [[each.operator for each in column] for column in path.conditions]
+    return {**shown, "index used": path.name, "conditions of leading columns": conditions}
+
+
+# --- preparing -----------------------------------------------------------------------------------
+
+
+def prepare(text: str, tables: TypedTables) -> Prepared:
+    """Read a statement and plan it. Raises `InvalidRequest`, and `NotFound` for its table."""
+    statement = parse(text)
+    scope = Scope()
+    declared = [(name, kind) for name, kind, _ in statement.declared]
+    marks = range(len(declared), statement.parameters)
+    declared += [(f"$${number}", syntax.SqlType("ANY")) for number in marks]
+    scope.externals = dict(declared)
+    operation, bound = _bound(statement, tables, scope)
+    return Prepared(text, scope.tables[0].name, operation, bound, scope, tuple(declared))
+
+
+def _bound(
+    statement: syntax.Statement, tables: TypedTables, scope: Scope
+) -> tuple[int, BoundSelect | BoundWrite]:
+    find = tables.get_qualified
+    if isinstance(statement, syntax.SelectStatement):
+        return SELECT, bind_select(statement, find, scope)
+    if isinstance(statement, syntax.InsertStatement):
+        return INSERT, bind_insert(statement, find, scope)
+    if isinstance(statement, syntax.UpdateStatement):
+        return UPDATE, bind_update(statement, find, scope)
+    assert isinstance(statement, syntax.DeleteStatement)
+    return DELETE, bind_delete(statement, find, scope)
+
+
+# --- variables -----------------------------------------------------------------------------------
+
+
+def _variables(prepared: Prepared, given: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
+    """The items of the external variables. Raises `InvalidRequest`."""
+    names = [name for name, _ in prepared.variables]
+    bound: dict[str, Sequence[Any]] = {}
+    kinds = dict(prepared.variables)
+    for name, value in given.items():
+        named = name
+        if name.startswith("#") and name[1:].isdigit():
+            position = int(name[1:])
+            if not 1 <= position <= len(names):
+                raise InvalidRequest(StatementRule.VARIABLE_POSITION, position=position)
+            named = names[position - 1]
+        if named not in kinds:
+            raise InvalidRequest(StatementRule.VARIABLE_UNKNOWN, name=name[:100])
+        bound[named] = (_external(value, kinds[named], named),)
+    if names and not bound:
+        raise InvalidRequest(StatementRule.VARIABLES_UNBOUND)
+    for name in names:
+        if name not in bound:
+            raise InvalidRequest(StatementRule.VARIABLE_UNBOUND, name=name)
+    return bound
+
+
+def _external(value: Any, kind: syntax.SqlType, name: str) -> Any:  # noqa: ANN401  # values of NSON
+    """A value that a client bound, as an item of the declared type."""
+    declared = None if kind.name.startswith("ANY") else field_type(kind)
+    if declared is None:
+        return _item(value)
+    try:
+        converted = column_value(value, declared)
+    except InvalidRequest as error:
+        raise InvalidRequest(
+            StatementRule.VARIABLE_VALUE, name=name, text=str(error)
+        ) from error
+    convert = item_of(declared)
+    return converted if converted is None or convert is None else convert(converted)
+
+
+def _item(value: Any) -> Any:  # noqa: ANN401  # values of NSON
+    if isinstance(value, Long):
+        return LongInt(value.value)
+    if isinstance(value, TimestampText):
+        return cast_item(value.text, syntax.SqlType("TIMESTAMP", size=9), Place())
+    if isinstance(value, Empty):
+        return None
+    if isinstance(value, Mapping):
+        return {name: _item(each) for name, each in value.items()}
+    return [_item(each) for each in value] if isinstance(value, list) else value
+
+
+# --- running -------------------------------------------------------------------------------------
+
+
+def run(
+    prepared: Prepared, engine: TypedEngine, variables: Mapping[str, Any], asked: Asked
+) -> Page | Plan[Page]:
+    """A page of a query's rows, or what a statement that writes plans; its answer is a page.
+
+    A statement whose table was changed since is prepared again. Raises `InvalidRequest`,
+    `NotFound`, `Unsupported`; a plan also what the writes of the engine raise.
+    """
+    if any(engine.tables.by_id(form.id) is not form for form in prepared.forms):
+        prepared = prepare(prepared.text, engine.tables)
+    given = _variables(prepared, variables)
+    mark = statement_mark(prepared.text)
+    resume = read_resume(mark, asked.continuation)
+
+    def frame() -> Frame:
+        return Frame(prepared.scope, given, asked.now_us, asked.context, asked.random)
+
+    bound = prepared.bound
+    if isinstance(bound, BoundSelect):
+        return _select(bound, engine, frame(), asked, (resume, mark))
+    if isinstance(bound.plan, InsertPlan):
+        plan = insert_row(bound.plan, engine, frame(), asked.now_us)
+        return plan.answering(lambda done: _inserted(done, returning=bound.outputs is not None))
+    if isinstance(bound.plan, UpdatePlan):
+        updated = update_rows(bound.plan, engine, frame)
+        returning = bound.outputs is not None
+        if isinstance(updated, UpdatedRows):
+            return _updated(updated, returning=returning)
+        return updated.answering(lambda done: _updated(done, returning=returning))
+    return _delete(bound.plan, engine, frame, (resume, mark))
+
+
+_Resumed = tuple[QueryResume, bytes]
+
+
+def _select(
+    bound: BoundSelect, engine: TypedEngine, frame: Frame, asked: Asked, resumed: _Resumed
+) -> Page:
+    resume, mark = resumed
+    limit = _count(bound.limit, frame, bound.limit_place, "Limit")
+    offset = _count(bound.offset, frame, bound.offset_place, "Offset") or 0
+    bounds = PageBounds(asked.limit, asked.read_kb, limit, offset)
+    page = select_page(bound.plan, engine, frame, bounds, resume, asked.context)
+    rows = [result_row(row) for row in page.rows]
+    following = b"" if page.resume is None else resume_bytes(mark, page.resume)
+    return Page(rows, following, page.kb, page.kb * (2 if asked.absolute else 1))
+
+
+def _count(compiled: Any, frame: Frame, place: Place, clause: str) -> int | None:  # noqa: ANN401  # compiled
+    if compiled is None:
+        return None
+    items = compiled.evaluate(frame)
+    item = items[0] if items else None
+    if not is_number(item) or not isinstance(item, int):
+        raise fault_at(
+            StatementRule.COUNT_TYPE,
+            place,
+            value="null" if item is None else text_of(item)[:100],
+            type=type_name(item),
+        )
+    if item < 0:
+        raise fault_at(StatementRule.NEGATIVE, place, clause=clause)
+    return int(item)
+
+
+def _inserted(done: InsertedRow, *, returning: bool) -> Page:
+    rows = [] if done.row is None else [result_row(done.row)]
+    if not returning:
+        rows = [{"NumRowsInserted": int(done.inserted)}]
+    return Page(rows, b"", done.read_kb, 2 * done.read_kb, done.write_kb)
+
+
+def _updated(done: UpdatedRows, *, returning: bool) -> Page:
+    rows = [result_row(row) for row in done.rows]
+    if not returning:
+        rows = [{"NumRowsUpdated": done.changed}]
+    return Page(rows, b"", done.read_kb, 2 * done.read_kb, done.write_kb)
+
+
+def _delete(
+    plan: DeletePlan, engine: TypedEngine, frame: Callable[[], Frame], resumed: _Resumed
+) -> Page | Plan[Page]:
+    resume, mark = resumed
+
+    def page(done: DeletedPage) -> Page:
+        total = resume.counted + done.changed
+        following = b""
+        if done.resume is not None:
+            following = resume_bytes(
+                mark, QueryResume(0, 0, done.resume.position, done.resume.within, total)
+            )
+        rows = [result_row(row) for row in done.rows]
+        if plan.row is None and not following:
+            rows = [{"numRowsDeleted": Long(total)}]
+        return Page(rows, following, done.read_kb, 2 * done.read_kb, done.write_kb)
+
+    done = delete_page(plan, engine, frame, resume)
+    return page(done) if isinstance(done, DeletedPage) else done.answering(page)
