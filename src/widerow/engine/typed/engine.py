@@ -419,11 +419,25 @@ class TypedEngine(OpenModel[TableForm]):
 
         Raises: `InvalidRequest` unless the whole shard key is given.
         """
+        return self.delete_part(form, rows, 0).answering(lambda gone: gone.rows)
+
+    def delete_part(
+        self, form: TableForm, rows: MultiRow, kilobytes_max: int, after: bytes = b""
+    ) -> Plan[DeletedRows]:
+        """Delete rows of one shard in one transaction, up to a bound of kilobytes; 0: none.
+
+        `after`: the key behind which it goes on, as `DeletedRows.last` told it.
+        Raises: `InvalidRequest` unless the whole shard key is given, and `after` is among its rows.
+        """
         selection = self._select(form, rows)
         if selection.leading < form.key.shard_length:
             key = _partial_json(form, form.leading(_key_of(rows.key)))
             raise InvalidRequest(TypedRule.MULTI_DELETE_SHARD, key=key)
         shard = form.key.shard_of(selection.start)
+        if after:
+            if not selection.start <= after < selection.stop:
+                raise InvalidRequest(TypedRule.CONTINUATION)
+            selection = selection.since(after, reverse=False)
         shards: tuple[bytes, ...] = (shard,)
         for shown in (*selection.shown.values(), *selection.ancestors):
             shards += self._shards(shard, shown)[1:]
@@ -433,20 +447,21 @@ class TypedEngine(OpenModel[TableForm]):
         def body(txn: Transaction) -> DeletedRows:
             for shown in selection.shown.values():
                 self._current(shown, txn, planned)
-            return delete_selected(txn, shard, selection, self.now_hour(), self.observers)
+            now = self.now_hour()
+            return delete_selected(txn, shard, selection, now, self.observers, kilobytes_max)
 
-        def again(_: Sequence[Outcome[Any]]) -> Plan[int]:
+        def again(_: Sequence[Outcome[Any]]) -> Plan[DeletedRows]:
             ancestors = tuple(map(self.tables.current, rows.ancestors))
             children = tuple(map(self.tables.current, rows.children))
             newest = replace(rows, ancestors=ancestors, children=children)
-            return self.multi_delete(self.tables.current(form), newest)
+            return self.delete_part(self.tables.current(form), newest, kilobytes_max, after)
 
         write = self._reading(
             Write(shards, body, settled=partial(self._note_deleted, form, shard), frees=True),
             *selection.shown.values(),
             *selection.ancestors,
         )
-        return Plan((write,), _rows_deleted, again=again)
+        return Plan((write,), single, again=again)
 
     def change_rows(
         self, shard: bytes, selections: Sequence[MultiRowSelection], decide: RowChanger
@@ -566,10 +581,6 @@ class TypedEngine(OpenModel[TableForm]):
 
     def _expired(self, record: bytes) -> bool:
         return 0 < typed_table_and_expiry(record)[1] <= self.now_hour()
-
-
-def _rows_deleted(outcomes: Sequence[Outcome[DeletedRows]]) -> int:
-    return single(outcomes).rows
 
 
 def _definition(outcomes: Sequence[Outcome[TableForm]]) -> TypedTable:

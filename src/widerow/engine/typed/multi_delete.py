@@ -5,16 +5,23 @@ from typing import NamedTuple
 from widerow.engine.observer import Observers, RowEvent
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows
+from widerow.engine.typed.stored import StoredRow
 from widerow.storage.interface import Transaction
 
 __all__ = ["DeletedRows", "delete_selected"]
 
 
 class DeletedRows(NamedTuple):
-    """The number of rows deleted, and the bytes of their keys and records."""
+    """The number of rows deleted, and the bytes of their keys and records.
+
+    `kilobytes`: the begun kilobytes of each row, added up. `last`: the key of the last row where
+    the bound of kilobytes ended the work, else empty.
+    """
 
     rows: int
     size: int
+    kilobytes: int = 0
+    last: bytes = b""
 
 
 def delete_selected(
@@ -23,17 +30,27 @@ def delete_selected(
     selection: MultiRowSelection,
     now_hour: int,
     observers: Observers[TableForm],
+    kilobytes_max: int = 0,
 ) -> DeletedRows:
     """Delete the rows that `scan_rows` finds, which are all of one shard.
 
     Rows of child and parent tables are deleted only where the selection includes their tables.
+    With `kilobytes_max` it ends behind the row that reaches so many begun kilobytes.
     Cost: one read and one write for each row, and the work of observers; memory: all the rows.
     """
-    rows = list(scan_rows(txn, selection, now_hour))
+    rows: list[StoredRow] = []
+    kilobytes = 0
+    for row in scan_rows(txn, selection, now_hour):
+        rows.append(row)
+        kilobytes += -(-(len(row.encoded_key) + len(row.record)) // 1024)
+        if 0 < kilobytes_max <= kilobytes:
+            break
+    ended = 0 < kilobytes_max <= kilobytes
     forms = {form.table.id: form for form in (*selection.shown.values(), *selection.ancestors)}
     for row in rows:
         watch = observers.of(forms[row.table.id])
         if watch:
             watch.changed(txn, RowEvent(row.encoded_key, shard, row, None))
         txn.delete(row.encoded_key)
-    return DeletedRows(len(rows), sum(len(row.encoded_key) + len(row.record) for row in rows))
+    size = sum(len(row.encoded_key) + len(row.record) for row in rows)
+    return DeletedRows(len(rows), size, kilobytes, rows[-1].encoded_key if ended else b"")

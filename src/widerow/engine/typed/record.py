@@ -8,7 +8,14 @@ from decimal import Decimal
 from typing import Any, Final
 
 from widerow.engine.stored_json import decode_json
-from widerow.model.typed.table import Index, IndexField, TimeToLive, TtlUnit, TypedTable
+from widerow.model.typed.table import (
+    Index,
+    IndexField,
+    TableLimits,
+    TimeToLive,
+    TtlUnit,
+    TypedTable,
+)
 from widerow.model.typed.types import Field, FieldType, Identity, IdentityMode, Kind
 from widerow.model.typed.values import Timestamp, TypedValue
 
@@ -36,6 +43,8 @@ def encode_typed_table(table: TypedTable) -> bytes:
         record["splits"] = [bound.hex() for bound in table.splits]
     if table.ttl is not None:
         record["ttl"] = [table.ttl.value, table.ttl.unit.name]
+    if table.limits is not None:
+        record["limits"] = list(table.limits)
     return json.dumps(record, separators=(",", ":")).encode()
 
 
@@ -52,6 +61,7 @@ def _table(record: dict[str, Any]) -> TypedTable:
     given: dict[str, Any] = {name: pop(name) for name in _PLAIN}
     given |= {name: tuple(pop(name)) for name in _LISTS}
     ttl = pop("ttl", None)
+    limits = pop("limits", None)
     return TypedTable(
         **given,
         fields=tuple(map(_read_field, pop("fields"))),
@@ -60,6 +70,7 @@ def _table(record: dict[str, Any]) -> TypedTable:
         splits=tuple(map(bytes.fromhex, pop("splits", ()))),
         ttl=None if ttl is None else TimeToLive(ttl[0], TtlUnit[ttl[1]]),
         collection=pop("collection", False),
+        limits=None if limits is None else TableLimits(*limits),
     )
 
 

@@ -143,6 +143,7 @@ class TypedRule(AnyRule):
     MULTI_DELETE_SHARD = (
         "Cannot perform multiDelete on a primary key without a complete major path.  Key: {key}"
     )
+    CONTINUATION = "The continuation key is not one of this range"
     RANGE_UNBOUNDED = "start or end must be non-null"
     RANGE_ORDER = "FieldRange: start value must be less than the end value"
     RANGE_NO_FIELD = "Field does not exist in table definition: {field}"

@@ -11,7 +11,15 @@ from widerow.model.typed.names import DEFAULT_NAMESPACE, folded
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import Field, FieldType, Kind
 
-__all__ = ["DOCUMENT_COLUMN", "Index", "IndexField", "TimeToLive", "TtlUnit", "TypedTable"]
+__all__ = [
+    "DOCUMENT_COLUMN",
+    "Index",
+    "IndexField",
+    "TableLimits",
+    "TimeToLive",
+    "TtlUnit",
+    "TypedTable",
+]
 
 DOCUMENT_COLUMN: Final = ""
 """The name of the column that has a collection's documents; no declared column has it."""
@@ -85,6 +93,19 @@ _UNITS: Final = {
 }
 
 
+class TableLimits(NamedTuple):
+    """The throughput that a table was asked to have; kept and told, not enforced (wire §5.1).
+
+    `read_units`, `write_units`: a second; `storage_gb`: gigabytes. `on_demand`: the two
+    throughputs are those of the vendor's cloud for tables without an own one.
+    """
+
+    read_units: int
+    write_units: int
+    storage_gb: int
+    on_demand: bool = False
+
+
 class IndexField(NamedTuple):
     """One path of an index, and the type that it has inside JSON (model §11)."""
 
@@ -122,7 +143,8 @@ class TypedTable:
     from the top one down, and its own), `schema` (raised by each evolution), `layouts` (for each
     schema so far, the numbers of the fields in the order that rows store them), `revision` (raised
     by every change of the definition, of indexes too), `splits` (of a table without a parent: the
-    encoded shard keys where the partitions of its hierarchy meet, ascending, without the ends).
+    encoded shard keys where the partitions of its hierarchy meet, ascending, without the ends),
+    `limits` (of a table without a parent, where they were given).
 
     `collection`: rows are documents of any fields beside the key (model §12). They are in the last
     column, which has the name `DOCUMENT_COLUMN` and no other use.
@@ -149,6 +171,7 @@ class TypedTable:
     created_us: int = 0
     splits: tuple[bytes, ...] = ()
     collection: bool = False
+    limits: TableLimits | None = None
 
     @property
     def asked(self) -> tuple[bytes, ...]:

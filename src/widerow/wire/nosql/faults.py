@@ -43,6 +43,7 @@ RESOURCE_EXISTS: Final = 13
 RESOURCE_NOT_FOUND: Final = 14
 BAD_PROTOCOL: Final = 17
 NOT_SUPPORTED: Final = 21
+ETAG_MISMATCH: Final = 22
 UNSUPPORTED_PROTOCOL: Final = 24
 UNSUPPORTED_QUERY_VERSION: Final = 27
 SIZE_LIMIT: Final = 52
@@ -88,6 +89,7 @@ _CODES: Final[Mapping[AnyRule, int]] = {
     R.MAX_READ_KB: BAD_PROTOCOL,
     R.LIMITS_TABLE: TABLE_NOT_FOUND,
     R.LIMITS_ONPREM: NOT_SUPPORTED,
+    R.ETAG: ETAG_MISMATCH,
     R.TAGS: NOT_SUPPORTED,
     R.INDEX_NOT_FOUND: INDEX_NOT_FOUND,
     R.LIST_START: BAD_PROTOCOL,
@@ -102,6 +104,7 @@ _CODES: Final[Mapping[AnyRule, int]] = {
     R.QUERY_VERSION: UNSUPPORTED_QUERY_VERSION,
     R.QUERY_MISSING: UNKNOWN_ERROR,
     R.QUERY_PREPARED: BAD_PROTOCOL,
+    TypedRule.ROW_LENGTH: ROW_SIZE,
     TypedRule.TABLE_MISSING: TABLE_NOT_FOUND,
     TypedRule.TABLE_EXISTS: TABLE_EXISTS,
     TypedRule.PARENT_MISSING: TABLE_NOT_FOUND,
@@ -180,6 +183,8 @@ def _code_of_kind(error: WiderowError) -> int:
 
 
 def _text(error: WiderowError, rule: AnyRule) -> str:
+    if rule is TypedRule.ROW_LENGTH:
+        return str(R.ROW_SIZE.told(getattr(error, "details", {})))
     if rule is TypedRule.TABLE_MISSING:
         details = getattr(error, "details", {})
         return f"Table not found: {details.get('table', '')}"

@@ -7,7 +7,7 @@ from widerow.errors import Conflict, InvalidRequest, NotFound, Unsupported
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index
 
-__all__ = ["run_create_index", "run_drop_index"]
+__all__ = ["index_of", "run_create_index", "run_drop_index"]
 
 
 def run_create_index(context: Context, statement: CreateIndexStatement) -> StatementResult:
@@ -16,13 +16,7 @@ def run_create_index(context: Context, statement: CreateIndexStatement) -> State
     Raises: `InvalidRequest`, `NotFound`, `Conflict`, `Unsupported`.
     """
     form = context.form(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
-    index = Index(
-        name=statement.name,
-        fields=statement.fields,
-        with_nulls=statement.with_nulls,
-        unique_keys_per_row=statement.unique_keys_per_row,
-        comment=statement.comment,
-    )
+    index = index_of(statement)
     exists_is_fine = statement.if_not_exists
     try:
         created = context.schema.create_index(
@@ -32,6 +26,17 @@ def run_create_index(context: Context, statement: CreateIndexStatement) -> State
         what = f"table {form.table.name}, index {statement.name}"
         raise failed("CREATE INDEX", what, error) from error
     return DONE if created else NOT_REQUIRED
+
+
+def index_of(statement: CreateIndexStatement) -> Index:
+    """The index that a statement declares."""
+    return Index(
+        name=statement.name,
+        fields=statement.fields,
+        with_nulls=statement.with_nulls,
+        unique_keys_per_row=statement.unique_keys_per_row,
+        comment=statement.comment,
+    )
 
 
 def run_drop_index(context: Context, statement: DropIndexStatement) -> StatementResult:

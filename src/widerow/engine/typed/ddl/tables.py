@@ -28,7 +28,7 @@ from widerow.model.typed.names import folded, split_name
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 
-__all__ = ["run_alter_table", "run_create_table", "run_drop_table"]
+__all__ = ["altered_table", "run_alter_table", "run_create_table", "run_drop_table", "table_of"]
 
 T = TypeVar("T")
 
@@ -37,6 +37,21 @@ _ATTEMPTS: Final = 8  # of an ALTER TABLE, when others change the table at the s
 
 def run_create_table(context: Context, statement: CreateTableStatement) -> StatementResult:
     """CREATE TABLE. Raises `InvalidRequest`, `NotFound` without parent, `Conflict`."""
+    name = context.qualified(statement.name)
+    definition = table_of(context, statement)
+    if statement.if_not_exists and context.tables.get_qualified(name) is not None:
+        return NOT_REQUIRED
+    try:
+        context.schema.create_table(definition)
+    except (Conflict, NotFound) as error:
+        if statement.if_not_exists and error.rule is TypedRule.TABLE_EXISTS:
+            return NOT_REQUIRED
+        raise failed("CREATE TABLE", f"table {definition.name}", error) from error
+    return DONE
+
+
+def table_of(context: Context, statement: CreateTableStatement) -> TypedTable:
+    """The table that a statement declares. Raises `InvalidRequest`, `NotFound` without parent."""
     name = context.qualified(statement.name)
     namespace, path = split_name(name)
     parent_path, _, short = path.rpartition(".")
@@ -47,16 +62,7 @@ def run_create_table(context: Context, statement: CreateTableStatement) -> State
             told = NotFound(TypedRule.PARENT_MISSING, parent=parent_path[:300], table=path[:300])
             raise failed_at(Position(), told)
         parent = found.table
-    definition = _definition(statement, namespace, short, parent)
-    if statement.if_not_exists and context.tables.get_qualified(name) is not None:
-        return NOT_REQUIRED
-    try:
-        context.schema.create_table(definition)
-    except (Conflict, NotFound) as error:
-        if statement.if_not_exists and error.rule is TypedRule.TABLE_EXISTS:
-            return NOT_REQUIRED
-        raise failed("CREATE TABLE", f"table {definition.name}", error) from error
-    return DONE
+    return _definition(statement, namespace, short, parent)
 
 
 def _definition(
@@ -110,17 +116,23 @@ def run_alter_table(context: Context, statement: AlterTableStatement) -> Stateme
     """ALTER TABLE: all its changes or none. Raises `InvalidRequest`, `NotFound`."""
     for attempt in range(1, _ATTEMPTS + 1):
         table = context.form(statement.name).table
-        evolver = TableEvolver(table)
-        for change in statement.changes:
-            _change(evolver, change)
+        changed = altered_table(table, statement)
         try:
-            context.schema.alter_table(evolver.build())
+            context.schema.alter_table(changed)
         except Conflict as error:
             if error.rule is not TypedRule.EVOLVE_STALE or attempt == _ATTEMPTS:
                 raise failed("ALTER TABLE", f"table {table.name}", error) from error
         else:
             break
     return DONE
+
+
+def altered_table(table: TypedTable, statement: AlterTableStatement) -> TypedTable:
+    """What a statement makes of a table. Raises `InvalidRequest`."""
+    evolver = TableEvolver(table)
+    for change in statement.changes:
+        _change(evolver, change)
+    return evolver.build()
 
 
 def _change(evolver: TableEvolver, change: Alteration) -> None:

@@ -1,12 +1,14 @@
 """All operations of the dialect, by their codes (wire §3.1)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 from widerow.auth.keyring import Permission
+from widerow.engine.typed.engine import TypedEngine
 from widerow.wire.dialect import WireOperation
-from widerow.wire.nosql.operations import rows
+from widerow.wire.nosql.envelope import Frame
+from widerow.wire.nosql.operations import rows, several, tables
 
 __all__ = ["BY_CODE", "NAMES", "OPERATIONS"]
 
@@ -37,6 +39,19 @@ def _write(code: int) -> WireOperation:
     )
 
 
+def _about_tables(
+    code: int, call: Callable[[TypedEngine, str, Frame], tables.Message]
+) -> WireOperation:
+    return WireOperation(
+        NAMES[code],
+        Permission.READ,
+        writes=False,
+        decode=rows.decode_row_request,
+        call=call,
+        encode=tables.encode_message,
+    )
+
+
 BY_CODE: Final[Mapping[int, WireOperation]] = MappingProxyType(
     {
         **{code: _write(code) for code in rows.KINDS},
@@ -50,6 +65,40 @@ BY_CODE: Final[Mapping[int, WireOperation]] = MappingProxyType(
             consumed=lambda found: (found.cost.read_units, 0),
             foreseen=True,
         ),
+        9: WireOperation(
+            NAMES[9],
+            Permission.WRITE,
+            writes=True,
+            decode=several.decode_sequence,
+            call=several.write_sequence,
+            encode=several.encode_sequence,
+            consumed=several.consumed_by_sequence,
+            foreseen=True,
+        ),
+        10: WireOperation(
+            NAMES[10],
+            Permission.WRITE,
+            writes=True,
+            decode=rows.decode_row_request,
+            call=several.delete_rows,
+            encode=several.encode_deleted,
+            consumed=several.consumed_by_delete,
+            lengthy=lambda _: True,
+        ),
+        11: _about_tables(11, tables.get_table),
+        12: _about_tables(12, tables.get_indexes),
+        13: _about_tables(13, tables.get_table_usage),
+        14: _about_tables(14, tables.list_tables),
+        15: WireOperation(
+            NAMES[15],
+            Permission.MANAGE,
+            writes=True,
+            decode=rows.decode_row_request,
+            call=tables.table_request,
+            encode=tables.encode_message,
+            lengthy=lambda _: True,
+        ),
+        35: _about_tables(35, tables.replica_stats),
     }
 )
 """The operations that are served, by their codes."""

@@ -1,0 +1,210 @@
+"""MULTI_DELETE and WRITE_MULTIPLE: rows of one shard key in one transaction (wire §4.4, §4.5)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from widerow.engine.plan import Plan
+from widerow.engine.typed.engine import MultiRow, TypedEngine
+from widerow.engine.typed.execute import OperationFailed
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.multi_delete import DeletedRows
+from widerow.engine.typed.write import WriteResult
+from widerow.errors import InvalidRequest
+from widerow.limits import (
+    NOSQL_BATCH_BYTES_MAX,
+    NOSQL_BATCH_OPERATIONS_MAX,
+    NOSQL_KB_MAX,
+)
+from widerow.model.typed.requests import FieldRange
+from widerow.storage.interface import Outcome
+from widerow.wire.nosql.answers import Cost
+from widerow.wire.nosql.convert import column_value, key_of
+from widerow.wire.nosql.envelope import Frame, read_frame
+from widerow.wire.nosql.members import binary, flag, number, text
+from widerow.wire.nosql.nson import encode
+from widerow.wire.nosql.operations.rows import (
+    KINDS,
+    WriteAsked,
+    Written,
+    as_abort,
+    cost_of_write,
+    required,
+    write_asked,
+    write_members,
+)
+from widerow.wire.nosql.operations.tables_found import find_table
+from widerow.wire.nosql.rules import NosqlRule
+
+__all__ = [
+    "SequenceEnd",
+    "consumed_by_delete",
+    "consumed_by_sequence",
+    "decode_sequence",
+    "delete_rows",
+    "encode_deleted",
+    "encode_sequence",
+    "write_sequence",
+]
+
+
+# --- MULTI_DELETE --------------------------------------------------------------------------------
+
+
+def delete_rows(engine: TypedEngine, _: str, asked: Frame) -> Plan[DeletedRows]:
+    """Delete the rows of a partial key. Raises: `NotFound`, `InvalidRequest`."""
+    form, payload = find_table(engine, asked.table), asked.payload
+    most = number(payload, "mw")
+    if not 0 <= most <= NOSQL_KB_MAX:
+        raise InvalidRequest(NosqlRule.MAX_WRITE_KB, limit=NOSQL_KB_MAX, value=most)
+    given = required(payload, "k")
+    key = key_of(form, given) if given else {}
+    rows = MultiRow(key, range_of(form, payload.get("rg")))
+    return engine.delete_part(form, rows, most or NOSQL_KB_MAX, binary(payload, "ck") or b"")
+
+
+def range_of(form: TableForm, given: Any) -> FieldRange | None:  # noqa: ANN401  # a value
+    """The range of a key column. Raises `InvalidRequest`."""
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise InvalidRequest(NosqlRule.MEMBER_TYPE, name="rg", type="MAP", found="another type")
+    name = text(given, "rp") or ""
+    if name not in form.table.primary_key:  # in this case alone, as the vendor's proxy has it
+        raise InvalidRequest(NosqlRule.RANGE_PATH, field=name[:100])
+    bounds = [_bound(form, name, given.get(side)) for side in ("sr", "en")]
+    (start, first), (stop, last) = bounds
+    made = FieldRange(name, start, stop, first, last)
+    if start is not None and start == stop and not (first and last):
+        raise InvalidRequest(NosqlRule.RANGE_ORDER)
+    return made
+
+
+def _bound(form: TableForm, name: str, given: Any) -> tuple[Any, bool]:  # noqa: ANN401  # same
+    if not isinstance(given, dict):
+        return None, True
+    field = form.table.field(name)
+    assert field is not None
+    return column_value(given.get("l"), field.type), flag(given, "in")
+
+
+def _cost_of_delete(gone: DeletedRows) -> Cost:
+    read = max(1, gone.kilobytes)
+    return Cost(2 * read, read, gone.kilobytes)
+
+
+def encode_deleted(gone: DeletedRows) -> bytes:
+    """The answer to MULTI_DELETE."""
+    message: dict[str, Any] = {"e": 0, "c": _cost_of_delete(gone).members(), "nd": gone.rows}
+    if gone.last:
+        message["ck"] = gone.last
+    return encode(message)
+
+
+def consumed_by_delete(gone: DeletedRows) -> tuple[int, int]:
+    """Read and write units, for the metrics."""
+    cost = _cost_of_delete(gone)
+    return cost.read_units, cost.write_kb
+
+
+# --- WRITE_MULTIPLE ------------------------------------------------------------------------------
+
+
+class SequenceEnd(NamedTuple):
+    """How a sequence ended: each write of it, or the place of the one that aborted it."""
+
+    written: Sequence[Written]
+    aborted_at: int | None = None
+
+
+def decode_sequence(body: bytes) -> Frame:
+    """A request of bounded size. Raises `InvalidRequest`."""
+    if len(body) > NOSQL_BATCH_BYTES_MAX:
+        raise InvalidRequest(NosqlRule.REQUEST_SIZE, size=len(body), limit=NOSQL_BATCH_BYTES_MAX)
+    return read_frame(body)
+
+
+def write_sequence(engine: TypedEngine, _: str, asked: Frame) -> Plan[SequenceEnd]:
+    """Write rows of one shard key in order, all or none. Raises: `NotFound`, `InvalidRequest`."""
+    given = required(asked.payload, "os")
+    if not isinstance(given, list):
+        raise InvalidRequest(NosqlRule.MEMBER_TYPE, name="os", type="ARRAY", found="another type")
+    expected = number(asked.payload, "no", len(given))
+    if expected != len(given):
+        raise InvalidRequest(NosqlRule.BATCH_NUMBER, found=len(given), expected=expected)
+    if not given:
+        raise InvalidRequest(NosqlRule.BATCH_EMPTY)
+    if len(given) > NOSQL_BATCH_OPERATIONS_MAX:
+        raise InvalidRequest(
+            NosqlRule.BATCH_COUNT, limit=NOSQL_BATCH_OPERATIONS_MAX, count=len(given)
+        )
+    writes = [_write_of(engine, asked.table, each) for each in given]
+    _check_related(writes)
+    return _ending(writes, engine.execute([(write.form, write.choice) for write in writes]))
+
+
+def _ending(writes: Sequence[WriteAsked], plan: Plan[list[WriteResult]]) -> Plan[SequenceEnd]:
+    """A plan whose answer also tells of a sequence that a write aborted."""
+    finish, again = plan.finish, plan.again
+
+    def ended(outcomes: Sequence[Outcome[Any]]) -> SequenceEnd:
+        try:
+            return SequenceEnd(tuple(map(Written, writes, finish(outcomes))))
+        except OperationFailed as error:
+            written = Written(writes[error.index], error.result)
+            return SequenceEnd((written,), error.index)
+
+    rest = None if again is None else lambda outcomes: _ending(writes, again(outcomes))
+    return Plan(plan.writes, ended, plan.size, rest, prepares=plan.prepares)
+
+
+def _write_of(engine: TypedEngine, table: str, given: Any) -> WriteAsked:  # noqa: ANN401  # a value
+    if not isinstance(given, dict):
+        raise InvalidRequest(NosqlRule.MEMBER_TYPE, name="os", type="MAP", found="another type")
+    first = next(iter(given), "")
+    if first not in {"n", "o"}:
+        raise InvalidRequest(NosqlRule.BATCH_FIRST, name=first[:40])
+    code = number(given, "o", -1)
+    if code not in KINDS:
+        from widerow.wire.nosql.operations.table import NAMES  # noqa: PLC0415  # it imports this
+
+        name = NAMES[code] if 0 <= code < len(NAMES) else str(code)
+        raise InvalidRequest(NosqlRule.BATCH_KIND, name=name)
+    form = find_table(engine, text(given, "n") or table)
+    write = write_asked(form, code, given)
+    return write._replace(choice=as_abort(write.choice, flag(given, "a")))
+
+
+def _check_related(writes: Sequence[WriteAsked]) -> None:
+    """Refuse tables of several hierarchies."""
+    first = writes[0].form.table
+    for write in writes:
+        table = write.form.table
+        if table.top != first.top:
+            raise InvalidRequest(
+                NosqlRule.BATCH_UNRELATED, table=table.qualified, first=first.qualified
+            )
+
+
+def _cost_of_sequence(end: SequenceEnd) -> Cost:
+    costs = [cost_of_write(written) for written in end.written]
+    read = sum(cost.read_kb for cost in costs)
+    return Cost(2 * read, read, sum(cost.write_kb for cost in costs))
+
+
+def encode_sequence(end: SequenceEnd) -> bytes:
+    """The answer to WRITE_MULTIPLE."""
+    message: dict[str, Any] = {"e": 0, "c": _cost_of_sequence(end).members()}
+    told: list[Mapping[str, Any]] = [
+        {"ss": written.result.success, **write_members(written)} for written in end.written
+    ]
+    if end.aborted_at is None:
+        message["ws"] = told
+    else:
+        message["wf"] = {"wi": end.aborted_at, "wr": told[0]}
+    return encode(message)
+
+
+def consumed_by_sequence(end: SequenceEnd) -> tuple[int, int]:
+    """Read and write units, for the metrics."""
+    cost = _cost_of_sequence(end)
+    return cost.read_units, cost.write_kb

@@ -1,0 +1,397 @@
+"""TABLE_REQUEST, GET_TABLE, LIST_TABLES, GET_INDEXES, GET_TABLE_USAGE (wire §5).
+
+A definition is changed by one commit and answered with the state in between, as drivers expect; the
+operation id tells what GET_TABLE is to look for. Building an index takes longer: its table is
+UPDATING until the index answers.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+from widerow.engine.plan import Plan
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.schema_changes import SchemaChanges
+from widerow.errors import Conflict, InvalidRequest, NotFound, Unsupported
+from widerow.limits import NOSQL_USAGE_RECORDS_MAX
+from widerow.model.typed.names import same_name
+from widerow.model.typed.table import TableLimits, TypedTable
+from widerow.model.typed.values import Timestamp
+from widerow.wire.nosql.envelope import Frame
+from widerow.wire.nosql.members import number, text
+from widerow.wire.nosql.nson import Long, encode
+from widerow.wire.nosql.operations.tables_found import find_table
+from widerow.wire.nosql.rules import NosqlRule
+from widerow.wire.nosql.schema_text import schema_text, told_units
+from widerow.wire.nosql.timestamps import timestamp_of
+
+__all__ = [
+    "State",
+    "encode_message",
+    "get_indexes",
+    "get_table",
+    "get_table_usage",
+    "list_tables",
+    "replica_stats",
+    "table_request",
+]
+
+Message = dict[str, Any]
+
+
+class State(IntEnum):
+    """The states of a table, as drivers number them."""
+
+    ACTIVE = 0
+    CREATING = 1
+    DROPPED = 2
+    DROPPING = 3
+    UPDATING = 4
+
+
+_MODES: Final = {1: False, 2: True}  # PROVISIONED, ON_DEMAND
+_WORD: Final = re.compile(r"(?:\s|/\*.*?\*/|//[^\n]*|#[^\n]*)*([A-Za-z]+)", re.DOTALL)
+_OPERATION: Final = re.compile(r"([cadix])-(\d{1,18})(?:-([A-Za-z][A-Za-z0-9_]*))?\Z", re.ASCII)
+
+
+def encode_message(message: Message) -> bytes:
+    """The answer to an operation of tables."""
+    return encode(message)
+
+
+# --- GET_TABLE -----------------------------------------------------------------------------------
+
+
+def get_table(engine: TypedEngine, _: str, asked: Frame) -> Message:
+    """A table, or the state that an operation of this id has brought it to.
+
+    Raises: `NotFound`, `InvalidRequest` for an unknown id, and for an index that could not be made.
+    """
+    name = asked.table
+    operation = text(asked.payload, "od")
+    if operation is None:
+        return table_message(engine, find_table(engine, name), name, State.ACTIVE)
+    found = _OPERATION.match(operation)
+    if found is None:
+        raise InvalidRequest(NosqlRule.OPERATION_ID, id=operation[:60])
+    kind, index = found[1], found[3] or ""
+    if kind == "d":
+        form = engine.tables.get_qualified(name)
+        if form is None or form.table.id != int(found[2]):
+            return {"n": name, "as": int(State.DROPPED)}
+        return table_message(engine, form, name, State.DROPPING, operation)
+    form = find_table(engine, name)
+    if kind != "i":
+        return table_message(engine, form, name, State.ACTIVE)
+    made = form.table.index(index)
+    if made is None:
+        raise _index_failed(engine, form.table, index)
+    state = State.ACTIVE if made.ready else State.UPDATING
+    return table_message(engine, form, name, state, operation if state else "")
+
+
+def _index_failed(engine: TypedEngine, table: TypedTable, name: str) -> InvalidRequest:
+    reason = "the index was dropped"
+    for (_, index), error in engine.builds.failures.items():
+        if same_name(index, name):
+            reason = str(error)
+    return InvalidRequest(NosqlRule.INDEX_FAILED, index=name, table=table.qualified, text=reason)
+
+
+def table_message(
+    engine: TypedEngine, form: TableForm, name: str, state: State, operation: str = ""
+) -> Message:
+    """A table under the name that was asked for, with its definition."""
+    table = form.table
+    limits = _limits_of(engine, table)
+    message: Message = {
+        "to": str(table.id),
+        "ns": table.shown_namespace,
+        "n": name,
+        "as": int(state),
+    }
+    if limits is not None and table.parent is None:
+        message["lm"] = limits_members(limits)
+    children = [child.table.short_name for child in engine.tables.children(table.id)]
+    message["ac"] = schema_text(table, limits, sorted(children))
+    from widerow.engine.typed.ddl.text import definition_text  # noqa: PLC0415  # the grammar is slow to load
+
+    message["td"] = definition_text(table)
+    message["et"] = etag(table)
+    if operation:
+        message["od"] = operation
+    return message
+
+
+def etag(table: TypedTable) -> str:
+    """A text that is another one after each change of the definition."""
+    return b64encode(table.revision.to_bytes(8, "big")).decode()
+
+
+def _limits_of(engine: TypedEngine, table: TypedTable) -> TableLimits | None:
+    top = engine.tables.by_id(table.top)
+    return None if top is None else top.table.limits
+
+
+def limits_members(limits: TableLimits) -> Message:
+    """Limits as they are told."""
+    read, write = told_units(limits)
+    return {"ru": read, "wu": write, "sg": limits.storage_gb, "mo": 2 if limits.on_demand else 1}
+
+
+# --- TABLE_REQUEST -------------------------------------------------------------------------------
+
+
+def table_request(engine: TypedEngine, _: str, asked: Frame) -> "Message | Plan[Message]":
+    """Change definitions: by a statement, or the limits of a table by themselves (wire §5.1).
+
+    Raises, or its plan does: `InvalidRequest`, `NotFound`, `Conflict`, `Unsupported`.
+    """
+    payload = asked.payload
+    statement, limits = text(payload, "st"), read_limits(payload)
+    if payload.get("ff") is not None or payload.get("dt") is not None:
+        if limits is not None:
+            raise InvalidRequest(NosqlRule.LIMITS_AND_TAGS)
+        raise Unsupported(NosqlRule.TAGS)
+    if statement is not None:
+        return run_statement(engine, statement, limits, etag_asked=text(payload, "et"))
+    if limits is None or not asked.table:
+        raise InvalidRequest(NosqlRule.TABLE_REQUEST)
+    return change_limits(engine, asked.table, limits)
+
+
+def read_limits(payload: Mapping[str, Any]) -> TableLimits | None:
+    """The limits of a request, None for none. Raises `InvalidRequest`."""
+    given = payload.get("lm")
+    if given is None:
+        return None
+    if not isinstance(given, dict) or number(given, "mo", 1) not in _MODES:
+        raise InvalidRequest(NosqlRule.LIMITS_MODE)
+    on_demand = _MODES[number(given, "mo", 1)]
+    read, write, storage = (number(given, name) for name in ("ru", "wu", "sg"))
+    if not on_demand and read <= 0:
+        raise InvalidRequest(NosqlRule.LIMITS_READ)
+    if not on_demand and write <= 0:
+        raise InvalidRequest(NosqlRule.LIMITS_WRITE)
+    if storage <= 0:
+        raise InvalidRequest(NosqlRule.LIMITS_STORAGE)
+    return TableLimits(-1 if on_demand else read, -1 if on_demand else write, storage, on_demand)
+
+
+def change_limits(engine: TypedEngine, name: str, limits: TableLimits) -> Plan[Message]:
+    """Give a table other limits. Raises, or its plan does: `NotFound`, `InvalidRequest`."""
+    form = engine.tables.get_qualified(name)
+    if form is None:
+        raise NotFound(NosqlRule.LIMITS_TABLE, table=name[:300])
+    if form.table.parent is not None:
+        raise InvalidRequest(NosqlRule.LIMITS_CHILD, table=name[:300])
+    before = table_message(engine, form, name, State.UPDATING, _operation("a", form.table))
+    plan = engine.change_table(form, lambda newest: replace(newest, limits=limits))
+    return plan.answering(lambda _: before)
+
+
+def _operation(kind: str, table: TypedTable, index: str = "") -> str:
+    return f"{kind}-{table.id}-{index}" if index else f"{kind}-{table.id}"
+
+
+def run_statement(
+    engine: TypedEngine, statement: str, limits: TableLimits | None, etag_asked: str | None
+) -> "Message | Plan[Message]":
+    """Run a definition statement in the cloud's way: a table without a parent has limits."""
+    from widerow.engine.typed.ddl.parse import parse  # noqa: PLC0415  # the grammar is slow to load
+    from widerow.engine.typed.ddl.planned import planned  # noqa: PLC0415  # same
+    from widerow.engine.typed.ddl.result import Context  # noqa: PLC0415  # same
+
+    _check_word(statement)
+    read = parse(statement)
+    check_limits(read, limits)
+    context = Context(SchemaChanges(engine, _waits))
+    if etag_asked is not None:
+        _check_etag(engine, context.qualified(_named(read)), etag_asked)
+    before = engine.tables.get_qualified(context.qualified(_named(read)))
+    told = None if before is None else table_message(engine, before, _named(read), State.UPDATING)
+    made = planned(engine, context, read, limits)
+    if isinstance(made, Plan):
+        return made.answering(lambda changed: _answer(engine, changed, limits, told))
+    return _answer(engine, made, limits, told)
+
+
+def _waits(plan: Plan[Any]) -> Any:  # noqa: ANN401  # never
+    raise AssertionError("statements of requests are plans")
+
+
+def _named(statement: Any) -> str:  # noqa: ANN401  # one of the statements
+    """The table that a statement is about."""
+    name = getattr(statement, "table", None) or statement.name
+    return str(name)
+
+
+def _check_word(statement: str) -> None:
+    """Refuse what is no definition of a table or an index by its first word."""
+    found = _WORD.match(statement)
+    word = "" if found is None else found[1].upper()
+    if word in _QUERYING:
+        raise InvalidRequest(NosqlRule.QUERY_STATEMENT, word=word)
+
+
+_QUERYING: Final = frozenset(
+    ("SELECT", "INSERT", "UPSERT", "UPDATE", "DELETE", "DECLARE", "SHOW", "DESCRIBE", "DESC")
+)
+
+
+def check_limits(statement: Any, limits: TableLimits | None) -> None:  # noqa: ANN401  # a statement
+    """Refuse limits where a statement takes none, and a table without (wire §5.1)."""
+    kind = type(statement).__name__
+    if kind == "CreateTableStatement":
+        is_child = "." in statement.name
+        if is_child and limits is not None:
+            raise InvalidRequest(NosqlRule.LIMITS_CHILD, table=statement.name[:300])
+        if not is_child and limits is None:
+            raise InvalidRequest(NosqlRule.CREATE_LIMITS)
+    elif kind == "AlterTableStatement" and limits is not None:
+        raise InvalidRequest(NosqlRule.ALTER_LIMITS)
+    elif "Namespace" in kind:
+        raise InvalidRequest(NosqlRule.QUERY_STATEMENT, word="NAMESPACE")
+
+
+def _check_etag(engine: TypedEngine, name: str, asked: str) -> None:
+    form = engine.tables.get_qualified(name)
+    if form is not None and etag(form.table) != asked:
+        raise Conflict(NosqlRule.ETAG)
+
+
+_KINDS: Final = {
+    "create": ("c", State.CREATING),
+    "alter": ("a", State.UPDATING),
+    "drop": ("d", State.DROPPING),
+    "add index": ("i", State.UPDATING),
+    "drop index": ("x", State.UPDATING),
+}
+
+
+def _answer(
+    engine: TypedEngine, changed: Any, limits: TableLimits | None, told: Message | None
+) -> Message:
+    """The answer to a statement: the state in between, and the id to ask with."""
+    kind, state = _KINDS[changed.change.value]
+    form = changed.form
+    if form is None:
+        return {"n": changed.name, "as": int(State.DROPPED)}
+    if not changed.executed:
+        return table_message(engine, form, changed.name, State.ACTIVE)
+    operation = _operation(kind, form.table, changed.index_name)
+    message: Message = {"n": changed.name, "as": int(state)}
+    if state is State.UPDATING and told is not None:
+        return {**told, "as": int(state), "od": operation}
+    if state is State.CREATING and limits is not None:
+        message["lm"] = {
+            "ru": limits.read_units,
+            "wu": limits.write_units,
+            "sg": limits.storage_gb,
+            "mo": 2 if limits.on_demand else 1,
+        }
+    message["to"], message["ns"] = str(form.table.id), form.table.shown_namespace
+    message["od"] = operation
+    return message
+
+
+# --- lists ---------------------------------------------------------------------------------------
+
+
+def list_tables(engine: TypedEngine, _: str, asked: Frame) -> Message:
+    """Names of tables, children before their parents (wire §5.3). Raises `InvalidRequest`."""
+    start, most = number(asked.payload, "ls"), number(asked.payload, "lx")
+    if start < 0:
+        raise InvalidRequest(NosqlRule.LIST_START)
+    if most < 0:
+        raise InvalidRequest(NosqlRule.LIST_LIMIT)
+    namespace = text(asked.payload, "ns")
+    tables = engine.tables
+    forms = tables.all() if namespace is None else tables.in_namespace(namespace)
+    names = list(_children_first(forms))
+    shown = names[start : start + most] if most else names[start:]
+    return {"tb": shown, "li": start + len(shown)} if shown else {}
+
+
+def _children_first(forms: list[TableForm]) -> Iterator[str]:
+    """Names in order, each behind those of its child tables."""
+    below: dict[tuple[int, ...], list[TableForm]] = {}
+    for form in forms:
+        below.setdefault(form.table.path[:-1], []).append(form)
+
+    def walk(path: tuple[int, ...]) -> Iterator[str]:
+        for form in sorted(below.get(path, ()), key=lambda each: each.table.qualified.lower()):
+            yield from walk(form.table.path)
+            yield form.table.qualified
+
+    return walk(())
+
+
+def get_indexes(engine: TypedEngine, _: str, asked: Frame) -> Message:
+    """The indexes of a table, or one of them (wire §5.4). Raises `NotFound`, `InvalidRequest`."""
+    table = find_table(engine, asked.table).table
+    name = text(asked.payload, "i")
+    indexes = list(table.indexes)
+    if name is not None:
+        found = table.index(name)
+        if found is None:
+            raise NotFound(NosqlRule.INDEX_NOT_FOUND, index=name[:100], table=table.qualified)
+        indexes = [found]
+    if not indexes:
+        return {}
+    return {
+        "ix": [
+            {
+                "m": index.name,
+                "f": [
+                    {"pt": path} | ({} if kind is None else {"y": kind.value})
+                    for path, kind in index.fields
+                ],
+            }
+            for index in sorted(indexes, key=lambda each: each.name.lower())
+        ]
+    }
+
+
+# --- usage ---------------------------------------------------------------------------------------
+
+
+def get_table_usage(engine: TypedEngine, _: str, asked: Frame) -> Message:
+    """The use of a table: no records are kept, so there is one without any use (wire §5.5).
+
+    Raises: `InvalidRequest`.
+    """
+    payload = asked.payload
+    most = number(payload, "lx")
+    if most > NOSQL_USAGE_RECORDS_MAX:
+        raise InvalidRequest(NosqlRule.USAGE_LIMIT, limit=NOSQL_USAGE_RECORDS_MAX, value=most)
+    times = [_instant(payload.get(name)) for name in ("sr", "en")]
+    start, stop = times
+    if start is not None and stop is not None and stop < start:
+        raise InvalidRequest(NosqlRule.USAGE_TIMES)
+    form = find_table(engine, asked.table)
+    begun = start or Timestamp(form.table.created_us // 1_000_000)
+    record = dict.fromkeys(("ru", "wu", "sg", "rt", "wt", "sl", "ms"), 0)
+    return {"n": asked.table, "u": [{"sr": begun.text(3), "pd": 60, **record}], "li": 1}
+
+
+def _instant(given: Any) -> Timestamp | None:  # noqa: ANN401  # a member
+    if given is None:
+        return None
+    if isinstance(given, int) and not isinstance(given, bool):
+        return Timestamp(given // 1000, given % 1000 * 1_000_000)
+    return timestamp_of(str(getattr(given, "text", given)), 3)
+
+
+def replica_stats(engine: TypedEngine, _: str, asked: Frame) -> Message:
+    """The lag of replicas: there are none, so there is one record without a time (wire §3.1)."""
+    form = find_table(engine, asked.table)
+    return {
+        "n": form.table.qualified,
+        "ni": Long(1),
+        "ra": {"replica": [{"tm": Long(0), "rl": 1000}]},
+    }
