@@ -24,6 +24,7 @@ from widerow.errors import (
 )
 from widerow.model.typed.rules import TypedRule
 from widerow.wire.nosql.rules import NosqlRule as R
+from widerow.wire.nosql.sql.statement_rules import StatementRule
 
 __all__ = ["OLDER_FORM", "Fault", "fault_of"]
 
@@ -103,7 +104,11 @@ _CODES: Final[Mapping[AnyRule, int]] = {
     R.SYSTEM_PLAN: SERVER_ERROR,
     R.QUERY_VERSION: UNSUPPORTED_QUERY_VERSION,
     R.QUERY_MISSING: UNKNOWN_ERROR,
+    R.QUERY_CONTEXT: BAD_PROTOCOL,
     R.QUERY_PREPARED: BAD_PROTOCOL,
+    StatementRule.TABLE_NOT_FOUND: TABLE_NOT_FOUND,
+    StatementRule.NESTED_MISSING: TABLE_NOT_FOUND,
+    StatementRule.AGGREGATE_INSIDE: UNKNOWN_ERROR,
     TypedRule.ROW_LENGTH: ROW_SIZE,
     TypedRule.TABLE_MISSING: TABLE_NOT_FOUND,
     TypedRule.TABLE_EXISTS: TABLE_EXISTS,
@@ -141,6 +146,7 @@ _BARE: Final = frozenset(
         *(R.TABLE_NAME, R.TABLE_REQUEST, R.CREATE_LIMITS, R.ALTER_LIMITS, R.LIMITS_AND_TAGS),
         *(R.LIMITS_CHILD, R.QUERY_STATEMENT, R.OPERATION_ID, R.INDEX_FAILED, R.USAGE_TIMES),
         *(R.NUMBER_CHARACTER, R.NUMBER_TEXT),
+        *(StatementRule.VARIABLE_UNKNOWN, StatementRule.VARIABLE_VALUE),
     )
 )
 _BARE_OPERATIONS: Final = frozenset(("TABLE_REQUEST", ""))

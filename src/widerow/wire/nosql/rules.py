@@ -126,6 +126,7 @@ class NosqlRule(AnyRule):
     # Queries (wire §6)
     QUERY_VERSION = "Unsupported query version {version}"
     QUERY_MISSING = "Bad protocol: a query needs a statement or a prepared query"
+    QUERY_CONTEXT = "Bad protocol: unknown math context"
     QUERY_PREPARED = "Bad protocol: the prepared query is not one of this server"
 
     def told(self, details: Mapping[str, Detail]) -> str:

@@ -8,7 +8,7 @@ from widerow.auth.keyring import Permission
 from widerow.engine.typed.engine import TypedEngine
 from widerow.wire.dialect import WireOperation
 from widerow.wire.nosql.envelope import Frame
-from widerow.wire.nosql.operations import rows, several, tables
+from widerow.wire.nosql.operations import query, rows, several, tables
 
 __all__ = ["BY_CODE", "NAMES", "OPERATIONS"]
 
@@ -64,6 +64,26 @@ BY_CODE: Final[Mapping[int, WireOperation]] = MappingProxyType(
             encode=rows.encode_found,
             consumed=lambda found: (found.cost.read_units, 0),
             foreseen=True,
+        ),
+        7: WireOperation(
+            NAMES[7],
+            Permission.READ,
+            writes=False,
+            decode=several.decode_sequence,
+            call=query.run_query,
+            encode=query.encode_answered,
+            consumed=query.consumed_by_query,
+            lengthy=lambda _: True,
+            permission_of=query.permission_of_query,
+        ),
+        8: WireOperation(
+            NAMES[8],
+            Permission.READ,
+            writes=False,
+            decode=rows.decode_row_request,
+            call=query.prepare_query,
+            encode=query.encode_answered,
+            consumed=query.consumed_by_query,
         ),
         9: WireOperation(
             NAMES[9],

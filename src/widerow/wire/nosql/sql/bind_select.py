@@ -224,9 +224,7 @@ def _joined(
     return TableLoop(bound.slot, path)
 
 
-def _check_keys(
-    table: syntax.FromTable, bound: ScopeTable, scope: Scope, path: AccessPath
-) -> None:
+def _check_keys(table: syntax.FromTable, bound: ScopeTable, scope: Scope, path: AccessPath) -> None:
     """A join of ON compares the key columns that the tables have in common."""
     first = scope.tables[0]
     common = min(first.form.key.length, bound.form.key.length)
@@ -271,9 +269,7 @@ def _nested(statement: syntax.SelectStatement, scope: Scope, path: AccessPath) -
 # --- ORDER BY, GROUP BY, aggregates --------------------------------------------------------------
 
 
-def _wanted_order(
-    statement: syntax.SelectStatement, table: ScopeTable
-) -> Iterator[WantedOrder]:
+def _wanted_order(statement: syntax.SelectStatement, table: ScopeTable) -> Iterator[WantedOrder]:
     for each in statement.order:
         path = path_text(each.expression, table)
         text = None if path is None or _is_member(path[0]) else path[0]
@@ -284,9 +280,7 @@ def _is_member(text: str) -> bool:
     return "[]" in text or "()" in text
 
 
-def _wanted_groups(
-    statement: syntax.SelectStatement, table: ScopeTable
-) -> tuple[str | None, ...]:
+def _wanted_groups(statement: syntax.SelectStatement, table: ScopeTable) -> tuple[str | None, ...]:
     expressions: Sequence[syntax.Expression] = statement.groups
     if statement.distinct and statement.outputs is not None and not expressions:
         expressions = [each.expression for each in statement.outputs]
@@ -363,7 +357,9 @@ def _aggregate(call: syntax.Call, scope: Scope) -> AggregateCall:
     kind = None if argument is None else argument.kind
     name = call.name
     summed = name in ("sum", "avg") and kind is not None and kind.name not in _SUMMED
-    compared = name in ("min", "max") and kind is not None and kind.name in ("ARRAY", "MAP", "RECORD")
+    compared = (
+        name in ("min", "max") and kind is not None and kind.name in ("ARRAY", "MAP", "RECORD")
+    )
     if summed or (compared and argument is not None and not argument.many):
         from widerow.wire.nosql.sql.casts import sql_type_text  # noqa: PLC0415  # for the message
 
@@ -397,9 +393,7 @@ _OPERATIONS: Final = {
 }
 
 
-def _outputs(
-    statement: syntax.SelectStatement, scope: Scope, grouping: Grouping | None
-) -> Outputs:
+def _outputs(statement: syntax.SelectStatement, scope: Scope, grouping: Grouping | None) -> Outputs:
     assert statement.outputs is not None
     if grouping is not None:
         place = statement.outputs[0].expression.place
@@ -426,9 +420,7 @@ def _check_grouped(node: Any, scope: Scope, place: Place, first: Place) -> None:
         operation = _OPERATIONS.get(type(node), type(node).__name__.upper())
         raise fault_at(StatementRule.AGGREGATE_INSIDE, first, operation=operation)
     if found and isinstance(node, syntax.Call):
-        raise fault_at(
-            StatementRule.AGGREGATE_INSIDE, first, operation=f"FN_{node.name.upper()}"
-        )
+        raise fault_at(StatementRule.AGGREGATE_INSIDE, first, operation=f"FN_{node.name.upper()}")
     for child in children(node):
         _check_grouped(child, scope, place, first)
 
@@ -438,8 +430,6 @@ def _sorting(statement: syntax.SelectStatement, scope: Scope) -> tuple[Sorting, 
     for each in statement.order:
         compiled = compile_expression(each.expression, scope)
         symbols = compiled.kind.symbols if compiled.kind is not None else ()
-        way = SortWay(
-            descending=each.descending, nulls_first=each.nulls_first, symbols=symbols
-        )
+        way = SortWay(descending=each.descending, nulls_first=each.nulls_first, symbols=symbols)
         found.append(Sorting(compiled, way))
     return tuple(found)

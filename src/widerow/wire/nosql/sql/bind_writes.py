@@ -155,9 +155,7 @@ def _outside(
         raise
 
 
-def _columns(
-    statement: syntax.InsertStatement, form: TableForm
-) -> Sequence[tuple[str, Place]]:
+def _columns(statement: syntax.InsertStatement, form: TableForm) -> Sequence[tuple[str, Place]]:
     """The column of each value; "" is the rest of a document."""
     values = len(statement.values)
     if statement.columns:
@@ -258,9 +256,7 @@ def _by_key(form: TableForm, wanted: Wanted) -> AccessPath:
 
 def _whole_key(path: AccessPath) -> bool:
     whole = len(path.conditions) == path.form.key.length
-    return whole and all(
-        any(each.operator == "=" for each in column) for column in path.conditions
-    )
+    return whole and all(any(each.operator == "=" for each in column) for column in path.conditions)
 
 
 def _clause(clause: Any, table: ScopeTable, scope: Scope) -> Clause:  # noqa: ANN401  # one of five
@@ -310,9 +306,7 @@ def _set(clause: syntax.SetClause, value: Compiled, _: Any, cast: Any) -> _Apply
         items = value.evaluate(frame)
         null = len(items) == 1 and (items[0] is None or isinstance(items[0], JsonNull))
         if null and not target.nullable:
-            raise fault_at(
-                StatementRule.UPDATE_NULL, place, clause="SET", name=target.name
-            )
+            raise fault_at(StatementRule.UPDATE_NULL, place, clause="SET", name=target.name)
         return set_place(target, items, cast)
 
     return apply

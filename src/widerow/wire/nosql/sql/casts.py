@@ -190,9 +190,7 @@ def _enum(item: Any, kind: SqlType, place: Place) -> EnumItem:  # noqa: ANN401  
         raise _Refused
     if item not in kind.symbols:
         symbols = ", ".join(kind.symbols)
-        raise _Refused(
-            f"Invalid enumeration value '{item[:100]}', must be in values: [{symbols}]"
-        )
+        raise _Refused(f"Invalid enumeration value '{item[:100]}', must be in values: [{symbols}]")
     return EnumItem(str(item), enum_of(kind.symbols))
 
 
@@ -231,9 +229,7 @@ def _moment(text: str) -> Timestamp:
         *(("hour", hour, 0, 23), ("minute", minute, 0, 59), ("second", second, 0, 59)),
     ):
         if not low <= value <= high:
-            raise _Refused(
-                f"Invalid {name}, it should be in range from {low} to {high}: {value}"
-            )
+            raise _Refused(f"Invalid {name}, it should be in range from {low} to {high}: {value}")
     sign = "-" if year < 0 else ""
     plain = f"{sign}{abs(year):04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
     try:

@@ -143,5 +143,3 @@ def _maps(one: Mapping[str, Any], other: Mapping[str, Any]) -> int | None:
         return _DIFFERENT
     same = all(equal(inside(one, one[name]), inside(other, other[name])) for name in one)
     return 0 if same else _DIFFERENT
-
-

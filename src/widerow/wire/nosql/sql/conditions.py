@@ -195,9 +195,7 @@ class Conditions:
         path = path_text(operand, self.table)
         return [] if path is None else [Candidate(path[0], KeyCondition("exists"))]
 
-    def _inside(
-        self, condition: syntax.Expression, roots: dict[str, _Path]
-    ) -> list[Candidate]:
+    def _inside(self, condition: syntax.Expression, roots: dict[str, _Path]) -> list[Candidate]:
         number = next(self._numbers)
         found: list[Candidate] = []
         for each in conjuncts(condition):
@@ -216,9 +214,7 @@ class Conditions:
                 return self._compared(path, operator, (other,), side, element)
         return []
 
-    def _in(
-        self, node: syntax.In, roots: dict[str, _Path] | None, element: int
-    ) -> list[Candidate]:
+    def _in(self, node: syntax.In, roots: dict[str, _Path] | None, element: int) -> list[Candidate]:
         found: list[Candidate] = []
         for at, operand in enumerate(node.operands):
             path = path_text(operand, self.table, roots)

@@ -67,9 +67,7 @@ def promoted(items: Items, place: Place) -> bool | None:
     item = items[0]
     if len(items) == 1 and (item is None or isinstance(item, bool)):
         return item
-    raise _fault(
-        StatementRule.PROMOTE, place, value=text_of(item)[:500], type=type_name(item)
-    )
+    raise _fault(StatementRule.PROMOTE, place, value=text_of(item)[:500], type=type_name(item))
 
 
 def condition(expression: syntax.Expression, scope: Scope) -> Compiled:
@@ -172,9 +170,7 @@ def _comparison(expression: syntax.Comparison, scope: Scope) -> Compiled:
         one, other = left(frame), right(frame)
         for side, items in (("left", one), ("right", other)):
             if len(items) > 1:
-                raise _fault(
-                    StatementRule.OPERAND_SEVERAL, place, side=side, operator=operator
-                )
+                raise _fault(StatementRule.OPERAND_SEVERAL, place, side=side, operator=operator)
         return _boolean(is_(operator, one, other))
 
     return Compiled(evaluate, BOOLEAN)
@@ -192,9 +188,7 @@ def _in(expression: syntax.In, scope: Scope) -> Compiled:
     place = expression.place
     if expression.sequence is not None:
         return _in_sequence(expression, operands, scope)
-    rows = [
-        [compile_expression(each, scope).evaluate for each in row] for row in expression.rows
-    ]
+    rows = [[compile_expression(each, scope).evaluate for each in row] for row in expression.rows]
 
     def evaluate(frame: Frame) -> Items:
         left = [operand(frame) for operand in operands]
@@ -343,9 +337,7 @@ def _cast(expression: syntax.Cast, scope: Scope) -> Compiled:
         items = source(frame)
         if not items and kind.quantifier in ("", "+"):
             number = "exactly one" if not kind.quantifier else "at least one"
-            raise InvalidRequest(
-                StatementRule.CAST_EMPTY, number=number, type=sql_type_text(kind)
-            )
+            raise InvalidRequest(StatementRule.CAST_EMPTY, number=number, type=sql_type_text(kind))
         if len(items) > 1 and kind.quantifier in ("", "?"):
             raise InvalidRequest(StatementRule.CAST_SEVERAL, type=sql_type_text(kind))
         return [cast_item(item, kind, place) for item in items]
@@ -361,9 +353,7 @@ def _array_of(expression: syntax.ArrayOf, scope: Scope) -> Compiled:
     def evaluate(frame: Frame) -> Items:
         return ([item for step in steps for item in step(frame) if item is not None],)
 
-    return Compiled(
-        evaluate, syntax.SqlType("ARRAY", element=_common(operands)), nullable=False
-    )
+    return Compiled(evaluate, syntax.SqlType("ARRAY", element=_common(operands)), nullable=False)
 
 
 def _common(operands: Sequence[Compiled]) -> syntax.SqlType:
@@ -473,11 +463,12 @@ def _members(expression: syntax.Keys | syntax.Values, scope: Scope) -> Compiled:
         kind = STRING
     else:
         kind = kind.element if kind is not None and kind.name == "MAP" else None
-    holds, steps = member_condition(expression.condition, scope, ("$value", "$key")), source.evaluate
+    holds, steps = (
+        member_condition(expression.condition, scope, ("$value", "$key")),
+        source.evaluate,
+    )
     if holds is None:
-        return Compiled(
-            lambda frame: members(steps(frame), None, keys=keys), kind, many=True
-        )
+        return Compiled(lambda frame: members(steps(frame), None, keys=keys), kind, many=True)
 
     def evaluate(frame: Frame) -> Items:
         assert holds is not None
@@ -548,9 +539,7 @@ def _filter(expression: syntax.Filter, scope: Scope) -> Compiled:
 
 
 def _check_filter(expression: syntax.Expression, scope: Scope) -> None:
-    if isinstance(expression, syntax.Literal) and not isinstance(
-        expression.value, bool | int
-    ):
+    if isinstance(expression, syntax.Literal) and not isinstance(expression.value, bool | int):
         raise _fault(
             StatementRule.STEP_PREDICATE, expression.place, type=type_name(expression.value)
         )
@@ -688,4 +677,3 @@ _COMPILE: Final[Mapping[type, Callable[[Any, Scope], Compiled]]] = {
     syntax.Between: _between,
     syntax.In: _in,
 }
-

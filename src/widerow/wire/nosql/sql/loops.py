@@ -82,7 +82,6 @@ class Looped(NamedTuple):
 class Looping:
     """One run through the loops of a statement. `kb`: kilobytes read so far; `reads`: any could be."""
 
-
     def __init__(self, engine: TypedEngine, frame: Any, loops: Sequence[Loop]) -> None:  # noqa: ANN401  # the frame of expressions
         self._engine = engine
         self._frame = frame

@@ -90,9 +90,7 @@ def _names(outputs: Sequence[syntax.Output], scope: Scope) -> list[str]:
     given: set[str] = set()
     for position, output in enumerate(outputs, start=1):
         name = output.name
-        if name is not None and any(
-            other.name == name for other in outputs[: position - 1]
-        ):
+        if name is not None and any(other.name == name for other in outputs[: position - 1]):
             raise InvalidRequest(StatementRule.DUPLICATE_COLUMN, name=name)
         if name is None or name.lower() in given:
             name = _own_name(output.expression) if output.name is None else None

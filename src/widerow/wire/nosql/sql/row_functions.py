@@ -27,7 +27,9 @@ class RowFunction:
     kind: SqlType
 
 
-def _of(value: Callable[[Frame, StoredRow], Any], kind: str, size: int | None = None) -> RowFunction:
+def _of(
+    value: Callable[[Frame, StoredRow], Any], kind: str, size: int | None = None
+) -> RowFunction:
     def call(frame: Frame, row: StoredRow | None, _: Arguments) -> Sequence[Any]:
         return (None,) if row is None else (value(frame, row),)
 

@@ -205,9 +205,7 @@ def _external(value: Any, kind: syntax.SqlType, name: str) -> Any:  # noqa: ANN4
     try:
         converted = column_value(value, declared)
     except InvalidRequest as error:
-        raise InvalidRequest(
-            StatementRule.VARIABLE_VALUE, name=name, text=str(error)
-        ) from error
+        raise InvalidRequest(StatementRule.VARIABLE_VALUE, name=name, text=str(error)) from error
     convert = item_of(declared)
     return converted if converted is None or convert is None else convert(converted)
 

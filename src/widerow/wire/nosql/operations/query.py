@@ -1,0 +1,254 @@
+"""PREPARE and QUERY (wire §6): statements are run whole on the server, page by page.
+
+A prepared query is the text of its statement: what drivers send back is read again, so it may come
+from anybody, and any server can go on. Plans are kept by their texts.
+"""
+
+from collections.abc import Mapping
+from decimal import (
+    ROUND_CEILING,
+    ROUND_DOWN,
+    ROUND_FLOOR,
+    ROUND_HALF_DOWN,
+    ROUND_HALF_EVEN,
+    ROUND_HALF_UP,
+    ROUND_UP,
+    Context,
+)
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from widerow.auth.keyring import Permission
+from widerow.engine.plan import Plan
+from widerow.engine.typed.engine import TypedEngine
+from widerow.errors import InvalidRequest, WiderowError
+from widerow.limits import NOSQL_KB_MAX, NUMBER_DIGITS_MAX
+from widerow.wire.nosql.answers import Cost
+from widerow.wire.nosql.envelope import Frame, read_frame
+from widerow.wire.nosql.members import absolute, binary, flag, number, text
+from widerow.wire.nosql.nson import encode
+from widerow.wire.nosql.rules import NosqlRule
+from widerow.wire.nosql.sql.parse import parse
+from widerow.wire.nosql.sql.run import Asked, Page, Prepared, prepare, run
+from widerow.wire.nosql.sql.syntax import SelectStatement
+
+__all__ = [
+    "Answered",
+    "consumed_by_query",
+    "encode_answered",
+    "permission_of_query",
+    "prepare_query",
+    "run_query",
+]
+
+_MAGIC: Final = b"WIDEROW01"
+_VERSIONS: Final = frozenset(range(6))
+_PREPARING_KB: Final = 2  # that reading a statement costs (wire §6)
+_KEPT_MAX: Final = 256
+_NO_PLAN: Final = b"\xff"
+
+_CUSTOM_CONTEXT: Final = 5
+_DIGITS: Final = {1: 7, 2: 16, 3: 34, 4: NUMBER_DIGITS_MAX}  # of the contexts with names
+_ROUNDINGS: Final = (
+    *(ROUND_UP, ROUND_DOWN, ROUND_CEILING, ROUND_FLOOR),
+    *(ROUND_HALF_UP, ROUND_HALF_DOWN, ROUND_HALF_EVEN),
+)
+
+
+class Answered(NamedTuple):
+    """A prepared statement or a page of one; `members` are those of the answer beside its cost."""
+
+    members: Mapping[str, Any]
+    cost: Cost
+
+
+# --- statements ----------------------------------------------------------------------------------
+
+
+class KeptStatements:
+    """The statements that were prepared last, by their texts. Any thread may call."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Prepared] = {}
+
+    def of(self, engine: TypedEngine, statement: str) -> Prepared:
+        """A statement, prepared for the tables as they are now. Raises as `prepare`."""
+        kept = self._kept.get(statement)
+        if kept is not None and all(engine.tables.by_id(form.id) is form for form in kept.forms):
+            return kept
+        made = prepare(statement, engine.tables)
+        if len(self._kept) >= _KEPT_MAX:
+            self._kept = {}
+        self._kept[statement] = made
+        return made
+
+
+_STATEMENTS: Final = KeptStatements()
+
+
+@lru_cache(_KEPT_MAX)
+def _only_reads(statement: str) -> bool:
+    """Whether a statement is a SELECT, or none."""
+    try:
+        return isinstance(parse(statement), SelectStatement)
+    except WiderowError:
+        return True
+
+
+def permission_of_query(body: bytes) -> Permission:
+    """What a statement needs: reading or writing. Raises `InvalidRequest`."""
+    statement = _statement_of(read_frame(body).payload)[0]
+    return Permission.READ if _only_reads(statement) else Permission.WRITE
+
+
+def _statement_of(payload: Mapping[str, Any]) -> tuple[str, bool]:
+    """The statement of a query, and whether it came prepared. Raises `InvalidRequest`."""
+    kept = binary(payload, "pq")
+    if kept is None:
+        statement = text(payload, "st")
+        if statement is None:
+            raise InvalidRequest(NosqlRule.QUERY_MISSING)
+        return statement, False
+    if not kept.startswith(_MAGIC):
+        raise InvalidRequest(NosqlRule.QUERY_PREPARED)
+    try:
+        return kept[len(_MAGIC) :].decode(), True
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(NosqlRule.QUERY_PREPARED) from error
+
+
+def _check_version(payload: Mapping[str, Any]) -> None:
+    version = number(payload, "qv", 4)
+    if version not in _VERSIONS:
+        raise InvalidRequest(NosqlRule.QUERY_VERSION, version=version)
+
+
+# --- PREPARE -------------------------------------------------------------------------------------
+
+
+def prepare_query(engine: TypedEngine, _: str, asked: Frame) -> Answered:
+    """Prepare a statement. Raises: `InvalidRequest`, `NotFound`."""
+    payload = asked.payload
+    _check_version(payload)
+    statement = text(payload, "st")
+    if statement is None:
+        raise InvalidRequest(NosqlRule.QUERY_MISSING)
+    prepared = _STATEMENTS.of(engine, statement)
+    members = _told(prepared)
+    if prepared.variables and prepared.advanced:
+        members["dq"] = _passing_plan(prepared)
+    if flag(payload, "gq"):
+        members["qs"] = prepared.plan()
+    if flag(payload, "gs"):
+        members["qc"] = prepared.schema()
+    return Answered(members, Cost(_PREPARING_KB, _PREPARING_KB))
+
+
+def _told(prepared: Prepared) -> dict[str, Any]:
+    """What a driver keeps of a prepared statement."""
+    return {
+        "pq": _MAGIC + prepared.text.encode(),
+        "dq": _NO_PLAN,
+        "n": prepared.table,
+        "qo": prepared.operation,
+        "mp": 0,
+    }
+
+
+def _passing_plan(prepared: Prepared) -> bytes:
+    """A plan of a driver that only hands rows on, so that the driver knows the variables."""
+    out = bytearray(b"\x11")
+    for value in (0, 0, 1, 0, 1, 0):
+        out += value.to_bytes(4, "big")
+    out += b"\0\0~~~"
+    names = [name.encode() for name, _ in prepared.variables]
+    for value in (1, 1, len(names)):
+        out += value.to_bytes(4, "big")
+    for place, name in enumerate(names):
+        out += _packed_length(len(name)) + name + place.to_bytes(4, "big")
+    return bytes(out)
+
+
+def _packed_length(length: int) -> bytes:
+    """A length as packed integers of the protocol have it (wire §2)."""
+    from widerow.wire.nosql.nson import put_int  # noqa: PLC0415  # one caller
+
+    out = bytearray()
+    put_int(out, length)
+    return bytes(out)
+
+
+# --- QUERY ---------------------------------------------------------------------------------------
+
+
+def run_query(engine: TypedEngine, _: str, asked: Frame) -> Answered | Plan[Answered]:
+    """A page of a statement's rows. Raises, or its plan does: `InvalidRequest`, `NotFound`."""
+    payload = asked.payload
+    _check_version(payload)
+    statement, is_prepared = _statement_of(payload)
+    prepared = _STATEMENTS.of(engine, statement)
+    page = run(prepared, engine, _bound(payload), _asked(engine, payload))
+    passing = is_prepared and payload.get("iq") is False
+
+    def told(page: Page) -> Answered:
+        members: dict[str, Any] = {} if is_prepared else _told(prepared)
+        members["qr"] = page.rows
+        if page.continuation:
+            members["ck"] = page.continuation
+        if passing:
+            members["re"] = bool(page.continuation)
+        more = 0 if is_prepared else _PREPARING_KB
+        cost = Cost(page.read_units + more, page.read_kb + more, page.write_kb)
+        return Answered(members, cost)
+
+    return page.answering(told) if isinstance(page, Plan) else told(page)
+
+
+def _bound(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of variables by the names that a driver gave. Raises `InvalidRequest`."""
+    given = payload.get("bv")
+    if given is None:
+        return {}
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise InvalidRequest(
+            NosqlRule.MEMBER_TYPE, name="bv", type="ARRAY of MAP", found="another type"
+        )
+    return {text(each, "m") or "": each.get("l") for each in given}
+
+
+def _asked(engine: TypedEngine, payload: Mapping[str, Any]) -> Asked:
+    read_kb = number(payload, "mr")
+    if not 0 <= read_kb <= NOSQL_KB_MAX:
+        raise InvalidRequest(NosqlRule.MAX_READ_KB, limit=NOSQL_KB_MAX, value=read_kb)
+    return Asked(
+        engine.core.clock.now_us(),
+        binary(payload, "ck") or b"",
+        max(0, number(payload, "nl")),
+        read_kb,
+        absolute(payload),
+        _context(payload),
+        engine.core.entropy.token_bytes,
+    )
+
+
+def _context(payload: Mapping[str, Any]) -> Context:
+    """Digits and rounding of NUMBER. Raises `InvalidRequest`."""
+    code = number(payload, "mc", _CUSTOM_CONTEXT)
+    digits = _DIGITS.get(code)
+    if digits is not None:
+        return Context(prec=digits, rounding=ROUND_HALF_EVEN)
+    precision, rounding = number(payload, "cp", 7), number(payload, "rm", 6)
+    if code != _CUSTOM_CONTEXT or not 0 <= rounding < len(_ROUNDINGS) or precision < 0:
+        raise InvalidRequest(NosqlRule.QUERY_CONTEXT)
+    precision = min(precision or NUMBER_DIGITS_MAX, NUMBER_DIGITS_MAX)
+    return Context(prec=precision, rounding=_ROUNDINGS[rounding])
+
+
+def encode_answered(answered: Answered) -> bytes:
+    """The answer to PREPARE and QUERY."""
+    return encode({"e": 0, "c": answered.cost.members(), **answered.members})
+
+
+def consumed_by_query(answered: Answered) -> tuple[int, int]:
+    """Read and write units, for the metrics."""
+    return answered.cost.read_units, answered.cost.write_kb
