@@ -238,13 +238,15 @@ def end(out: bytearray, at: int) -> None:
 
 
 def decode_map(data: bytes, at: int = 0) -> dict[str, Any]:
-    """The MAP that begins at `at`, to whose end `data` reaches at least.
+    """The MAP that begins at `at` and ends with `data`.
 
     Raises: `InvalidRequest` (NSON) for anything else.
     """
-    value, _ = decode_value(data, at, NSON_DEPTH_MAX)
+    value, stop = decode_value(data, at, NSON_DEPTH_MAX)
     if not isinstance(value, dict):
         raise _bad(f"a message must be a MAP, found {TYPE_NAMES[data[at]]}")
+    if stop != len(data):
+        raise _bad(f"{len(data) - stop} bytes follow the message")
     return value
 
 

@@ -1,0 +1,137 @@
+"""A request of Oracle NoSQL's drivers is answered in NSON, or refused so; what decodes, encodes."""
+
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any, Final
+
+from widerow import nosql
+from widerow.engine.plan import Plan
+from widerow.errors import InvalidRequest, WiderowError
+from widerow.model.typed.values import JSON_NULL
+from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.wire.nosql.dialect import NOSQL_DIALECT
+from widerow.wire.nosql.faults import OLDER_FORM
+from widerow.wire.nosql.nson import EMPTY, TimestampText, decode_map, encode, read_text
+
+__all__ = ["SEEDS", "answered", "check", "request"]
+
+_TABLE: Final = (
+    "CREATE TABLE t (s INTEGER, id STRING, d DOUBLE, n NUMBER, b BOOLEAN, at TIMESTAMP(3), "
+    "e ENUM(x, y), bin BINARY, a ARRAY(INTEGER), m MAP(STRING), r RECORD(x INTEGER), j JSON, "
+    "PRIMARY KEY(SHARD(s), id))"
+)
+_KEY: Final = {"s": 1, "id": "a"}
+_ROW: Final = {
+    **_KEY,
+    "d": 1.5,
+    "n": Decimal("2.50"),
+    "b": True,
+    "at": TimestampText("2024-01-02T03:04:05Z"),
+    "e": "x",
+    "bin": b"\0\1",
+    "a": [1, 2],
+    "m": {"k": "v"},
+    "r": {"x": None},
+    "j": {"x": [JSON_NULL, 2**40, None]},
+}
+_LIMITS: Final = {"ru": 5, "wu": 5, "sg": 1, "mo": 1}
+_VERSION: Final = b"\1" + bytes(16)
+
+
+def request(code: int, payload: dict[str, Any], table: str = "t") -> bytes:
+    """The bytes of a request."""
+    header = {"v": 4, "n": table, "o": code, "t": 5000, "ts": -1}
+    return b"\0\4" + encode({"h": header, "p": payload})
+
+
+def _operation(code: int, **members: Any) -> dict[str, Any]:  # noqa: ANN401  # any values
+    return {"o": code, **members, "rr": True, "a": True}
+
+
+SEEDS: Final = (
+    request(2, {"co": {"y": 1}, "k": _KEY}),
+    request(3, {"rr": True, "ec": True, "l": _ROW}),
+    request(3, {"rr": False, "ut": True, "tt": "5 DAYS", "ic": 7, "l": list(_ROW.values())}),
+    request(4, {"rr": True, "l": {**_ROW, "j": EMPTY}}),
+    request(6, {"rr": True, "rv": _VERSION, "l": _ROW}),
+    request(0, {"rr": True, "k": _KEY}),
+    request(1, {"rr": False, "rv": _VERSION, "k": _KEY}),
+    request(10, {"k": {"s": 1}}),
+    request(
+        10,
+        {
+            "mw": 3,
+            "k": {"s": 1},
+            "rg": {"rp": "id", "sr": {"l": "a", "in": True}, "en": {"l": "c", "in": False}},
+            "ck": b"\0\0",
+        },
+    ),
+    request(
+        9,
+        {
+            "no": 2,
+            "os": [_operation(3, l=_ROW), _operation(0, k={"s": 1, "id": "b"})],
+        },
+    ),
+    request(7, {"qv": 4, "st": "SELECT * FROM t WHERE s = 1", "nl": 5}),
+    request(8, {"qv": 4, "st": "DECLARE $x INTEGER; SELECT id FROM t WHERE s = $x"}),
+    request(11, {"od": "c-1"}),
+    request(12, {"i": "ix"}),
+    request(13, {"sr": "2024-01-01", "en": "2024-01-02", "lx": 5}),
+    request(14, {"lx": 5, "ls": 0}),
+    request(15, {"st": "CREATE TABLE u (k LONG, PRIMARY KEY(k))", "lm": _LIMITS}),
+    request(15, {"lm": _LIMITS}),
+    request(23, {"st": b"show tables"}),
+    request(35, {}),
+    b"\0\4\6\0\0\0\4\0\0\0\0",
+    b"\0\3\0",
+)
+_TARGET: Final = "/V2/nosql/data"
+_MAP_BYTE: Final = 6
+
+
+class _Store:
+    """A store with the table of the seeds, made once and again where it was dropped."""
+
+    def __init__(self) -> None:
+        self.store = nosql.TypedStore(open_store("memory:"), FakeClock(), FakeEntropy())
+        self.store.run_statement(_TABLE)
+        self.store.table("t").put({**_KEY, "d": 0.5, "j": {"x": [None, 1]}})
+
+    def answer(self, name: str, data: bytes) -> bytes:
+        """What a request is answered. Raises `WiderowError`."""
+        operation = {**NOSQL_DIALECT.operations, **NOSQL_DIALECT.own}[name]
+        result = operation.call(self.store.engine, "sysdefault", operation.decode(data))
+        if isinstance(result, Plan):
+            result = self.store.commit(result)
+        return operation.encode(result)
+
+
+def answered(data: bytes) -> dict[str, Any]:
+    """The answer to a request to a store with the table of the seeds; also one in the older form.
+
+    It has `e` and `x` where the request was refused. Raises what is no refusal.
+    """
+    made = _Store()
+    name = ""
+    try:
+        name = NOSQL_DIALECT.select("POST", _TARGET, data).name
+        answer = made.answer(name, data)
+    except WiderowError as error:
+        answer = NOSQL_DIALECT.refuse(error, name, "").body
+        if getattr(error, "rule", None) in OLDER_FORM:
+            text, end = read_text(answer, 1)
+            assert text is not None
+            assert end == len(answer)
+            return {"e": answer[0], "x": text}
+    assert answer[0] == _MAP_BYTE
+    return decode_map(answer)
+
+
+def check(data: bytes) -> None:
+    """Ask what stands in `data`, and read the answer."""
+    with suppress(InvalidRequest):
+        once = encode(decode_map(data, 2))
+        assert encode(decode_map(once)) == once, "a message has two encodings"
+    answered(data)

@@ -1,0 +1,140 @@
+"""Frames and values that no driver sends are refused, each with its code (nosql-wire §1, §7, §8).
+
+`tests/fuzz/nson.py` looks for more of them.
+"""
+
+from decimal import Decimal
+from typing import Any, Final
+
+import pytest
+from tests.fuzz.nson import SEEDS, answered, request
+
+from widerow.limits import NOSQL_REQUEST_BYTES_MAX, NSON_DEPTH_MAX
+from widerow.wire.nosql.nson import TimestampText, encode
+
+KEY: Final = {"s": 1, "id": "a"}
+INFINITE: Final = float("inf")
+NOT_A_NUMBER: Final = float("nan")
+ILLEGAL: Final = 4
+ROW_SIZE: Final = 5
+KEY_SIZE: Final = 6
+REQUEST_SIZE: Final = 8
+BAD_PROTOCOL: Final = 17
+
+
+def nested(depth: int) -> Any:  # noqa: ANN401  # lists in lists
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+VALUES: Final[tuple[tuple[str, Any, int], ...]] = (
+    # what is too large or too small for its column, or no number
+    ("s", Decimal("1E999999"), ILLEGAL),
+    ("s", Decimal("1E-999999"), ILLEGAL),
+    ("s", NOT_A_NUMBER, ILLEGAL),
+    ("s", INFINITE, ILLEGAL),
+    ("s", "٣", ILLEGAL),  # a digit, but none of ASCII
+    ("s", 2**63, ILLEGAL),  # wraps, as the driver that sends it wraps it
+    ("d", Decimal("1E999999"), ILLEGAL),
+    ("d", 2**63 - 1, ILLEGAL),
+    ("d", NOT_A_NUMBER, 0),
+    ("n", Decimal("1E999999999"), 0),
+    ("n", NOT_A_NUMBER, ILLEGAL),
+    ("n", INFINITE, ILLEGAL),
+    ("n", "9" * 20_000, ILLEGAL),
+    ("n", "1e99999999999999999999", ILLEGAL),
+    # depth
+    ("j", nested(125), 0),
+    ("j", nested(138), ILLEGAL),
+    ("j", nested(NSON_DEPTH_MAX), BAD_PROTOCOL),
+    ("j", INFINITE, ILLEGAL),
+    ("a", nested(50), ILLEGAL),
+    # instants
+    ("at", 2**62, ILLEGAL),
+    ("at", -(2**62), ILLEGAL),
+    ("at", "2024-02-30", ILLEGAL),
+    ("at", "9999-12-31T23:59:59.9999", 0),
+    ("at", TimestampText("-6384-01-01"), ILLEGAL),
+    # bytes
+    ("bin", "AAA", ILLEGAL),
+    ("bin", "====", ILLEGAL),
+    ("bin", "A===", ILLEGAL),
+    # sizes
+    ("id", "x" * 65, KEY_SIZE),
+    ("id", "x" * 1_000_000, KEY_SIZE),
+    ("j", "x" * 600_000, ROW_SIZE),
+    ("j", "x" * NOSQL_REQUEST_BYTES_MAX, REQUEST_SIZE),
+)
+MEMBERS: Final[tuple[tuple[int, dict[str, Any], int], ...]] = (
+    (2, {}, BAD_PROTOCOL),
+    (2, {"k": 5}, BAD_PROTOCOL),
+    (2, {"k": {}}, ILLEGAL),
+    (2, {"k": KEY, "co": [1]}, ILLEGAL),
+    (3, {"l": 5}, ILLEGAL),
+    (3, {"l": KEY, "ut": True, "tt": "99999999999999999 DAYS"}, ILLEGAL),
+    (3, {"l": KEY, "ut": 1}, BAD_PROTOCOL),
+    (3, {"l": KEY, "tt": "1 é"}, ILLEGAL),
+    (3, {"l": KEY, "rv": b""}, ILLEGAL),
+    (6, {"l": KEY, "rv": b"x" * 17}, ILLEGAL),
+    (9, {"os": 5}, BAD_PROTOCOL),
+    (9, {"os": [5]}, BAD_PROTOCOL),
+    (9, {"os": [{}]}, ILLEGAL),
+    (9, {"os": [{"o": 2, "k": KEY}]}, BAD_PROTOCOL),
+    (10, {"k": {"s": 1}, "mw": -1}, BAD_PROTOCOL),
+    (10, {"k": {"s": 1}, "rg": {"rp": "id"}}, ILLEGAL),
+    (10, {"k": {"s": 1}, "ck": b"\xff" * 40}, ILLEGAL),
+    (11, {"od": ""}, ILLEGAL),
+    (14, {"lx": 2**62, "ls": -1}, BAD_PROTOCOL),
+    (15, {"st": "(" * 100_000}, ILLEGAL),
+    (15, {"lm": 5}, ILLEGAL),
+)
+
+
+def test_values_that_no_column_takes_are_refused() -> None:
+    for column, value, code in VALUES:
+        answer = answered(request(3, {"l": {**KEY, column: value}}))
+        assert answer.get("e", 0) == code, (column, str(value)[:40], answer)
+
+
+def test_members_of_another_type_are_refused() -> None:
+    for operation, payload, code in MEMBERS:
+        answer = answered(request(operation, payload))
+        assert answer.get("e", 0) == code, (operation, payload, answer)
+        assert answer["x"]
+
+
+@pytest.mark.parametrize("body", [b"", b"\0\3" + encode({}), b"\0\6" + encode({}), b"\xff\xff"])
+def test_what_has_no_version_of_ours_is_refused_in_the_older_form(body: bytes) -> None:
+    """nosql-wire §1: a byte and a text, since the version is not known."""
+    answer = answered(body)
+    code, text = answer["e"], answer["x"]
+    assert (code, text) in {
+        (BAD_PROTOCOL, "empty request content"),
+        *[
+            (24, f"Invalid driver serial version {version}, proxy serial version is 5")
+            for version in (3, 6, 0xFFFF)
+        ],
+    }
+
+
+def test_no_prefix_of_a_request_is_carried_out() -> None:
+    for seed in SEEDS[:6]:
+        for size in range(2, len(seed)):
+            assert answered(seed[:size]).get("e", 0) in {BAD_PROTOCOL, 24}, (seed, size)
+
+
+def test_a_message_that_something_follows_is_refused() -> None:
+    assert answered(SEEDS[0])["e"] == 0
+    assert answered(SEEDS[0] + b"\0")["e"] == BAD_PROTOCOL
+
+
+def test_reading_costs_what_is_there_and_not_what_is_promised() -> None:
+    """A message of nine bytes may not make a list of two thousand million members."""
+    promised = b"\0\4\6\x7f\xff\xff\xf0\x7f\xff\xff\xff"
+    assert answered(promised)["e"] in {BAD_PROTOCOL, 24}
+    inner = bytearray(encode({"h": {"o": 2, "n": "t"}, "p": {"k": [None] * 8}}))
+    at = bytes(inner).rindex(b"\0\0\0\x08" + b"\x0b" * 8)
+    inner[at : at + 4] = b"\x7f\xff\xff\xff"
+    assert answered(b"\0\4" + bytes(inner))["e"] == BAD_PROTOCOL
