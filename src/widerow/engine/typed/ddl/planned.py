@@ -1,6 +1,6 @@
 """Definition statements as plans, for callers who must not wait for a commit (ddl §1).
 
-The checks and the texts are those of `run`; an index is begun here and built by housekeeping.
+The checks and the texts are those of `run`; an index of many rows is left to housekeeping.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +22,7 @@ from widerow.engine.typed.ddl.statements import (
 )
 from widerow.engine.typed.ddl.tables import altered_table, table_of
 from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.first_build import with_first_build
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import begin_index, drop_index
 from widerow.errors import Conflict, InvalidRequest, NotFound, Replan, Unsupported
@@ -90,23 +91,29 @@ def _framed(
     def told(error: ModelError) -> ModelError:
         return failed(statement, what, error)
 
-    try:
-        plan = make()
-    except _FRAMED as error:
-        raise told(error) from error
-
-    def finish(outcomes: Sequence[Outcome[Any]]) -> T:
+    def framed(make: Callable[[], Plan[T]]) -> Plan[T]:
         try:
-            return plan.finish(outcomes)
+            plan = make()
         except _FRAMED as error:
-            if stale is not None and error.rule is TypedRule.EVOLVE_STALE:
-                raise Replan from error
             raise told(error) from error
 
-    def again(_: Sequence[Outcome[Any]]) -> Plan[T]:
-        return make() if stale is None else stale()
+        def finish(outcomes: Sequence[Outcome[Any]]) -> T:
+            try:
+                return plan.finish(outcomes)
+            except _FRAMED as error:
+                if stale is not None and error.rule is TypedRule.EVOLVE_STALE:
+                    raise Replan from error
+                raise told(error) from error
 
-    return Plan(plan.writes, finish, plan.size, again)
+        def again(outcomes: Sequence[Outcome[Any]]) -> Plan[T]:
+            following = plan.again
+            if stale is not None:
+                return framed(stale)
+            return framed(make if following is None else lambda: following(outcomes))
+
+        return Plan(plan.writes, finish, plan.size, again, prepares=plan.prepares)
+
+    return framed(make)
 
 
 def _create_table(
@@ -185,7 +192,12 @@ def _create_index(
     plan = _framed(
         "CREATE INDEX",
         f"table {form.table.name}, index {index}",
-        lambda: begin_index(engine, engine.tables.current(form), index_of(statement)),
+        lambda: with_first_build(
+            engine,
+            begin_index(engine, engine.tables.current(form), index_of(statement)),
+            form,
+            index,
+        ),
     )
     return plan.answering(lambda _: Changed(Change.ADD_INDEX, name, form, index_name=index))
 
