@@ -6,12 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import borneo
 import pytest
 
 from widerow.system import SystemClock
 from widerow.testing.server import WiderowServer
-
-borneo = pytest.importorskip("borneo")
 
 LIMITS: Final = (50, 50, 1)
 PRODUCTS: Final = """

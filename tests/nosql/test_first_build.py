@@ -1,4 +1,4 @@
-"""An index that a plan creates: built at once over few rows, by housekeeping over many (model §11)."""
+"""An index that a plan creates: over few rows it is built at once, else later (model §11)."""
 
 import pytest
 
