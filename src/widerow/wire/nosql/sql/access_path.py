@@ -137,7 +137,7 @@ class AccessPath:
                 found = _pieces_of_item(operator, item, kind, in_json=in_json)
                 if found is None:
                     return None
-                pieces += [piece for piece in found if piece not in pieces]
+                pieces += found
         return pieces
 
     def scan(

@@ -20,18 +20,20 @@ Number = int | float | Decimal
 
 def calculated(
     operator: str, left: Sequence[Any], right: Sequence[Any], context: Context, place: Place
-) -> Any:  # noqa: ANN401  # a number, or None
-    """The result of one operation; None where an operand is SQL NULL or EMPTY."""
+) -> Sequence[Any]:
+    """The result of one operation: EMPTY or SQL NULL where an operand is."""
     for at, items in enumerate((left, right)):
         if len(items) > 1:
             raise _fault(StatementRule.ARITHMETIC_SEVERAL, place)
         if items and items[0] is not None and not is_number(items[0]):
             name = type_name(items[0])
             raise _fault(StatementRule.ARITHMETIC_TYPE, place, operand=at, type=name)
-    if not left or not right or left[0] is None or right[0] is None:
-        return None
+    if not left or not right:
+        return ()
+    if left[0] is None or right[0] is None:
+        return (None,)
     try:
-        return _of(operator, left[0], right[0], context)
+        return (_of(operator, left[0], right[0], context),)
     except (ZeroDivisionError, DivisionByZero, InvalidOperation) as error:
         whole = isinstance(left[0], int) and isinstance(right[0], int)
         text = "/ by zero" if whole else "Division by zero"

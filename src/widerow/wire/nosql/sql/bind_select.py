@@ -72,7 +72,11 @@ def bind_select(statement: syntax.SelectStatement, find: Find, scope: Scope) -> 
         raise InvalidRequest(StatementRule.GROUP_STAR)
     loops, paths, ordered = _loops(statement, scope, calls)
     grouping = _grouping(statement, scope, calls) if grouped else None
-    outputs = star(scope) if statement.outputs is None else _outputs(statement, scope, grouping)
+    advanced = grouped or statement.distinct or _is_advanced(statement, paths, ordered=ordered)
+    if statement.outputs is None:
+        outputs = star(scope, by_name=advanced)
+    else:
+        outputs = _outputs(statement, scope, grouping)
     sorting = _sorting(statement, scope)
     streams = grouping is None and not statement.distinct and (ordered or not sorting)
     plan = SelectPlan(
@@ -91,7 +95,7 @@ def bind_select(statement: syntax.SelectStatement, find: Find, scope: Scope) -> 
         limit=_constant(statement.limit, scope, "Limit"),
         offset=_constant(statement.offset, scope, "Offset"),
         paths=paths,
-        advanced=grouped or statement.distinct or _is_advanced(statement, paths, ordered=ordered),
+        advanced=advanced,
         limit_place=statement.limit.place if statement.limit else Place(),
         offset_place=statement.offset.place if statement.offset else Place(),
     )

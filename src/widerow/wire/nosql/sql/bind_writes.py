@@ -236,7 +236,8 @@ def bind_update(statement: syntax.UpdateStatement, find: Find, scope: Scope) -> 
     conditions = Conditions(table, scope, frozenset())
     wanted = Wanted(candidates=conditions.candidates(statement.where))
     path = _by_key(form, wanted)
-    if not path.one_shard:
+    listed = any(each.operator == "in" for column in path.conditions for each in column)
+    if listed or not path.one_shard:
         raise InvalidRequest(StatementRule.SHARD_KEY_INCOMPLETE)
     outputs = _returning(statement.returning, scope)
     if outputs is not None and not _whole_key(path):

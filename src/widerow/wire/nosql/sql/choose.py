@@ -135,6 +135,8 @@ def _way(form: TableForm, index: IndexForm | None, wanted: Wanted) -> _Way:
         texts = tuple(path.text for path in index.paths)
         multikey = any(path.split >= 0 for path in index.paths)
     usable = _usable(index, texts, wanted.candidates)
+    if index is not None and not index.index.with_nulls:
+        usable = _without_nulls(texts, usable)
     conditions, score = _pushed(texts, usable)
     if index is None and len(conditions) == len(texts) and _all_equal(conditions):
         score = _SCORE_WHOLE
@@ -149,6 +151,16 @@ def _way(form: TableForm, index: IndexForm | None, wanted: Wanted) -> _Way:
         and ((ordered and not wanted.groups) or grouped or wanted.extreme == texts[0])
     )
     return _Way(name, index, texts, conditions, score, sorts, ordered, reverse)
+
+
+def _without_nulls(texts: Sequence[str], usable: Sequence[Candidate]) -> list[Candidate]:
+    """An index WITH NO NULLS lacks rows, unless each of its paths is compared with a value."""
+    compared = {
+        each.path
+        for each in usable
+        if each.pushed and each.condition.operator not in ("null", "empty", "exists")
+    }
+    return list(usable) if compared >= set(texts) else []
 
 
 def _usable(

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from widerow.model.typed.values import JsonNull, Timestamp
 from widerow.wire.nosql.sql.casts import timestamp_of
-from widerow.wire.nosql.sql.items import EnumItem, RecordItem, inside, is_number
+from widerow.wire.nosql.sql.items import EnumItem, RecordItem, UuidItem, inside, is_number
 
 __all__ = ["any_is", "equal", "is_", "order_of"]
 
@@ -19,7 +19,8 @@ _HOLDS: Final[dict[str, tuple[int, ...]]] = {
     ">": (1,),
     ">=": (0, 1),
 }
-_DIFFERENT: Final = 2  # neither less nor greater: maps and records that are not equal
+_DIFFERENT: Final = 2  # of values that have no order: maps, records, bytes
+_SAME: Final = 3
 
 
 def is_(operator: str, left: Sequence[Any], right: Sequence[Any]) -> bool | None:
@@ -37,7 +38,9 @@ def is_(operator: str, left: Sequence[Any], right: Sequence[Any]) -> bool | None
     found = order_of(one, other)
     if found is None:
         return False
-    return operator == "!=" if found == _DIFFERENT else found in _HOLDS[operator]
+    if found in (_DIFFERENT, _SAME):
+        return operator == ("!=" if found == _DIFFERENT else "=")
+    return found in _HOLDS[operator]
 
 
 def any_is(operator: str, left: Sequence[Any], right: Sequence[Any]) -> bool | None:
@@ -60,7 +63,7 @@ def equal(one: Any, other: Any) -> bool:  # noqa: ANN401  # any items
 
 
 def order_of(one: Any, other: Any) -> int | None:  # noqa: ANN401  # any items
-    """-1, 0, 1; `_DIFFERENT`; None where the kinds do not compare."""
+    """-1, 0, 1; `_DIFFERENT` or `_SAME`; None where the kinds do not compare."""
     if is_number(one) and is_number(other):
         return _numbers(one, other)
     if isinstance(one, bool) or isinstance(other, bool):
@@ -71,7 +74,7 @@ def order_of(one: Any, other: Any) -> int | None:  # noqa: ANN401  # any items
     if isinstance(one, Timestamp) or isinstance(other, Timestamp):
         return _moments(one, other)
     if isinstance(one, bytes) and isinstance(other, bytes):
-        return (one > other) - (one < other)
+        return _SAME if one == other else _DIFFERENT
     if isinstance(one, list) and isinstance(other, list):
         return _arrays(one, other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -87,15 +90,22 @@ def _numbers(one: int | float | Decimal, other: int | float | Decimal) -> int:
             special = [each for each in (one, other) if isinstance(each, float)][0]
             if not math.isfinite(special):
                 return _doubles(float(one), float(other))
-        first, second = Decimal(one), Decimal(other)
+        first, second = _decimal(one), _decimal(other)
         return (first > second) - (first < second)
     if isinstance(one, float) or isinstance(other, float):
         return _doubles(float(one), float(other))
     return (one > other) - (one < other)
 
 
+def _decimal(value: int | float | Decimal) -> Decimal:
+    return Decimal(repr(float(value))) if isinstance(value, float) else Decimal(value)
+
+
 def _doubles(one: float, other: float) -> int:
-    """As Java compares: NaN is equal to itself and above everything."""
+    """As Java compares: NaN is equal to itself and above everything, -0.0 is below 0.0."""
+    if one == 0.0 == other:
+        first, second = math.copysign(1.0, one), math.copysign(1.0, other)
+        return (first > second) - (first < second)
     if math.isnan(one) or math.isnan(other):
         return math.isnan(one) - math.isnan(other)
     return (one > other) - (one < other)
@@ -109,6 +119,8 @@ def _texts(one: str, other: str) -> int | None:
             return None
         first, second = symbols.index(one), symbols.index(other)
         return (first > second) - (first < second)
+    if isinstance(one, UuidItem) or isinstance(other, UuidItem):
+        one, other = one.lower(), other.lower()
     if one.isascii() and other.isascii():
         return (one > other) - (one < other)
     halves = one.encode("utf-16-be", "surrogatepass"), other.encode("utf-16-be", "surrogatepass")
@@ -116,6 +128,8 @@ def _texts(one: str, other: str) -> int | None:
 
 
 def _moments(one: Any, other: Any) -> int | None:  # noqa: ANN401  # any items
+    if isinstance(one, EnumItem) or isinstance(other, EnumItem):
+        return None
     first = timestamp_of(one) if isinstance(one, str) else one
     second = timestamp_of(other) if isinstance(other, str) else other
     if not isinstance(first, Timestamp) or not isinstance(second, Timestamp):
@@ -131,7 +145,7 @@ def _arrays(one: list[Any], other: list[Any]) -> int | None:
                 return _DIFFERENT
             continue
         found = order_of(inside(one, first), inside(other, second))
-        if found != 0:
+        if found not in (0, _SAME):
             return _DIFFERENT if found is None else found
     return (len(one) > len(other)) - (len(one) < len(other))
 
@@ -142,4 +156,6 @@ def _maps(one: Mapping[str, Any], other: Mapping[str, Any]) -> int | None:
     if one.keys() != other.keys():
         return _DIFFERENT
     same = all(equal(inside(one, one[name]), inside(other, other[name])) for name in one)
-    return 0 if same else _DIFFERENT
+    return _SAME if same else _DIFFERENT
+
+

@@ -74,6 +74,8 @@ def condition(expression: syntax.Expression, scope: Scope) -> Compiled:
     """An expression that has to be a BOOLEAN. Raises `InvalidRequest` for one that never is."""
     made = compile_expression(expression, scope)
     kind, place, evaluate = made.kind, expression.place, made.evaluate
+    if isinstance(expression, syntax.Literal):
+        promoted((expression.value,), place)
     if kind is not None and kind.name not in _MAY_BE_BOOLEAN and not made.many:
         raise _fault(StatementRule.PROMOTE_TYPE, place, type=sql_type_text(kind))
     return Compiled(lambda frame: _boolean(promoted(evaluate(frame), place)), BOOLEAN)
@@ -153,8 +155,15 @@ def _is_type(expression: syntax.IsType, scope: Scope) -> Compiled:
 
 
 def _exists(expression: syntax.Exists, scope: Scope) -> Compiled:
-    operand = compile_expression(expression.operand, scope).evaluate
-    return Compiled(lambda frame: _TRUE if operand(frame) else _FALSE, BOOLEAN, nullable=False)
+    """A path over members of what is NULL has none of them."""
+    source = compile_expression(expression.operand, scope)
+    operand, many = source.evaluate, source.many
+
+    def evaluate(frame: Frame) -> Items:
+        items = operand(frame)
+        return _boolean(bool(items) and not (many and items[0] is None and len(items) == 1))
+
+    return Compiled(evaluate, BOOLEAN, nullable=False)
 
 
 def _comparison(expression: syntax.Comparison, scope: Scope) -> Compiled:
@@ -273,7 +282,7 @@ def _binary(expression: syntax.Binary, scope: Scope) -> Compiled:
     def evaluate(frame: Frame) -> Items:
         items = begin(frame)
         for sign, each in steps:
-            items = (calculated(sign, items, each(frame), frame.context, place),)
+            items = calculated(sign, items, each(frame), frame.context, place)
         return items
 
     return Compiled(evaluate, kind)
@@ -472,12 +481,12 @@ def _members(expression: syntax.Keys | syntax.Values, scope: Scope) -> Compiled:
 
     def evaluate(frame: Frame) -> Items:
         assert holds is not None
-        return members(steps(frame), lambda value, key: holds(frame, value, key), keys=keys)
+        return members(steps(frame), lambda *member: holds(frame, *member), keys=keys)
 
     return Compiled(evaluate, kind, many=True)
 
 
-_Holds = Callable[[Frame, Any, Any], Items]
+_Holds = Callable[[Frame, Any, Any, Any], Items]
 
 
 def member_condition(
@@ -498,10 +507,10 @@ def member_condition(
             scope.variables[name] = slot
     value_slot, key_slot = slots
 
-    def holds(frame: Frame, value: Any, key: Any) -> Items:  # noqa: ANN401  # any items
+    def holds(frame: Frame, value: Any, key: Any, source: Any) -> Items:  # noqa: ANN401  # any items
         frame.items[value_slot] = (value,)
         frame.items[key_slot] = (key,)
-        frame.items[context] = (value,)
+        frame.items[context] = (source,)
         found: Items = evaluate(frame)
         return found
 
@@ -532,7 +541,7 @@ def _filter(expression: syntax.Filter, scope: Scope) -> Compiled:
     _check_filter(expression.condition, scope)
 
     def evaluate(frame: Frame) -> Items:
-        return filtered(steps(frame), lambda value, key: holds(frame, value, key), place)
+        return filtered(steps(frame), lambda *member: holds(frame, *member), place)
 
     single = isinstance(expression.condition, syntax.Variable | syntax.Binary)
     return Compiled(evaluate, kind, many=source.many or not single)
@@ -645,7 +654,7 @@ def _transform(expression: syntax.Call, scope: Scope) -> Compiled:
     assert holds is not None
 
     def evaluate(frame: Frame) -> Items:
-        return [each for item in source(frame) for each in holds(frame, item, 0)]
+        return [each for item in source(frame) for each in holds(frame, item, 0, item)]
 
     return Compiled(evaluate, None, many=True)
 

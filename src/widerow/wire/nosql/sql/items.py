@@ -27,6 +27,7 @@ __all__ = [
     "LongInt",
     "RecordItem",
     "StampItem",
+    "UuidItem",
     "inside",
     "is_long",
     "is_number",
@@ -58,6 +59,12 @@ class EnumItem(str):
         made = super().__new__(cls, symbol)
         made.kind = kind
         return made
+
+
+class UuidItem(str):
+    """A UUID in its canonical form; it compares with texts in any case."""
+
+    __slots__ = ()
 
 
 class StampItem(Timestamp):
@@ -105,6 +112,8 @@ Convert = Callable[[Any], Any]
 
 def item_of(kind: FieldType) -> Convert | None:
     """How a stored value of a type becomes an item; None: it is one."""
+    if kind.uuid:
+        return UuidItem
     simple = _SIMPLE.get(kind.kind)
     if simple is not None:
         return simple(kind)

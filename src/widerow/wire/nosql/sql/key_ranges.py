@@ -245,8 +245,6 @@ def pieces_of(operator: str, item: Any, kind: FieldType) -> list[KeyPiece] | Non
     value, exact = fitted
     if value is None:
         return []
-    if isinstance(value, float) and value == 0.0 and kind.kind is not Kind.ANY_ATOMIC:
-        return _around_zero(operator)
     if operator == "=":
         return [KeyPoint(value)] if exact else []
     inclusive = not exact or operator in ("<=", ">=")
@@ -261,16 +259,6 @@ def _kind_bounds(value: Any) -> tuple[Any, Any]:  # noqa: ANN401  # of three kin
     if isinstance(value, bool):
         return False, None
     return ("", False) if isinstance(value, str) else (None, "")
-
-
-def _around_zero(operator: str) -> list[KeyPiece]:
-    """Both zeros are equal to each other, and are two keys (model §4)."""
-    if operator == "=":
-        return [KeyPoint(-0.0), KeyPoint(0.0)]
-    inclusive = operator in ("<=", ">=")
-    if operator[0] == "<":
-        return [KeyInterval(high=0.0 if inclusive else -0.0, high_inclusive=inclusive)]
-    return [KeyInterval(low=-0.0 if inclusive else 0.0, low_inclusive=inclusive)]
 
 
 def _fitted(item: Any, kind: FieldType) -> tuple[Any, bool] | None:  # noqa: ANN401  # as above

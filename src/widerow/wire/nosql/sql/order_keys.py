@@ -31,6 +31,7 @@ _END: Final = b"\x00"
 
 # Of numbers: those that are no decimal stand before, between the signs, and behind.
 _LOWEST, _FINITE, _HIGHEST, _NAN = b"\x00", b"\x01", b"\x02", b"\x03"
+_BELOW_ZERO: Final = b"\x7f"  # -0.0, between negative numbers and zero
 _INVERTED: Final = bytes(range(255, -1, -1))
 _TIMESTAMP: Final = timestamp(9)
 
@@ -92,8 +93,10 @@ def _integer(value: int) -> bytes:
 
 
 def _float(value: float) -> bytes:
+    if value == 0.0 and math.copysign(1.0, value) < 0:
+        return _NUMBER + _FINITE + _BELOW_ZERO
     if math.isfinite(value):
-        return _decimal(Decimal(value))
+        return _decimal(Decimal(repr(float(value))))
     if math.isnan(value):
         return _NUMBER + _NAN
     return _NUMBER + (_HIGHEST if value > 0 else _LOWEST)

@@ -33,8 +33,11 @@ class Outputs(NamedTuple):
     name: str | None = None
 
 
-def star(scope: Scope) -> Outputs:
-    """`*`: the columns of the only table, or one record for each table."""
+def star(scope: Scope, *, by_name: bool = False) -> Outputs:
+    """`*`: the columns of the only table, or one record for each table.
+
+    Fields of documents are sorted by name; with `by_name` the key is among them, not in front.
+    """
     if len(scope.tables) == 1 and not scope.variables:
         table = scope.tables[0]
         slot, convert, kind = table.slot, row_item(table), row_kind(table)
@@ -45,7 +48,9 @@ def star(scope: Scope) -> Outputs:
                 return {}
             item: dict[str, Any] = convert(found)
             if table.form.table.collection:
-                return {name: item[name] for name in sorted(item)}
+                key = {name: item[name] for name in table.form.table.primary_key}
+                front = {} if by_name else key
+                return front | {name: item[name] for name in sorted(item)}
             return item
 
         keys = {name.lower() for name in table.form.table.primary_key}

@@ -9,6 +9,7 @@ from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.items import LongInt
 from widerow.wire.nosql.sql.lexis import Word
 from widerow.wire.nosql.sql.parse_types import parse_type
+from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.nosql.sql.words import Words
 
 __all__ = ["parse_expression", "parse_path", "parse_sum"]
@@ -60,7 +61,7 @@ def _null(words: Words) -> syntax.Expression:
 
 def _condition(words: Words) -> syntax.Expression:
     place = words.place
-    if words.next.is_word("EXISTS") and not words.ahead(1).is_sign(",", ")", "."):
+    if words.next.is_word("EXISTS") and not words.ahead(1).is_sign(",", ")", ".", "["):
         words.take()
         return syntax.Exists(place, _concat(words))
     rows = _tuple_in(words)
@@ -249,7 +250,14 @@ def _map_step(words: Words, source: syntax.Expression) -> syntax.Expression:
             condition = None if words.next.is_sign(")") else parse_expression(words)
             words.need_sign(")")
             return made(source.place, source, condition)
-        return syntax.Call(word.place, name, (source, *_list(words, ")")))
+        count = len(_list(words, ")"))
+        raise InvalidRequest(
+            StatementRule.NO_ARITY,
+            name=name,
+            count=count,
+            line=word.place.line,
+            column=word.place.column,
+        )
     if word.kind in ("name", "text"):
         return syntax.Field(source.place, source, words.take().text)
     if word.kind == "variable":

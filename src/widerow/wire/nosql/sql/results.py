@@ -23,7 +23,7 @@ def _value(item: Any) -> Any:  # noqa: ANN401  # any item
         return Long(int(item))
     if isinstance(item, Timestamp):
         digits = item.precision if isinstance(item, StampItem) else 9
-        return TimestampText(item.text(digits).removesuffix("Z"))
+        return TimestampText(_stamp(item.text(digits).removesuffix("Z")))
     if isinstance(item, RecordItem):
         return {name: _value(value) for name, value in item.items()}
     if isinstance(item, Mapping):
@@ -31,6 +31,11 @@ def _value(item: Any) -> Any:  # noqa: ANN401  # any item
     if isinstance(item, list):
         return [_inside(each) for each in item]
     return item
+
+
+def _stamp(text: str) -> str:
+    """Years before 0 with one digit less, as the vendor answers them."""
+    return f"-{text[2:]}" if text.startswith("-0") else text
 
 
 def _inside(value: Any) -> Any:  # noqa: ANN401  # any item

@@ -11,8 +11,8 @@ from widerow.wire.nosql.sql.texts import type_name
 
 __all__ = ["elements", "entries", "field_items", "filtered", "members", "sliced"]
 
-Holds = Callable[[Any, Any], Sequence[Any]]
-"""Items of a condition for a member: of its value and its key or position."""
+Holds = Callable[[Any, Any, Any], Sequence[Any]]
+"""Items of a condition for a member: of its value, its key or position, and what it is in."""
 
 
 def field_items(items: Sequence[Any], name: str) -> Sequence[Any]:
@@ -39,15 +39,15 @@ def _field(item: Any, name: str, found: list[Any]) -> None:  # noqa: ANN401  # a
             _field(inside(item, each), name, found)
 
 
-def entries(items: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """Key and value of each entry of maps, objects and records; (None, None) for SQL NULL."""
+def entries(items: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Key, value and container of each entry of maps and records; None three times for NULL."""
     for item in items:
         if item is None:
-            yield None, None
+            yield None, None, None
         elif isinstance(item, Mapping):
             names = list(item) if isinstance(item, RecordItem) else sorted(item)
             for name in names:
-                yield name, inside(item, item[name])
+                yield name, inside(item, item[name]), item
         elif isinstance(item, list):
             yield from entries([inside(item, each) for each in item])
 
@@ -55,10 +55,10 @@ def entries(items: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
 def members(items: Sequence[Any], holds: Holds | None, *, keys: bool) -> Sequence[Any]:
     """`.keys(condition)` or `.values(condition)`."""
     found: list[Any] = []
-    for key, value in entries(items):
+    for key, value, container in entries(items):
         if key is None:
             found.append(None)
-        elif holds is None or _true(holds(value, key)):
+        elif holds is None or _true(holds(value, key, container)):
             found.append(key if keys else value)
     return found
 
@@ -76,7 +76,7 @@ def filtered(items: Sequence[Any], holds: Holds, place: Place) -> Sequence[Any]:
             found.append(None)
             continue
         for at, element in enumerate(elements(item)):
-            given = holds(element, at)
+            given = holds(element, at, item)
             if not given or given[0] is None:
                 continue
             if given[0] is True or (_is_position(given[0]) and given[0] == at):

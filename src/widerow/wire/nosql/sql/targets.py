@@ -143,7 +143,7 @@ def _members(path: syntax.Keys | syntax.Values, table: ScopeTable, scope: Scope)
                     found += [
                         each
                         for each in _member(place, name)
-                        if holds is None or _is_true(holds(frame, place_item(each), name))
+                        if holds is None or _is_true(holds(frame, place_item(each), name, value))
                     ]
         return found
 
@@ -161,10 +161,8 @@ def _elements(path: syntax.Filter, table: ScopeTable, scope: Scope) -> Find:
                 if holds is None:
                     found.append(each)
                     continue
-                given = holds(frame, place_item(each), at)
-                if _is_true(given) or (
-                    len(given) == 1 and type(given[0]) is int and given[0] == at
-                ):
+                given = holds(frame, place_item(each), at, place_item(place))
+                if _is_true(given) or (len(given) == 1 and type(given[0]) is int and given[0] == at):
                     found.append(each)
         return found
 
