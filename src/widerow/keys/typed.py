@@ -255,7 +255,8 @@ def _encode_any(value: Any) -> bytes:  # noqa: ANN401  # of three kinds
         return _ANY_BOOLEAN + _encode_boolean(value)
     if isinstance(value, str):
         return _ANY_TEXT + _encode_string(value)
-    return _ANY_NUMBER + _encode_number(plain_number(Decimal(value)))
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    return _ANY_NUMBER + _encode_number(plain_number(exact))
 
 
 _ENCODE: Final[Mapping[Kind, Encoder]] = {

@@ -84,7 +84,7 @@ def order_of(one: Any, other: Any) -> int | None:  # noqa: ANN401  # any items
     return None
 
 
-def _numbers(one: int | float | Decimal, other: int | float | Decimal) -> int:
+def _numbers(one: float | Decimal, other: float | Decimal) -> int:
     if isinstance(one, Decimal) or isinstance(other, Decimal):
         if isinstance(one, float) or isinstance(other, float):
             special = [each for each in (one, other) if isinstance(each, float)][0]
@@ -97,7 +97,7 @@ def _numbers(one: int | float | Decimal, other: int | float | Decimal) -> int:
     return (one > other) - (one < other)
 
 
-def _decimal(value: int | float | Decimal) -> Decimal:
+def _decimal(value: float | Decimal) -> Decimal:
     return Decimal(repr(float(value))) if isinstance(value, float) else Decimal(value)
 
 
@@ -157,5 +157,3 @@ def _maps(one: Mapping[str, Any], other: Mapping[str, Any]) -> int | None:
         return _DIFFERENT
     same = all(equal(inside(one, one[name]), inside(other, other[name])) for name in one)
     return _SAME if same else _DIFFERENT
-
-

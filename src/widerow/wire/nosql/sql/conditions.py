@@ -141,7 +141,11 @@ class Conditions:
     nothing: bool = False
 
     def __post_init__(self) -> None:
+        definition = self.table.form.table
         self._numbers = count(1)
+        self._keys = set(definition.primary_key)
+        for index in definition.indexes:
+            self._keys.update(each.path for each in index.fields if "(" not in each.path)
 
     def candidates(self, where: syntax.Expression | None) -> tuple[Candidate, ...]:
         """What an index may serve of a condition. Sets `nothing` where it is never true."""
@@ -245,7 +249,7 @@ class Conditions:
         compiled = [compile_expression(each, self.scope) for each in others]
         fits = [_fits(kind, each.kind) for each in compiled]
         if operator != "in" and fits == [False] and not element:
-            self.nothing = self.nothing or not text.endswith(("[]", "()"))
+            self.nothing = self.nothing or text in self._keys
             return []
         if None in fits:
             return []
@@ -272,8 +276,8 @@ class Conditions:
 _FAMILIES: Final = {
     **dict.fromkeys(("INTEGER", "LONG", "FLOAT", "DOUBLE", "NUMBER"), "number"),
     **dict.fromkeys(("STRING", "ENUM"), "text"),
-    **{"BOOLEAN": "boolean", "TIMESTAMP": "moment", "BINARY": "bytes"},
-    **{"ARRAY": "array", "MAP": "map", "RECORD": "record", "ANYJSONATOMIC": "null"},
+    "BOOLEAN": "boolean", "TIMESTAMP": "moment", "BINARY": "bytes",
+    "ARRAY": "array", "MAP": "map", "RECORD": "record", "ANYJSONATOMIC": "null",
 }
 _WHOLE: Final = frozenset(("INTEGER", "LONG"))
 

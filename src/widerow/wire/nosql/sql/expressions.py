@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from widerow.errors import InvalidRequest
-from widerow.model.typed.types import FieldType, Kind
-from widerow.model.typed.values import JSON_NULL
+from widerow.model.typed.types import FieldType
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.arithmetic import calculated, negated
-from widerow.wire.nosql.sql.casts import ANY, cast_item, is_of_type, sql_type, sql_type_text
-from widerow.wire.nosql.sql.compare import any_is, is_, order_of
+from widerow.wire.nosql.sql.casts import cast_item, is_of_type, sql_type, sql_type_text
+from widerow.wire.nosql.sql.compare import any_is, is_
 from widerow.wire.nosql.sql.functions import FUNCTIONS
 from widerow.wire.nosql.sql.functions.kinds import CALL, FunctionFault
 from widerow.wire.nosql.sql.lexis import Place
@@ -260,7 +259,7 @@ def _literal(expression: syntax.Literal, scope: Scope) -> Compiled:
 
 def _literal_type(value: Any) -> syntax.SqlType:  # noqa: ANN401  # of a literal
     name = type_name(value).upper()
-    return syntax.SqlType(name)
+    return syntax.SqlType("JSON" if name == "ANYJSONATOMIC" else name)
 
 
 def _unary(expression: syntax.Unary, scope: Scope) -> Compiled:
@@ -331,11 +330,19 @@ def _case(expression: syntax.Case, scope: Scope) -> Compiled:
                 return found
         return _EMPTY if last is None else last(frame)
 
+    atomic = all(kind is not None and kind.name in _JSON_ATOMIC for kind in kinds)
+    mixed = syntax.SqlType("ANYJSONATOMIC") if atomic else None
     return Compiled(
         evaluate,
-        kinds.pop() if len(kinds) == 1 else None,
+        kinds.pop() if len(kinds) == 1 else mixed,
         many=any(each.many for each in branches),
+        nullable=otherwise is None or any(each.nullable for each in branches),
     )
+
+
+_JSON_ATOMIC: Final = frozenset(
+    ("INTEGER", "LONG", "FLOAT", "DOUBLE", "NUMBER", "STRING", "BOOLEAN", "ANYJSONATOMIC")
+)
 
 
 def _cast(expression: syntax.Cast, scope: Scope) -> Compiled:

@@ -298,7 +298,8 @@ def _number(item: float | Decimal, kind: Kind) -> tuple[Any, bool] | None:
         fits = isinstance(item, int) and -_INTS[kind] <= item < _INTS[kind]
         return (item, True) if fits else None
     if kind is Kind.NUMBER:
-        return plain_number(Decimal(item)), True
+        exact = Decimal(repr(float(item))) if isinstance(item, float) else Decimal(item)
+        return plain_number(exact), True
     try:
         value = float(item)
         if kind is Kind.FLOAT:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from widerow.errors import InvalidRequest
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.expressions import compile_expression
+from widerow.wire.nosql.sql.items import inside
 from widerow.wire.nosql.sql.names import row_item, row_kind
 from widerow.wire.nosql.sql.scope import Compiled, Frame, Scope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
@@ -50,7 +51,7 @@ def star(scope: Scope, *, by_name: bool = False) -> Outputs:
             if table.form.table.collection:
                 key = {name: item[name] for name in table.form.table.primary_key}
                 front = {} if by_name else key
-                return front | {name: item[name] for name in sorted(item)}
+                return front | {name: inside(item, item[name]) for name in sorted(item)}
             return item
 
         keys = {name.lower() for name in table.form.table.primary_key}

@@ -122,7 +122,7 @@ def _tuple_in(words: Words) -> syntax.Expression | None:
 def _in(
     words: Words,
     place: Any,
-    operands: tuple[syntax.Expression, ...],  # noqa: ANN401  # a place
+    operands: tuple[syntax.Expression, ...],  # a place
 ) -> syntax.Expression:
     if not words.next.is_sign("("):
         return syntax.In(place, operands, (), _path(words))
@@ -204,7 +204,7 @@ def _is_number(value: Any) -> bool:  # noqa: ANN401  # of a literal
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
-def _negative(value: int | float | Decimal) -> int | float | Decimal:
+def _negative(value: float | Decimal) -> int | float | Decimal:
     if isinstance(value, Decimal):
         return LongInt(-(2**63)) if value == 2**63 else -value
     if isinstance(value, float):

@@ -162,7 +162,9 @@ def _elements(path: syntax.Filter, table: ScopeTable, scope: Scope) -> Find:
                     found.append(each)
                     continue
                 given = holds(frame, place_item(each), at, place_item(place))
-                if _is_true(given) or (len(given) == 1 and type(given[0]) is int and given[0] == at):
+                if _is_true(given) or (
+                    len(given) == 1 and type(given[0]) is int and given[0] == at
+                ):
                     found.append(each)
         return found
 
