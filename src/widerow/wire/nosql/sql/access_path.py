@@ -91,6 +91,9 @@ class AccessPath:
         """Whether a row may come several times: not where one value of the members is asked for."""
         assert self.index is not None
         fixed = [any(_is_single(each) for each in column) for column in self.conditions]
+        keys = [path.text.endswith(".keys()") for path in self.index.paths]
+        if any(each and key for each, key in zip(fixed, keys, strict=False)):
+            return False  # a map has a key once
         return not (len(fixed) == len(self.index.paths) and all(fixed))
 
     @property

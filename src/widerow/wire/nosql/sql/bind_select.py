@@ -22,6 +22,7 @@ from widerow.wire.nosql.sql.statement_rules import StatementRule
 __all__ = ["BoundSelect", "add_table", "bind_select", "fault_at", "found_table", "hinted"]
 
 Find = Callable[[str], TableForm | None]
+_NOWHERE: Final = Place()
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class BoundSelect:
     offset: Any
     paths: tuple[AccessPath, ...]
     advanced: bool
-    limit_place: Place = Place()
-    offset_place: Place = Place()
+    limit_place: Place = _NOWHERE
+    offset_place: Place = _NOWHERE
 
 
 def fault_at(rule: StatementRule, place: Place, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
@@ -96,8 +97,8 @@ def bind_select(statement: syntax.SelectStatement, find: Find, scope: Scope) -> 
         offset=_constant(statement.offset, scope, "Offset"),
         paths=paths,
         advanced=advanced,
-        limit_place=statement.limit.place if statement.limit else Place(),
-        offset_place=statement.offset.place if statement.offset else Place(),
+        limit_place=statement.limit.place if statement.limit else _NOWHERE,
+        offset_place=statement.offset.place if statement.offset else _NOWHERE,
     )
 
 

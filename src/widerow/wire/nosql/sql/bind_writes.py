@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
@@ -279,13 +279,7 @@ def _clause(clause: Any, table: ScopeTable, scope: Scope) -> Clause:  # noqa: AN
     def cast(items: Sequence[Any], kind: FieldType) -> Any:  # noqa: ANN401  # any stored value
         return copied(stored_value(items, kind, place))
 
-    make = {
-        syntax.SetClause: _set,
-        syntax.AddClause: _add,
-        syntax.PutClause: _put,
-        syntax.MergeClause: _merge,
-    }[type(clause)]
-    apply = make(clause, value, position, cast)
+    apply = _APPLY[type(clause)](clause, value, position, cast)
 
     def run(frame: Frame, row: StoredRow) -> bool:
         changed = False
@@ -357,6 +351,14 @@ def _merge(clause: syntax.MergeClause, value: Compiled, _: Any, cast: Any) -> _A
         return True
 
     return apply
+
+
+_APPLY: Final[dict[type, Callable[[Any, Compiled, Any, Any], _Apply]]] = {
+    syntax.SetClause: _set,
+    syntax.AddClause: _add,
+    syntax.PutClause: _put,
+    syntax.MergeClause: _merge,
+}
 
 
 def _remove(clause: syntax.RemoveClause, find: Any) -> Clause:  # noqa: ANN401  # a `targets.Find`

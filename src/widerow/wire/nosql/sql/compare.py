@@ -1,7 +1,7 @@
 """Comparing items (ddl §3: comparison): numbers by value, other kinds only with their own."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -66,38 +66,33 @@ def order_of(one: Any, other: Any) -> int | None:  # noqa: ANN401  # any items
     """-1, 0, 1; `_DIFFERENT` or `_SAME`; None where the kinds do not compare."""
     if is_number(one) and is_number(other):
         return _numbers(one, other)
-    if isinstance(one, bool) or isinstance(other, bool):
-        both = isinstance(one, bool) and isinstance(other, bool)
-        return (one > other) - (one < other) if both else None
-    if isinstance(one, str) and isinstance(other, str):
-        return _texts(one, other)
     if isinstance(one, Timestamp) or isinstance(other, Timestamp):
         return _moments(one, other)
-    if isinstance(one, bytes) and isinstance(other, bytes):
-        return _SAME if one == other else _DIFFERENT
-    if isinstance(one, list) and isinstance(other, list):
-        return _arrays(one, other)
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return _maps(one, other)
-    if isinstance(one, JsonNull) and isinstance(other, JsonNull):
-        return 0
+    for kind, compare in _KINDS:
+        if isinstance(one, kind) and isinstance(other, kind):
+            return compare(one, other)
     return None
 
 
-def _numbers(one: float | Decimal, other: float | Decimal) -> int:
-    if isinstance(one, Decimal) or isinstance(other, Decimal):
-        if isinstance(one, float) or isinstance(other, float):
-            special = [each for each in (one, other) if isinstance(each, float)][0]
-            if not math.isfinite(special):
-                return _doubles(float(one), float(other))
-        first, second = _decimal(one), _decimal(other)
-        return (first > second) - (first < second)
-    if isinstance(one, float) or isinstance(other, float):
+def _booleans(one: Any, other: Any) -> int:  # noqa: ANN401  # booleans
+    return int(one > other) - int(one < other)
+
+
+def _bytes(one: Any, other: Any) -> int:  # noqa: ANN401  # bytes
+    return _SAME if one == other else _DIFFERENT
+
+
+def _numbers(one: Any, other: Any) -> int:  # noqa: ANN401  # numbers
+    decimal = isinstance(one, Decimal) or isinstance(other, Decimal)
+    floats = [each for each in (one, other) if isinstance(each, float)]
+    if floats and not (decimal and all(map(math.isfinite, floats))):
         return _doubles(float(one), float(other))
-    return (one > other) - (one < other)
+    if decimal:
+        one, other = _decimal(one), _decimal(other)
+    return int(one > other) - int(one < other)
 
 
-def _decimal(value: float | Decimal) -> Decimal:
+def _decimal(value: Any) -> Decimal:  # noqa: ANN401  # a number
     return Decimal(repr(float(value))) if isinstance(value, float) else Decimal(value)
 
 
@@ -157,3 +152,13 @@ def _maps(one: Mapping[str, Any], other: Mapping[str, Any]) -> int | None:
         return _DIFFERENT
     same = all(equal(inside(one, one[name]), inside(other, other[name])) for name in one)
     return _SAME if same else _DIFFERENT
+
+
+_KINDS: Final[tuple[tuple[type, Callable[[Any, Any], int | None]], ...]] = (
+    (bool, _booleans),
+    (str, _texts),
+    (bytes, _bytes),
+    (list, _arrays),
+    (dict, _maps),
+    (JsonNull, lambda _, __: 0),
+)

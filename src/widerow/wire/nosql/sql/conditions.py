@@ -131,6 +131,12 @@ def _field_path(path: _Path, name: str) -> _Path | None:
     return (f"{text}.{found[0][0]}", found[0][1]) if found else None
 
 
+def _compare(node: syntax.Between, operator: str, bound: syntax.Expression) -> syntax.Comparison:
+    return syntax.Comparison(
+        place=node.place, operator=operator, any=False, left=node.operand, right=bound
+    )
+
+
 @dataclass
 class Conditions:
     """Reads the conditions on one table; `available`: tables whose rows are known before it."""
@@ -160,24 +166,29 @@ class Conditions:
         if isinstance(node, syntax.Comparison):
             return self._comparison(node, roots, element)
         if isinstance(node, syntax.Between):
-            low = syntax.Comparison(node.place, ">=", False, node.operand, node.low)
-            high = syntax.Comparison(node.place, "<=", False, node.operand, node.high)
+            low = _compare(node, ">=", node.low)
+            high = _compare(node, "<=", node.high)
             return [*self._of(low, roots, element), *self._of(high, roots, element)]
         if isinstance(node, syntax.In):
             return self._in(node, roots, element)
-        if isinstance(node, syntax.IsNull):
-            path = path_text(node.operand, self.table, roots)
-            if path is None:
-                return []
-            if "[]" in path[0] or ".values()" in path[0] or ".keys()" in path[0]:
-                return [Candidate(path[0], KeyCondition("null"), element, pushed=False)]
-            return [Candidate(path[0], KeyCondition("null"), element, pushed=not node.negated)]
         if isinstance(node, syntax.Exists):
             return self._exists(node.operand)
-        if isinstance(node, syntax.Not) and isinstance(node.operand, syntax.Exists):
+        return self._without_operand(node, roots, element)
+
+    def _without_operand(
+        self, node: syntax.Expression, roots: dict[str, _Path] | None, element: int
+    ) -> list[Candidate]:
+        if isinstance(node, syntax.IsNull):
+            path = path_text(node.operand, self.table, roots)
+            member = path is not None and ("[]" in path[0] or "()" in path[0])
+            pushed = not member and not node.negated
+            condition = KeyCondition("null")
+        elif isinstance(node, syntax.Not) and isinstance(node.operand, syntax.Exists):
             path = path_text(node.operand.operand, self.table, roots)
-            return [] if path is None else [Candidate(path[0], KeyCondition("empty"))]
-        return []
+            pushed, condition = True, KeyCondition("empty")
+        else:
+            return []
+        return [] if path is None else [Candidate(path[0], condition, element, pushed)]
 
     def _exists(self, operand: syntax.Expression) -> list[Candidate]:
         if isinstance(operand, syntax.Filter) and operand.condition is not None:
@@ -276,8 +287,13 @@ class Conditions:
 _FAMILIES: Final = {
     **dict.fromkeys(("INTEGER", "LONG", "FLOAT", "DOUBLE", "NUMBER"), "number"),
     **dict.fromkeys(("STRING", "ENUM"), "text"),
-    "BOOLEAN": "boolean", "TIMESTAMP": "moment", "BINARY": "bytes",
-    "ARRAY": "array", "MAP": "map", "RECORD": "record", "ANYJSONATOMIC": "null",
+    "BOOLEAN": "boolean",
+    "TIMESTAMP": "moment",
+    "BINARY": "bytes",
+    "ARRAY": "array",
+    "MAP": "map",
+    "RECORD": "record",
+    "ANYJSONATOMIC": "null",
 }
 _WHOLE: Final = frozenset(("INTEGER", "LONG"))
 

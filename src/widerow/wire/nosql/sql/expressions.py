@@ -40,8 +40,12 @@ def compile_expression(expression: syntax.Expression, scope: Scope) -> Compiled:
     """The function of an expression. Raises `InvalidRequest` for names and types."""
     for known, slot in scope.replaced:
         if known == expression:
-            return Compiled(lambda frame: frame.items[slot], scope.kinds.get(slot))
+            return _replaced(slot, scope)
     return _COMPILE[type(expression)](expression, scope)
+
+
+def _replaced(slot: int, scope: Scope) -> Compiled:
+    return Compiled(lambda frame: frame.items[slot], scope.kinds.get(slot))
 
 
 def _at(place: Place) -> dict[str, int]:
@@ -186,9 +190,11 @@ def _comparison(expression: syntax.Comparison, scope: Scope) -> Compiled:
 
 def _between(expression: syntax.Between, scope: Scope) -> Compiled:
     place, operand = expression.place, expression.operand
-    low = syntax.Comparison(place, ">=", False, operand, expression.low)
-    high = syntax.Comparison(place, "<=", False, operand, expression.high)
-    return _and(syntax.And(place, (low, high)), scope)
+    bounds = tuple(
+        syntax.Comparison(place=place, operator=sign, any=False, left=operand, right=bound)
+        for sign, bound in ((">=", expression.low), ("<=", expression.high))
+    )
+    return _and(syntax.And(place, bounds), scope)
 
 
 def _in(expression: syntax.In, scope: Scope) -> Compiled:
@@ -279,7 +285,7 @@ def _binary(expression: syntax.Binary, scope: Scope) -> Compiled:
     kind = _arithmetic_kind([first, *(each for _, each in rest)], [sign for sign, _ in rest])
 
     def evaluate(frame: Frame) -> Items:
-        items = begin(frame)
+        items: Items = begin(frame)
         for sign, each in steps:
             items = calculated(sign, items, each(frame), frame.context, place)
         return items
@@ -475,10 +481,8 @@ def _members(expression: syntax.Keys | syntax.Values, scope: Scope) -> Compiled:
     kind = source.kind
     while kind is not None and kind.name == "ARRAY":
         kind = kind.element
-    if keys:
-        kind = STRING
-    else:
-        kind = kind.element if kind is not None and kind.name == "MAP" else None
+    value = kind.element if kind is not None and kind.name == "MAP" else None
+    kind = STRING if keys else value
     holds, steps = (
         member_condition(expression.condition, scope, ("$value", "$key")),
         source.evaluate,
@@ -592,7 +596,7 @@ def _slice(expression: syntax.Slice, scope: Scope) -> Compiled:
 
 
 def _call(expression: syntax.Call, scope: Scope) -> Compiled:
-    name, place = expression.name, expression.place
+    name = expression.name
     if name in AGGREGATE_NAMES:
         return _aggregate(expression, scope)
     if name == "seq_transform" and len(expression.arguments) == 2:

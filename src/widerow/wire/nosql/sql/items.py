@@ -16,7 +16,7 @@ SQL NULL is None, a JSON null is `JSON_NULL`. EMPTY is no item at all.
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, Timestamp
@@ -54,7 +54,7 @@ class EnumItem(str):
     __slots__ = ("kind",)
     kind: FieldType
 
-    def __new__(cls, symbol: str, kind: FieldType) -> "EnumItem":
+    def __new__(cls, symbol: str, kind: FieldType) -> Self:
         """The symbol of an ENUM of this type."""
         made = super().__new__(cls, symbol)
         made.kind = kind

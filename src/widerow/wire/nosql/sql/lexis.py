@@ -49,7 +49,11 @@ _WORD: Final = re.compile(
 )
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPED: Final = {
-    "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
     **{each: each for each in "\\/\"'"},
 }
 

@@ -80,7 +80,10 @@ class Looped(NamedTuple):
 
 
 class Looping:
-    """One run through the loops of a statement. `kb`: kilobytes read so far; `reads`: any could be."""
+    """One run through the loops of a statement.
+
+    `kb`: kilobytes read so far; `reads`: of one shard.
+    """
 
     def __init__(self, engine: TypedEngine, frame: Any, loops: Sequence[Loop]) -> None:  # noqa: ANN401  # the frame of expressions
         self._engine = engine
@@ -101,7 +104,7 @@ class Looping:
         """Every place behind one, each as the frame stands at it; None: a row that gave none."""
         first, frame = self._outermost, self._frame
         ranges = first.path.ranges(frame)
-        self.reads = bool(ranges)
+        self.reads = bool(ranges) and first.path.one_shard
         inclusive = resume.within >= 0
         scanned = first.path.scan(self._engine, ranges, resume.position, inclusive=inclusive)
         for (row, position), is_first in scanned:
@@ -170,7 +173,7 @@ class Looping:
 
     @property
     def counted_kb(self) -> int:
-        """The kilobytes that a page counts: a look at what is empty is one (wire §4.1)."""
+        """The kilobytes that a page counts: a look at a shard that is empty is one (wire §4.1)."""
         return max(self.kb, 1 if self.reads else 0)
 
     def _get(self, form: TableForm, key: bytes) -> StoredRow | None:

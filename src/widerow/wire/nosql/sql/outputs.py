@@ -7,6 +7,7 @@ from widerow.errors import InvalidRequest
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.expressions import compile_expression
 from widerow.wire.nosql.sql.items import inside
+from widerow.wire.nosql.sql.lexis import Place
 from widerow.wire.nosql.sql.names import row_item, row_kind
 from widerow.wire.nosql.sql.scope import Compiled, Frame, Scope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
@@ -59,7 +60,7 @@ def star(scope: Scope, *, by_name: bool = False) -> Outputs:
             ResultColumn(name, each, name.lower() not in keys) for name, each in kind.fields
         )
         return Outputs(row, columns, (), table.form.table.short_name)
-    place = syntax.Place()
+    place = Place()
     outputs = [
         syntax.Output(syntax.Variable(place, table.alias), table.alias.lstrip("$"))
         for table in scope.tables

@@ -7,7 +7,7 @@ from widerow.errors import InvalidRequest
 from widerow.model.typed.values import JSON_NULL
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.items import LongInt
-from widerow.wire.nosql.sql.lexis import Word
+from widerow.wire.nosql.sql.lexis import Place, Word
 from widerow.wire.nosql.sql.parse_types import parse_type
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.nosql.sql.words import Words
@@ -119,11 +119,7 @@ def _tuple_in(words: Words) -> syntax.Expression | None:
     return _in(words, place, operands)
 
 
-def _in(
-    words: Words,
-    place: Any,
-    operands: tuple[syntax.Expression, ...],  # a place
-) -> syntax.Expression:
+def _in(words: Words, place: Place, operands: tuple[syntax.Expression, ...]) -> syntax.Expression:
     if not words.next.is_sign("("):
         return syntax.In(place, operands, (), _path(words))
     start, parameters = words.at, words.parameters
@@ -204,7 +200,7 @@ def _is_number(value: Any) -> bool:  # noqa: ANN401  # of a literal
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
-def _negative(value: float | Decimal) -> int | float | Decimal:
+def _negative(value: Any) -> Any:  # noqa: ANN401  # a number
     if isinstance(value, Decimal):
         return LongInt(-(2**63)) if value == 2**63 else -value
     if isinstance(value, float):
@@ -264,9 +260,9 @@ def _map_step(words: Words, source: syntax.Expression) -> syntax.Expression:
         words.take()
         return syntax.Field(source.place, source, syntax.Variable(word.place, word.text))
     if words.takes_sign("("):
-        name = parse_expression(words)
+        computed = parse_expression(words)
         words.need_sign(")")
-        return syntax.Field(place, source, name)
+        return syntax.Field(place, source, computed)
     raise words.unexpected("a name")
 
 
@@ -345,10 +341,10 @@ def _named(words: Words, word: Word) -> syntax.Expression:
     words.take()
     if call:
         return _call(words, word)
-    if words.next.is_sign(".") and words.ahead(1).kind == "name":
-        if not words.ahead(2).is_sign("("):
-            words.take()
-            return syntax.Column(place, word.text, words.take().text)
+    step = words.next.is_sign(".") and words.ahead(1).kind == "name"
+    if step and not words.ahead(2).is_sign("("):
+        words.take()
+        return syntax.Column(place, word.text, words.take().text)
     return syntax.Column(place, None, word.text)
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.stored import StoredRow
 from widerow.wire.nosql.sql.syntax import Expression, SqlType
+
+if TYPE_CHECKING:
+    from widerow.engine.typed.stored import StoredRow
 
 __all__ = ["Compiled", "Frame", "Scope", "ScopeTable"]
 

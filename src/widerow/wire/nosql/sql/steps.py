@@ -1,4 +1,4 @@
-"""Steps of paths: from the items that a path leads to, to those of the next step (ddl §3: paths)."""
+"""Steps of paths: from the items that a path leads to, to those of the next one (ddl §3)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

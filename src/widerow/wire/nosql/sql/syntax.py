@@ -9,13 +9,50 @@ from typing import Any
 from widerow.wire.nosql.sql.lexis import Place
 
 __all__ = [
-    *("AddClause", "And", "ArrayOf", "Between", "Binary", "Call", "Case", "Cast", "Column"),
-    *("Comparison", "Concat", "Default", "DeleteStatement", "Exists", "Expression", "Field"),
-    *("Filter", "FromItems", "FromTable", "In", "InsertStatement", "IsNull", "IsType", "Keys"),
-    *("Literal", "MapOf", "MergeClause", "Not", "Or", "Ordering", "Output", "PutClause"),
-    *("RemoveClause", "SelectStatement", "SetClause", "Slice", "SqlType", "Statement", "TtlClause"),
-    *("Unary", "UpdateStatement", "Values", "Variable"),
-]  # fmt: skip
+    "AddClause",
+    "And",
+    "ArrayOf",
+    "Between",
+    "Binary",
+    "Call",
+    "Case",
+    "Cast",
+    "Column",
+    "Comparison",
+    "Concat",
+    "Default",
+    "DeleteStatement",
+    "Exists",
+    "Expression",
+    "Field",
+    "Filter",
+    "FromItems",
+    "FromTable",
+    "In",
+    "InsertStatement",
+    "IsNull",
+    "IsType",
+    "Keys",
+    "Literal",
+    "MapOf",
+    "MergeClause",
+    "Not",
+    "Or",
+    "Ordering",
+    "Output",
+    "PutClause",
+    "RemoveClause",
+    "SelectStatement",
+    "SetClause",
+    "Slice",
+    "SqlType",
+    "Statement",
+    "TtlClause",
+    "Unary",
+    "UpdateStatement",
+    "Values",
+    "Variable",
+]
 
 
 @dataclass(frozen=True)
@@ -122,7 +159,7 @@ class Case(Expression):
 
 @dataclass(frozen=True)
 class SqlType:
-    """A type as it is written. `name`: `INTEGER`, `ARRAY`, `ANY`, …; `quantifier`: ``, `?`, `*`, `+`."""
+    """A type as it is written. `quantifier`: `?`, `*`, `+` or nothing; `only`: no subtype."""
 
     name: str
     element: "SqlType | None" = None
@@ -230,7 +267,7 @@ class Between(Expression):
 
 @dataclass(frozen=True)
 class In(Expression):
-    """`(a, b) IN ((1, 2), …)`: rows of as many expressions; or `a IN sequence`, one row each item."""
+    """`(a, b) IN ((1, 2), …)`: rows of as many expressions; or `a IN sequence`."""
 
     operands: tuple[Expression, ...]
     rows: tuple[tuple[Expression, ...], ...]

@@ -33,10 +33,10 @@ def target_of(path: syntax.Expression, table: ScopeTable, scope: Scope) -> Find:
     """The places of a path. Raises `InvalidRequest` for one that is none over a row."""
     if isinstance(path, syntax.Variable) and path.name == table.alias:
         return _row(path, table)
-    if isinstance(path, syntax.Field) and isinstance(path.source, syntax.Variable):
-        if path.source.name == table.alias and isinstance(path.name, str):
-            column = syntax.Column(path.place, table.alias, path.name)
-            return _column(column, table, scope)
+    of_row = isinstance(path, syntax.Field) and _is_row(path.source, table)
+    if of_row and isinstance(path, syntax.Field) and isinstance(path.name, str):
+        column = syntax.Column(path.place, table.alias, path.name)
+        return _column(column, table, scope)
     if isinstance(path, syntax.Column):
         return _column(path, table, scope)
     if isinstance(path, syntax.Field):
@@ -48,6 +48,10 @@ def target_of(path: syntax.Expression, table: ScopeTable, scope: Scope) -> Find:
     if isinstance(path, syntax.Slice):
         return _slice(path, table, scope)
     raise fault_at(StatementRule.UPDATE_TARGET, path.place, table=table.name)
+
+
+def _is_row(source: syntax.Expression, table: ScopeTable) -> bool:
+    return isinstance(source, syntax.Variable) and source.name == table.alias
 
 
 def _row(path: syntax.Variable, table: ScopeTable) -> Find:
