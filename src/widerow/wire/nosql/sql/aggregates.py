@@ -14,7 +14,7 @@ from widerow.model.typed.values import JsonNull
 from widerow.wire.nosql.sql.order_keys import is_atomic, item_key
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["Aggregation", "Holder", "accumulator"]
+__all__ = ["Holder", "SqlAggregation", "accumulator"]
 
 
 class Holder:
@@ -32,7 +32,7 @@ class Holder:
             raise InvalidRequest(StatementRule.GROUPS_HELD, limit=NOSQL_VALUES_HELD_MAX)
 
 
-class Aggregation(ABC):
+class SqlAggregation(ABC):
     """One aggregate of one group."""
 
     @abstractmethod
@@ -44,7 +44,7 @@ class Aggregation(ABC):
         """The value of the aggregate; None is SQL NULL."""
 
 
-class _Count(Aggregation):
+class _Count(SqlAggregation):
     def __init__(self) -> None:
         self._count = 0
 
@@ -60,7 +60,7 @@ class _CountRows(_Count):
         self._count += 1
 
 
-class _CountDistinct(Aggregation):
+class _CountDistinct(SqlAggregation):
     def __init__(self, holder: Holder) -> None:
         self._holder = holder
         self._seen: set[bytes] = set()
@@ -74,7 +74,7 @@ class _CountDistinct(Aggregation):
         return len(self._seen)
 
 
-class _Sum(Aggregation):
+class _Sum(SqlAggregation):
     """Integers give a LONG, which wraps; a DOUBLE among them a DOUBLE, a NUMBER a NUMBER."""
 
     def __init__(self, context: Context) -> None:
@@ -103,7 +103,7 @@ class _Average(_Sum):
         return total / self.count
 
 
-class _Extreme(Aggregation):
+class _Extreme(SqlAggregation):
     """The least or the greatest atomic value, over kinds in the order of ORDER BY."""
 
     def __init__(self, *, greatest: bool, ordinals: dict[str, int]) -> None:
@@ -124,7 +124,7 @@ class _Extreme(Aggregation):
         return self._value
 
 
-class _Collect(Aggregation):
+class _Collect(SqlAggregation):
     def __init__(self, holder: Holder, *, distinct: bool) -> None:
         self._holder = holder
         self._seen: set[bytes] | None = set() if distinct else None
@@ -164,7 +164,7 @@ def accumulator(
     symbols: Sequence[str],
     context: Context,
     holder: Holder,
-) -> Aggregation:
+) -> SqlAggregation:
     """A new accumulator of the aggregate function `name`.
 
     `star`: it is count(*). `symbols`: of an argument that is an ENUM. `context`: how NUMBERs are
@@ -173,7 +173,7 @@ def accumulator(
     if star:
         return _CountRows()
     ordinals = {symbol: at for at, symbol in enumerate(symbols)}
-    made: dict[str, Callable[[], Aggregation]] = {
+    made: dict[str, Callable[[], SqlAggregation]] = {
         "count": (lambda: _CountDistinct(holder)) if distinct else _Count,
         "sum": lambda: _Sum(context),
         "avg": lambda: _Average(context),

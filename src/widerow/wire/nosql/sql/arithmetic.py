@@ -9,9 +9,9 @@ from typing import Any
 from widerow.errors import InvalidRequest
 from widerow.model.typed.values import plain_number
 from widerow.wire.nosql.sql.items import FloatItem, LongInt, is_long, is_number
-from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.statement_rules import StatementRule
-from widerow.wire.nosql.sql.texts import type_name
+from widerow.wire.nosql.sql.texts import item_type_name
 
 __all__ = ["calculated", "negated"]
 
@@ -19,14 +19,14 @@ Number = int | float | Decimal
 
 
 def calculated(
-    operator: str, left: Sequence[Any], right: Sequence[Any], context: Context, place: Place
+    operator: str, left: Sequence[Any], right: Sequence[Any], context: Context, place: TextPlace
 ) -> Sequence[Any]:
     """The result of one operation: EMPTY or SQL NULL where an operand is."""
     for at, items in enumerate((left, right)):
         if len(items) > 1:
             raise _fault(StatementRule.ARITHMETIC_SEVERAL, place)
         if items and items[0] is not None and not is_number(items[0]):
-            name = type_name(items[0])
+            name = item_type_name(items[0])
             raise _fault(StatementRule.ARITHMETIC_TYPE, place, operand=at, type=name)
     if not left or not right:
         return ()
@@ -40,7 +40,7 @@ def calculated(
         raise _fault(StatementRule.ARITHMETIC, place, text=text) from error
 
 
-def _fault(rule: StatementRule, place: Place, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
+def _fault(rule: StatementRule, place: TextPlace, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
     return InvalidRequest(rule, line=place.line, column=place.column, **details)
 
 
@@ -108,7 +108,7 @@ def _integers(operator: str, left: int, right: int) -> int:
     return LongInt(found) if long else found
 
 
-def negated(items: Sequence[Any], place: Place) -> Any:  # noqa: ANN401  # a number, or None
+def negated(items: Sequence[Any], place: TextPlace) -> Any:  # noqa: ANN401  # a number, or None
     """`-` of at most one item."""
     if len(items) > 1:
         raise _fault(StatementRule.ARITHMETIC_SEVERAL, place)
@@ -116,7 +116,7 @@ def negated(items: Sequence[Any], place: Place) -> Any:  # noqa: ANN401  # a num
         return None
     item = items[0]
     if not is_number(item):
-        raise _fault(StatementRule.ARITHMETIC_UNARY, place, type=type_name(item))
+        raise _fault(StatementRule.ARITHMETIC_UNARY, place, type=item_type_name(item))
     if isinstance(item, int):
         return _integers("-", LongInt(0) if is_long(item) else 0, item)
     return FloatItem(-item) if isinstance(item, FloatItem) else -item

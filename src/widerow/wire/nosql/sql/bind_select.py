@@ -8,21 +8,25 @@ from widerow.engine.typed.form import TableForm
 from widerow.errors import InvalidRequest, NotFound
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import AccessPath
-from widerow.wire.nosql.sql.choose import Hints, Wanted, WantedOrder, choose_path
+from widerow.wire.nosql.sql.choose import Hints, WantedOrder, WantedRows, choose_path
 from widerow.wire.nosql.sql.conditions import Conditions, children, conjuncts, path_text
-from widerow.wire.nosql.sql.expressions import AGGREGATE_NAMES, compile_expression, condition
-from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.expressions import (
+    AGGREGATE_NAMES,
+    boolean_expression,
+    compile_expression,
+)
+from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.loops import Ancestor, Descendant, ItemLoop, Loop, TableLoop
 from widerow.wire.nosql.sql.order_keys import SortWay
 from widerow.wire.nosql.sql.outputs import Outputs, compiled_outputs, star
-from widerow.wire.nosql.sql.scope import Scope, ScopeTable
-from widerow.wire.nosql.sql.select_run import AggregateCall, Grouping, SelectPlan, Sorting
+from widerow.wire.nosql.sql.scope import ScopeTable, SqlScope
+from widerow.wire.nosql.sql.select_run import SelectPlan, Sorting, SqlAggregateCall, SqlGrouping
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["BoundSelect", "add_table", "bind_select", "fault_at", "found_table", "hinted"]
+__all__ = ["BoundSelect", "add_table", "bind_select", "fault_at", "hinted", "table_found"]
 
 Find = Callable[[str], TableForm | None]
-_NOWHERE: Final = Place()
+_NOWHERE: Final = TextPlace()
 
 
 @dataclass(frozen=True)
@@ -35,16 +39,16 @@ class BoundSelect:
     offset: Any
     paths: tuple[AccessPath, ...]
     advanced: bool
-    limit_place: Place = _NOWHERE
-    offset_place: Place = _NOWHERE
+    limit_place: TextPlace = _NOWHERE
+    offset_place: TextPlace = _NOWHERE
 
 
-def fault_at(rule: StatementRule, place: Place, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
+def fault_at(rule: StatementRule, place: TextPlace, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
     """The error of a rule at a place."""
     return InvalidRequest(rule, line=place.line, column=place.column, **details)
 
 
-def found_table(find: Find, name: str) -> TableForm:
+def table_found(find: Find, name: str) -> TableForm:
     """The table of a name. Raises `NotFound`, `InvalidRequest` for a namespace."""
     form = find(name)
     if form is None:
@@ -54,19 +58,19 @@ def found_table(find: Find, name: str) -> TableForm:
     return form
 
 
-def add_table(scope: Scope, table: syntax.FromTable, form: TableForm) -> ScopeTable:
+def add_table(scope: SqlScope, table: syntax.FromTable, form: TableForm) -> ScopeTable:
     """Let a table's alias and columns mean something."""
     made = ScopeTable(table.alias, table.name, form, len(scope.tables))
     scope.tables.append(made)
     return made
 
 
-def bind_select(statement: syntax.SelectStatement, find: Find, scope: Scope) -> BoundSelect:
+def bind_select(statement: syntax.SelectStatement, find: Find, scope: SqlScope) -> BoundSelect:
     """The plan of a SELECT. Raises `InvalidRequest`, `NotFound`."""
     _add_tables(statement, find, scope)
     items = _item_loops(statement, scope)
     _refuse_aggregates(statement.where)
-    where = None if statement.where is None else condition(statement.where, scope)
+    where = None if statement.where is None else boolean_expression(statement.where, scope)
     calls = _aggregate_calls(statement)
     grouped = bool(calls or statement.groups)
     if grouped and statement.outputs is None:
@@ -102,10 +106,10 @@ def bind_select(statement: syntax.SelectStatement, find: Find, scope: Scope) -> 
     )
 
 
-def _constant(expression: syntax.Expression | None, scope: Scope, clause: str) -> Any:  # noqa: ANN401  # compiled
+def _constant(expression: syntax.SqlExpression | None, scope: SqlScope, clause: str) -> Any:  # noqa: ANN401  # compiled
     if expression is None:
         return None
-    outside = Scope(externals=scope.externals)
+    outside = SqlScope(externals=scope.externals)
     try:
         return compile_expression(expression, outside)
     except InvalidRequest as error:
@@ -117,7 +121,7 @@ def _constant(expression: syntax.Expression | None, scope: Scope, clause: str) -
 def _is_advanced(
     statement: syntax.SelectStatement, paths: Sequence[AccessPath], *, ordered: bool
 ) -> bool:
-    """Whether the vendor's driver runs a part of the query (wire §6.6): not one shard's order."""
+    """Whether the vendor's driver runs a part of it (nosql-wire §6): not one shard's order."""
     if not statement.order and statement.limit is None and statement.offset is None:
         return paths[0].multikey and paths[0].may_repeat
     return not (ordered and paths[0].one_shard) if statement.order else not paths[0].one_shard
@@ -126,11 +130,11 @@ def _is_advanced(
 # --- FROM ----------------------------------------------------------------------------------------
 
 
-def _add_tables(statement: syntax.SelectStatement, find: Find, scope: Scope) -> None:
+def _add_tables(statement: syntax.SelectStatement, find: Find, scope: SqlScope) -> None:
     target: ScopeTable | None = None
     for table in statement.tables:
         nested = table.join in ("ancestor", "descendant")
-        form = find(table.name) if nested else found_table(find, table.name)
+        form = find(table.name) if nested else table_found(find, table.name)
         if form is None:
             raise fault_at(StatementRule.NESTED_MISSING, table.place, table=table.name)
         if target is not None:
@@ -152,7 +156,7 @@ def _check_related(table: syntax.FromTable, form: TableForm, target: ScopeTable)
         raise fault_at(rule, table.place, table=table.name, target=target.name)
 
 
-def _item_loops(statement: syntax.SelectStatement, scope: Scope) -> tuple[ItemLoop, ...]:
+def _item_loops(statement: syntax.SelectStatement, scope: SqlScope) -> tuple[ItemLoop, ...]:
     loops: list[ItemLoop] = []
     for item in statement.items:
         expression = compile_expression(item.expression, scope)
@@ -163,7 +167,7 @@ def _item_loops(statement: syntax.SelectStatement, scope: Scope) -> tuple[ItemLo
     return tuple(loops)
 
 
-def hinted(statement: syntax.SelectStatement, scope: Scope) -> Hints:
+def hinted(statement: syntax.SelectStatement, scope: SqlScope) -> Hints:
     """The hints for the first table. Raises `InvalidRequest` for one of another table."""
     forced: str | None = None
     preferred: tuple[str, ...] = ()
@@ -182,12 +186,12 @@ def hinted(statement: syntax.SelectStatement, scope: Scope) -> Hints:
 
 
 def _loops(
-    statement: syntax.SelectStatement, scope: Scope, calls: Sequence[syntax.Call]
+    statement: syntax.SelectStatement, scope: SqlScope, calls: Sequence[syntax.CallNode]
 ) -> tuple[tuple[Loop, ...], tuple[AccessPath, ...], bool]:
     first = scope.tables[0]
     conditions = Conditions(first, scope, frozenset())
     candidates = conditions.candidates(statement.where)
-    wanted = Wanted(
+    wanted = WantedRows(
         candidates=candidates,
         order=tuple(_wanted_order(statement, first)) if not statement.items else (),
         groups=_wanted_groups(statement, first),
@@ -217,19 +221,21 @@ def _joined(
     statement: syntax.SelectStatement,
     table: syntax.FromTable,
     bound: ScopeTable,
-    scope: Scope,
+    scope: SqlScope,
 ) -> TableLoop:
     available = frozenset(range(bound.slot))
     on = table.on if table.join == "left" else statement.where
     found = Conditions(bound, scope, available).candidates(on)
-    path, _ = choose_path(bound.form, Wanted(candidates=found))
+    path, _ = choose_path(bound.form, WantedRows(candidates=found))
     if table.join == "left":
         _check_keys(table, bound, scope, path)
-        return TableLoop(bound.slot, path, on=condition(table.on, scope), outer=True)  # type: ignore[arg-type]  # it has one
+        return TableLoop(bound.slot, path, on=boolean_expression(table.on, scope), outer=True)  # type: ignore[arg-type]  # it has one
     return TableLoop(bound.slot, path)
 
 
-def _check_keys(table: syntax.FromTable, bound: ScopeTable, scope: Scope, path: AccessPath) -> None:
+def _check_keys(
+    table: syntax.FromTable, bound: ScopeTable, scope: SqlScope, path: AccessPath
+) -> None:
     """A join of ON compares the key columns that the tables have in common."""
     first = scope.tables[0]
     common = min(first.form.key.length, bound.form.key.length)
@@ -240,10 +246,10 @@ def _check_keys(table: syntax.FromTable, bound: ScopeTable, scope: Scope, path: 
     raise InvalidRequest(StatementRule.JOIN_PREDICATE, table=table.name, text=text)
 
 
-def _nested(statement: syntax.SelectStatement, scope: Scope, path: AccessPath) -> TableLoop:
+def _nested(statement: syntax.SelectStatement, scope: SqlScope, path: AccessPath) -> TableLoop:
     bound = list(zip(statement.tables, scope.tables, strict=True))
     ancestors = [
-        Ancestor(made.slot, made.form, None if t.on is None else condition(t.on, scope))
+        Ancestor(made.slot, made.form, None if t.on is None else boolean_expression(t.on, scope))
         for t, made in bound
         if t.join == "ancestor"
     ]
@@ -256,7 +262,7 @@ def _nested(statement: syntax.SelectStatement, scope: Scope, path: AccessPath) -
             ids = made.form.table.path[:-1]
             nearest = [each for each in ids if each in taken]
             if nearest and nearest[-1] == table_id:
-                on = None if t.on is None else condition(t.on, scope)
+                on = None if t.on is None else boolean_expression(t.on, scope)
                 inner = under(made.form.id, taken)
                 found.append(Descendant(made.slot, made.form, on, inner))
         return tuple(found)
@@ -286,7 +292,7 @@ def _is_member(text: str) -> bool:
 
 
 def _wanted_groups(statement: syntax.SelectStatement, table: ScopeTable) -> tuple[str | None, ...]:
-    expressions: Sequence[syntax.Expression] = statement.groups
+    expressions: Sequence[syntax.SqlExpression] = statement.groups
     if statement.distinct and statement.outputs is not None and not expressions:
         expressions = [each.expression for each in statement.outputs]
     found = [path_text(each, table) for each in expressions]
@@ -294,7 +300,7 @@ def _wanted_groups(statement: syntax.SelectStatement, table: ScopeTable) -> tupl
 
 
 def _extreme(
-    statement: syntax.SelectStatement, table: ScopeTable, calls: Sequence[syntax.Call]
+    statement: syntax.SelectStatement, table: ScopeTable, calls: Sequence[syntax.CallNode]
 ) -> str | None:
     """The path of the only aggregate, if that is min or max."""
     if len(calls) != 1 or statement.groups or calls[0].name not in ("min", "max"):
@@ -303,16 +309,16 @@ def _extreme(
     return None if path is None else path[0]
 
 
-def _aggregate_calls(statement: syntax.SelectStatement) -> list[syntax.Call]:
-    found: list[syntax.Call] = []
+def _aggregate_calls(statement: syntax.SelectStatement) -> list[syntax.CallNode]:
+    found: list[syntax.CallNode] = []
     outputs = [each.expression for each in statement.outputs or ()]
     for expression in (*outputs, *(each.expression for each in statement.order)):
         _collect(expression, found, inside=False)
     return found
 
 
-def _collect(node: Any, found: list[syntax.Call], *, inside: bool) -> None:  # noqa: ANN401  # any node
-    if isinstance(node, syntax.Call) and node.name in AGGREGATE_NAMES:
+def _collect(node: Any, found: list[syntax.CallNode], *, inside: bool) -> None:  # noqa: ANN401  # any node
+    if isinstance(node, syntax.CallNode) and node.name in AGGREGATE_NAMES:
         if inside:
             raise fault_at(StatementRule.AGGREGATE_NESTED, node.place)
         if node not in found:
@@ -322,8 +328,8 @@ def _collect(node: Any, found: list[syntax.Call], *, inside: bool) -> None:  # n
         _collect(child, found, inside=inside)
 
 
-def _refuse_aggregates(where: syntax.Expression | None) -> None:
-    found: list[syntax.Call] = []
+def _refuse_aggregates(where: syntax.SqlExpression | None) -> None:
+    found: list[syntax.CallNode] = []
     for each in conjuncts(where):
         _collect(each, found, inside=False)
     if found:
@@ -336,8 +342,8 @@ _SUMMED: Final = frozenset(
 
 
 def _grouping(
-    statement: syntax.SelectStatement, scope: Scope, calls: Sequence[syntax.Call]
-) -> Grouping:
+    statement: syntax.SelectStatement, scope: SqlScope, calls: Sequence[syntax.CallNode]
+) -> SqlGrouping:
     expressions = [(each, compile_expression(each, scope)) for each in statement.groups]
     aggregates = [_aggregate(call, scope) for call in calls]
     for expression, compiled in expressions:
@@ -350,10 +356,10 @@ def _grouping(
     )
     for call, aggregate in zip(calls, aggregates, strict=True):
         scope.replaced.append((call, aggregate.slot))
-    return Grouping(grouped, tuple(aggregates))
+    return SqlGrouping(grouped, tuple(aggregates))
 
 
-def _aggregate(call: syntax.Call, scope: Scope) -> AggregateCall:
+def _aggregate(call: syntax.CallNode, scope: SqlScope) -> SqlAggregateCall:
     if len(call.arguments) != (0 if call.star else 1):
         raise fault_at(
             StatementRule.NO_ARITY, call.place, name=call.name, count=len(call.arguments)
@@ -375,20 +381,20 @@ def _aggregate(call: syntax.Call, scope: Scope) -> AggregateCall:
     slot = scope.new_slot()
     scope.kinds[slot] = _aggregate_kind(name, kind)
     symbols = kind.symbols if kind is not None else ()
-    return AggregateCall(slot, name, argument, call.distinct, symbols)
+    return SqlAggregateCall(slot, name, argument, call.distinct, symbols)
 
 
-def _aggregate_kind(name: str, kind: syntax.SqlType | None) -> syntax.SqlType | None:
+def _aggregate_kind(name: str, kind: syntax.TypeNode | None) -> syntax.TypeNode | None:
     if name == "count":
-        return syntax.SqlType("LONG")
+        return syntax.TypeNode("LONG")
     if name == "array_collect":
-        return syntax.SqlType("ARRAY", element=kind or syntax.SqlType("JSON"))
+        return syntax.TypeNode("ARRAY", element=kind or syntax.TypeNode("JSON"))
     if kind is None or name in ("min", "max"):
         return kind
     if kind.name == "NUMBER":
         return kind
     whole = kind.name in ("INTEGER", "LONG")
-    return syntax.SqlType("LONG" if whole and name == "sum" else "DOUBLE")
+    return syntax.TypeNode("LONG" if whole and name == "sum" else "DOUBLE")
 
 
 _OPERATIONS: Final = {
@@ -398,7 +404,9 @@ _OPERATIONS: Final = {
 }
 
 
-def _outputs(statement: syntax.SelectStatement, scope: Scope, grouping: Grouping | None) -> Outputs:
+def _outputs(
+    statement: syntax.SelectStatement, scope: SqlScope, grouping: SqlGrouping | None
+) -> Outputs:
     assert statement.outputs is not None
     if grouping is not None:
         place = statement.outputs[0].expression.place
@@ -409,28 +417,28 @@ def _outputs(statement: syntax.SelectStatement, scope: Scope, grouping: Grouping
     return compiled_outputs(statement.outputs, scope)
 
 
-def _check_grouped(node: Any, scope: Scope, place: Place, first: Place) -> None:  # noqa: ANN401  # any node
+def _check_grouped(node: Any, scope: SqlScope, place: TextPlace, first: TextPlace) -> None:  # noqa: ANN401  # any node
     """What is neither grouped by nor an aggregate must not read a row."""
     if any(node == known for known, _ in scope.replaced):
         return
     names = {table.alias for table in scope.tables} | set(scope.variables)
-    reads = isinstance(node, syntax.Column) or (
-        isinstance(node, syntax.Variable) and node.name in names
+    reads = isinstance(node, syntax.ColumnNode) or (
+        isinstance(node, syntax.VariableNode) and node.name in names
     )
     if reads:
         raise fault_at(StatementRule.GROUPING, place)
-    found: list[syntax.Call] = []
+    found: list[syntax.CallNode] = []
     _collect(node, found, inside=False)
-    if found and not isinstance(node, syntax.Binary | syntax.Unary | syntax.Call):
+    if found and not isinstance(node, syntax.Binary | syntax.Unary | syntax.CallNode):
         operation = _OPERATIONS.get(type(node), type(node).__name__.upper())
         raise fault_at(StatementRule.AGGREGATE_INSIDE, first, operation=operation)
-    if found and isinstance(node, syntax.Call):
+    if found and isinstance(node, syntax.CallNode):
         raise fault_at(StatementRule.AGGREGATE_INSIDE, first, operation=f"FN_{node.name.upper()}")
     for child in children(node):
         _check_grouped(child, scope, place, first)
 
 
-def _sorting(statement: syntax.SelectStatement, scope: Scope) -> tuple[Sorting, ...]:
+def _sorting(statement: syntax.SelectStatement, scope: SqlScope) -> tuple[Sorting, ...]:
     found: list[Sorting] = []
     for each in statement.order:
         compiled = compile_expression(each.expression, scope)

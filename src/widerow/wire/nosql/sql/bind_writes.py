@@ -12,15 +12,15 @@ from widerow.model.typed.types import Field, FieldType, IdentityMode, Kind
 from widerow.model.typed.values import JsonNull
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import AccessPath
-from widerow.wire.nosql.sql.bind_select import Find, add_table, fault_at, found_table
+from widerow.wire.nosql.sql.bind_select import Find, add_table, fault_at, table_found
 from widerow.wire.nosql.sql.casts import cast_item, sql_type, sql_type_text
-from widerow.wire.nosql.sql.choose import Wanted, choose_path
+from widerow.wire.nosql.sql.choose import WantedRows, choose_path
 from widerow.wire.nosql.sql.conditions import Conditions
 from widerow.wire.nosql.sql.delete_run import DeletePlan
-from widerow.wire.nosql.sql.expressions import compile_expression, condition
+from widerow.wire.nosql.sql.expressions import boolean_expression, compile_expression
 from widerow.wire.nosql.sql.insert_run import InsertPlan
 from widerow.wire.nosql.sql.items import is_number
-from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.loops import TableLoop
 from widerow.wire.nosql.sql.outputs import Outputs, compiled_outputs, star
 from widerow.wire.nosql.sql.places import (
@@ -33,10 +33,10 @@ from widerow.wire.nosql.sql.places import (
     remove_places,
     set_place,
 )
-from widerow.wire.nosql.sql.scope import Compiled, Frame, Scope, ScopeTable
+from widerow.wire.nosql.sql.scope import Compiled, ScopeTable, SqlFrame, SqlScope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.nosql.sql.targets import place_item, target_of
-from widerow.wire.nosql.sql.texts import text_of, type_name
+from widerow.wire.nosql.sql.texts import item_type_name, text_of
 from widerow.wire.nosql.sql.update_run import Clause, Lifetime, UpdatePlan
 
 __all__ = ["BoundWrite", "bind_delete", "bind_insert", "bind_update"]
@@ -52,7 +52,7 @@ class BoundWrite:
     advanced: bool = False
 
 
-def _returning(returning: Sequence[syntax.Output] | None, scope: Scope) -> Outputs | None:
+def _returning(returning: Sequence[syntax.Output] | None, scope: SqlScope) -> Outputs | None:
     if returning is None:
         return None
     return compiled_outputs(returning, scope) if returning else star(scope)
@@ -65,7 +65,7 @@ def _row(outputs: Outputs | None) -> Callable[[Any], dict[str, Any]] | None:
 # --- lifetimes -----------------------------------------------------------------------------------
 
 
-def _lifetime(clause: syntax.TtlClause | None, form: TableForm, scope: Scope) -> Lifetime | None:
+def _lifetime(clause: syntax.TtlClause | None, form: TableForm, scope: SqlScope) -> Lifetime | None:
     if clause is None:
         return None
     if clause.amount is None:
@@ -73,7 +73,7 @@ def _lifetime(clause: syntax.TtlClause | None, form: TableForm, scope: Scope) ->
     amount, place = compile_expression(clause.amount, scope).evaluate, clause.amount.place
     make = TimeToLive.days if clause.days else TimeToLive.hours
 
-    def lifetime(frame: Frame) -> TimeToLive | None:
+    def lifetime(frame: SqlFrame) -> TimeToLive | None:
         items = amount(frame)
         if not items or items[0] is None:
             return form.table.ttl or TimeToLive.days(0)
@@ -82,7 +82,7 @@ def _lifetime(clause: syntax.TtlClause | None, form: TableForm, scope: Scope) ->
                 StatementRule.TTL_TYPE,
                 place,
                 value=text_of(items[0])[:100],
-                type=type_name(items[0]),
+                type=item_type_name(items[0]),
             )
         return make(max(0, int(items[0])))
 
@@ -92,7 +92,7 @@ def _lifetime(clause: syntax.TtlClause | None, form: TableForm, scope: Scope) ->
 # --- values --------------------------------------------------------------------------------------
 
 
-def stored_value(items: Sequence[Any], kind: FieldType, place: Place) -> Any:  # noqa: ANN401  # any stored value
+def stored_value(items: Sequence[Any], kind: FieldType, place: TextPlace) -> Any:  # noqa: ANN401  # any stored value
     """Items as they are stored in a column or member of a type. Raises `InvalidRequest`."""
     item = items[0] if len(items) == 1 else list(items)
     found = cast_item(item, sql_type(kind), place)
@@ -113,12 +113,12 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # any item
 # --- INSERT --------------------------------------------------------------------------------------
 
 
-def bind_insert(statement: syntax.InsertStatement, find: Find, scope: Scope) -> BoundWrite:
+def bind_insert(statement: syntax.InsertStatement, find: Find, scope: SqlScope) -> BoundWrite:
     """The plan of an INSERT or UPSERT. Raises `InvalidRequest`, `NotFound`."""
-    form = found_table(find, statement.table.name)
-    outside = Scope(externals=scope.externals)
+    form = table_found(find, statement.table.name)
+    outside = SqlScope(externals=scope.externals)
     columns = _columns(statement, form)
-    made: list[tuple[str, Compiled, Place]] = []
+    made: list[tuple[str, Compiled, TextPlace]] = []
     for (name, _), value in zip(columns, statement.values, strict=True):
         declared = form.table.field(name) if name else None
         if isinstance(value, syntax.Default):
@@ -143,7 +143,7 @@ def bind_insert(statement: syntax.InsertStatement, find: Find, scope: Scope) -> 
 
 
 def _outside(
-    value: syntax.Expression, outside: Scope, statement: syntax.InsertStatement
+    value: syntax.SqlExpression, outside: SqlScope, statement: syntax.InsertStatement
 ) -> Compiled:
     try:
         return compile_expression(value, outside)
@@ -155,7 +155,7 @@ def _outside(
         raise
 
 
-def _columns(statement: syntax.InsertStatement, form: TableForm) -> Sequence[tuple[str, Place]]:
+def _columns(statement: syntax.InsertStatement, form: TableForm) -> Sequence[tuple[str, TextPlace]]:
     """The column of each value; "" is the rest of a document."""
     values = len(statement.values)
     if statement.columns:
@@ -163,7 +163,7 @@ def _columns(statement: syntax.InsertStatement, form: TableForm) -> Sequence[tup
             place = statement.values[len(statement.columns)].place
             raise fault_at(StatementRule.TOO_MANY_VALUES, place)
         if values < len(statement.columns):
-            raise fault_at(StatementRule.VALUES_COUNT, Place())
+            raise fault_at(StatementRule.VALUES_COUNT, TextPlace())
         for name, place in statement.columns:
             if form.table.field(name) is None and not form.table.collection:
                 raise fault_at(
@@ -172,31 +172,31 @@ def _columns(statement: syntax.InsertStatement, form: TableForm) -> Sequence[tup
         return statement.columns
     names = [field.name for field in form.table.fields]
     if values != len(names):
-        raise fault_at(StatementRule.VALUES_COUNT, Place())
-    return [(name, Place()) for name in names]
+        raise fault_at(StatementRule.VALUES_COUNT, TextPlace())
+    return [(name, TextPlace()) for name in names]
 
 
-def _check_default(declared: Field | None, name: str, place: Place, form: TableForm) -> None:
+def _check_default(declared: Field | None, name: str, place: TextPlace, form: TableForm) -> None:
     keys = {key.lower() for key in form.table.primary_key}
     if declared is not None and name.lower() in keys and not declared.generated:
         raise fault_at(StatementRule.KEY_DEFAULT, place, name=declared.name)
 
 
-def _check_keys(form: TableForm, columns: Sequence[tuple[str, Place]]) -> None:
+def _check_keys(form: TableForm, columns: Sequence[tuple[str, TextPlace]]) -> None:
     given = {name.lower() for name, _ in columns}
     for name in form.table.primary_key:
         declared = form.table.field(name)
         assert declared is not None
         if name.lower() not in given and not declared.generated:
-            raise fault_at(StatementRule.KEY_WITHOUT_VALUE, Place(), name=name)
+            raise fault_at(StatementRule.KEY_WITHOUT_VALUE, TextPlace(), name=name)
 
 
 def _row_values(
-    form: TableForm, made: Sequence[tuple[str, Compiled, Place]]
-) -> Callable[[Frame], Mapping[str, Any]]:
+    form: TableForm, made: Sequence[tuple[str, Compiled, TextPlace]]
+) -> Callable[[SqlFrame], Mapping[str, Any]]:
     json = FieldType(Kind.JSON)
 
-    def values(frame: Frame) -> Mapping[str, Any]:
+    def values(frame: SqlFrame) -> Mapping[str, Any]:
         row: dict[str, Any] = {}
         for name, compiled, place in made:
             items = compiled.evaluate(frame)
@@ -213,7 +213,7 @@ def _row_values(
     return values
 
 
-def _column_value(items: Sequence[Any], declared: Field, place: Place) -> Any:  # noqa: ANN401  # any stored value
+def _column_value(items: Sequence[Any], declared: Field, place: TextPlace) -> Any:  # noqa: ANN401  # any stored value
     if not items:
         return None
     if len(items) == 1 and items[0] is None:
@@ -226,15 +226,15 @@ def _column_value(items: Sequence[Any], declared: Field, place: Place) -> Any:  
 # --- UPDATE --------------------------------------------------------------------------------------
 
 
-def bind_update(statement: syntax.UpdateStatement, find: Find, scope: Scope) -> BoundWrite:
+def bind_update(statement: syntax.UpdateStatement, find: Find, scope: SqlScope) -> BoundWrite:
     """The plan of an UPDATE. Raises `InvalidRequest`, `NotFound`."""
-    form = found_table(find, statement.table.name)
+    form = table_found(find, statement.table.name)
     table = add_table(scope, statement.table, form)
     clauses = tuple(_clause(each, table, scope) for each in statement.clauses)
     lifetime = _lifetime(statement.ttl, form, scope)
-    where = condition(statement.where, scope)
+    where = boolean_expression(statement.where, scope)
     conditions = Conditions(table, scope, frozenset())
-    wanted = Wanted(candidates=conditions.candidates(statement.where))
+    wanted = WantedRows(candidates=conditions.candidates(statement.where))
     path = _by_key(form, wanted)
     listed = any(each.operator == "in" for column in path.conditions for each in column)
     if listed or not path.one_shard:
@@ -247,7 +247,7 @@ def bind_update(statement: syntax.UpdateStatement, find: Find, scope: Scope) -> 
     return BoundWrite(plan, outputs, (path,))
 
 
-def _by_key(form: TableForm, wanted: Wanted) -> AccessPath:
+def _by_key(form: TableForm, wanted: WantedRows) -> AccessPath:
     """The way by the primary key, which UPDATE takes in any case."""
     from widerow.wire.nosql.sql.choose import Hints  # noqa: PLC0415  # needed here only
 
@@ -260,7 +260,7 @@ def _whole_key(path: AccessPath) -> bool:
     return whole and all(any(each.operator == "=" for each in column) for column in path.conditions)
 
 
-def _clause(clause: Any, table: ScopeTable, scope: Scope) -> Clause:  # noqa: ANN401  # one of five
+def _clause(clause: Any, table: ScopeTable, scope: SqlScope) -> Clause:  # noqa: ANN401  # one of five
     find = target_of(clause.target, table, scope)
     if isinstance(clause, syntax.RemoveClause):
         return _remove(clause, find)
@@ -281,7 +281,7 @@ def _clause(clause: Any, table: ScopeTable, scope: Scope) -> Clause:  # noqa: AN
 
     apply = _APPLY[type(clause)](clause, value, position, cast)
 
-    def run(frame: Frame, row: StoredRow) -> bool:
+    def run(frame: SqlFrame, row: StoredRow) -> bool:
         changed = False
         for target in find(frame, row):
             frame.items[slot] = (place_item(target),)
@@ -291,13 +291,13 @@ def _clause(clause: Any, table: ScopeTable, scope: Scope) -> Clause:  # noqa: AN
     return run
 
 
-_Apply = Callable[[Frame, UpdatePlace], bool]
+_Apply = Callable[[SqlFrame, UpdatePlace], bool]
 
 
 def _set(clause: syntax.SetClause, value: Compiled, _: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as `_clause` hands in
     place = clause.target.place
 
-    def apply(frame: Frame, target: UpdatePlace) -> bool:
+    def apply(frame: SqlFrame, target: UpdatePlace) -> bool:
         items = value.evaluate(frame)
         null = len(items) == 1 and (items[0] is None or isinstance(items[0], JsonNull))
         if null and not target.nullable:
@@ -310,7 +310,7 @@ def _set(clause: syntax.SetClause, value: Compiled, _: Any, cast: Any) -> _Apply
 def _add(clause: syntax.AddClause, value: Compiled, position: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as above
     place = clause.target.place
 
-    def apply(frame: Frame, target: UpdatePlace) -> bool:
+    def apply(frame: SqlFrame, target: UpdatePlace) -> bool:
         at = None
         if position is not None:
             items = position.evaluate(frame)
@@ -329,7 +329,7 @@ def _put(_: syntax.PutClause, value: Compiled, __: Any, cast: Any) -> _Apply:  #
 def _merge(clause: syntax.MergeClause, value: Compiled, _: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as above
     place = clause.target.place
 
-    def apply(frame: Frame, target: UpdatePlace) -> bool:
+    def apply(frame: SqlFrame, target: UpdatePlace) -> bool:
         items = value.evaluate(frame)
         if not items:
             return False
@@ -340,7 +340,7 @@ def _merge(clause: syntax.MergeClause, value: Compiled, _: Any, cast: Any) -> _A
                 StatementRule.CAST,
                 place,
                 value=text_of(items[0])[:500],
-                given=type_name(items[0]),
+                given=item_type_name(items[0]),
                 type=sql_type_text(sql_type(target.type)),
                 text="",
             )
@@ -366,7 +366,7 @@ def _remove(clause: syntax.RemoveClause, find: Any) -> Clause:  # noqa: ANN401  
 
     place = clause.target.place
 
-    def run(frame: Frame, row: StoredRow) -> bool:
+    def run(frame: SqlFrame, row: StoredRow) -> bool:
         places = find(frame, row)
         if any(each.kind in (PlaceKind.COLUMN, PlaceKind.FIELD) for each in places):
             raise fault_at(StatementRule.REMOVE_FIELD, place)
@@ -378,13 +378,13 @@ def _remove(clause: syntax.RemoveClause, find: Any) -> Clause:  # noqa: ANN401  
 # --- DELETE --------------------------------------------------------------------------------------
 
 
-def bind_delete(statement: syntax.DeleteStatement, find: Find, scope: Scope) -> BoundWrite:
+def bind_delete(statement: syntax.DeleteStatement, find: Find, scope: SqlScope) -> BoundWrite:
     """The plan of a DELETE. Raises `InvalidRequest`, `NotFound`."""
-    form = found_table(find, statement.table.name)
+    form = table_found(find, statement.table.name)
     table = add_table(scope, statement.table, form)
-    where = None if statement.where is None else condition(statement.where, scope)
+    where = None if statement.where is None else boolean_expression(statement.where, scope)
     conditions = Conditions(table, scope, frozenset())
-    wanted = Wanted(candidates=conditions.candidates(statement.where))
+    wanted = WantedRows(candidates=conditions.candidates(statement.where))
     path, _ = choose_path(form, wanted)
     path = replace(path, nothing=conditions.nothing)
     outputs = _returning(statement.returning, scope)

@@ -22,18 +22,18 @@ from widerow.wire.nosql.sql.items import (
     is_number,
     stamp,
 )
-from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.statement_rules import StatementRule
-from widerow.wire.nosql.sql.syntax import SqlType
-from widerow.wire.nosql.sql.texts import text_of, type_name
+from widerow.wire.nosql.sql.syntax import TypeNode
+from widerow.wire.nosql.sql.texts import item_type_name, text_of
 
 __all__ = [
     "cast_item",
     "field_type",
     "is_of_type",
+    "moment_of",
     "sql_type",
     "sql_type_text",
-    "timestamp_of",
 ]
 
 
@@ -41,7 +41,7 @@ class _Refused(Exception):
     """A value that cannot be cast; its text says why, or is empty."""
 
 
-def cast_item(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # any item
+def cast_item(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # any item
     """An item as one of another type; SQL NULL stays. Raises `InvalidRequest`."""
     if item is None:
         return None
@@ -51,7 +51,7 @@ def cast_item(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  #
         raise InvalidRequest(
             StatementRule.CAST,
             value=text_of(item)[:500],
-            given=type_name(item),
+            given=item_type_name(item),
             type=sql_type_text(kind),
             text=f"\n{error}" if str(error) else "",
             line=place.line,
@@ -73,7 +73,7 @@ def _wrapped(value: int, bits: int) -> int:
     return (value + half) % (1 << bits) - half
 
 
-def _whole(item: Any, kind: SqlType, bits: int) -> int:  # noqa: ANN401  # any item
+def _whole(item: Any, kind: TypeNode, bits: int) -> int:  # noqa: ANN401  # any item
     if isinstance(item, Timestamp) and bits == 64:
         return item.seconds * 1000 + item.nanoseconds // 1_000_000
     if isinstance(item, str) and not isinstance(item, EnumItem):
@@ -92,12 +92,12 @@ def _whole(item: Any, kind: SqlType, bits: int) -> int:  # noqa: ANN401  # any i
     return _wrapped(int(item), bits)
 
 
-def _integer(item: Any, kind: SqlType, place: Place) -> int:  # noqa: ANN401  # as above
+def _integer(item: Any, kind: TypeNode, place: TextPlace) -> int:  # noqa: ANN401  # as above
     del place
     return _whole(item, kind, 32)
 
 
-def _long(item: Any, kind: SqlType, place: Place) -> int:  # noqa: ANN401  # as above
+def _long(item: Any, kind: TypeNode, place: TextPlace) -> int:  # noqa: ANN401  # as above
     del place
     return LongInt(_whole(item, kind, 64))
 
@@ -112,12 +112,12 @@ def _real(item: Any) -> float:  # noqa: ANN401  # as above
     return float(item)
 
 
-def _double(item: Any, kind: SqlType, place: Place) -> float:  # noqa: ANN401  # as above
+def _double(item: Any, kind: TypeNode, place: TextPlace) -> float:  # noqa: ANN401  # as above
     del kind, place
     return float(_real(item))
 
 
-def _float(item: Any, kind: SqlType, place: Place) -> float:  # noqa: ANN401  # as above
+def _float(item: Any, kind: TypeNode, place: TextPlace) -> float:  # noqa: ANN401  # as above
     del kind, place
     value = _real(item)
     try:
@@ -126,7 +126,7 @@ def _float(item: Any, kind: SqlType, place: Place) -> float:  # noqa: ANN401  # 
         return FloatItem(math.copysign(math.inf, value))
 
 
-def _number(item: Any, kind: SqlType, place: Place) -> Decimal:  # noqa: ANN401  # as above
+def _number(item: Any, kind: TypeNode, place: TextPlace) -> Decimal:  # noqa: ANN401  # as above
     del kind, place
     if isinstance(item, str) and not isinstance(item, EnumItem):
         try:
@@ -148,12 +148,12 @@ def _number(item: Any, kind: SqlType, place: Place) -> Decimal:  # noqa: ANN401 
 # --- other plain types ---------------------------------------------------------------------------
 
 
-def _string(item: Any, kind: SqlType, place: Place) -> str:  # noqa: ANN401  # as above
+def _string(item: Any, kind: TypeNode, place: TextPlace) -> str:  # noqa: ANN401  # as above
     del kind, place
     return text_of(item)
 
 
-def _boolean(item: Any, kind: SqlType, place: Place) -> bool:  # noqa: ANN401  # as above
+def _boolean(item: Any, kind: TypeNode, place: TextPlace) -> bool:  # noqa: ANN401  # as above
     del kind, place
     if isinstance(item, bool):
         return item
@@ -162,7 +162,7 @@ def _boolean(item: Any, kind: SqlType, place: Place) -> bool:  # noqa: ANN401  #
     raise _Refused
 
 
-def _binary(item: Any, kind: SqlType, place: Place) -> bytes:  # noqa: ANN401  # as above
+def _binary(item: Any, kind: TypeNode, place: TextPlace) -> bytes:  # noqa: ANN401  # as above
     del place
     if isinstance(item, bytes):
         data = item
@@ -184,7 +184,7 @@ def _binary(item: Any, kind: SqlType, place: Place) -> bytes:  # noqa: ANN401  #
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=]", re.ASCII)
 
 
-def _enum(item: Any, kind: SqlType, place: Place) -> EnumItem:  # noqa: ANN401  # as above
+def _enum(item: Any, kind: TypeNode, place: TextPlace) -> EnumItem:  # noqa: ANN401  # as above
     del place
     if not isinstance(item, str):
         raise _Refused
@@ -202,7 +202,7 @@ _STAMP: Final = re.compile(
 )
 
 
-def timestamp_of(text: str) -> Timestamp:
+def moment_of(text: str) -> Timestamp:
     """The instant of a text. Raises `InvalidRequest`."""
     try:
         return _moment(text)
@@ -245,7 +245,7 @@ def _moment(text: str) -> Timestamp:
     return moment
 
 
-def _timestamp(item: Any, kind: SqlType, place: Place) -> Timestamp:  # noqa: ANN401  # as above
+def _timestamp(item: Any, kind: TypeNode, place: TextPlace) -> Timestamp:  # noqa: ANN401  # as above
     del place
     precision = 9 if kind.size is None else kind.size
     if isinstance(item, Timestamp):
@@ -262,14 +262,14 @@ def _timestamp(item: Any, kind: SqlType, place: Place) -> Timestamp:  # noqa: AN
 # --- arrays, maps, records, JSON -----------------------------------------------------------------
 
 
-def _array(item: Any, kind: SqlType, place: Place) -> list[Any]:  # noqa: ANN401  # as above
+def _array(item: Any, kind: TypeNode, place: TextPlace) -> list[Any]:  # noqa: ANN401  # as above
     if not isinstance(item, list):
         raise _Refused
     element = kind.element or ANY
     return [cast_item(inside(item, each), element, place) for each in item]
 
 
-def _map(item: Any, kind: SqlType, place: Place) -> dict[str, Any]:  # noqa: ANN401  # as above
+def _map(item: Any, kind: TypeNode, place: TextPlace) -> dict[str, Any]:  # noqa: ANN401  # as above
     if not isinstance(item, Mapping):
         raise _Refused
     element = kind.element or ANY
@@ -280,7 +280,7 @@ def _map(item: Any, kind: SqlType, place: Place) -> dict[str, Any]:  # noqa: ANN
     return cast
 
 
-def _record(item: Any, kind: SqlType, place: Place) -> RecordItem:  # noqa: ANN401  # as above
+def _record(item: Any, kind: TypeNode, place: TextPlace) -> RecordItem:  # noqa: ANN401  # as above
     if not isinstance(item, Mapping):
         raise _Refused
     made = field_type(kind)
@@ -296,7 +296,7 @@ def _record(item: Any, kind: SqlType, place: Place) -> RecordItem:  # noqa: ANN4
 _JSON_NULLS: Final = frozenset(("JSON", "ANY", "ANYATOMIC", "ANYJSONATOMIC"))
 
 
-def _json(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+def _json(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
     if isinstance(item, bytes | Timestamp | EnumItem):
         raise _Refused
     if isinstance(item, list):
@@ -306,39 +306,39 @@ def _json(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as 
     return item
 
 
-def _inner_json(container: Any, value: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+def _inner_json(container: Any, value: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
     item = inside(container, value)
     return JSON_NULL if item is None else _json(item, kind, place)
 
 
-def _any(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+def _any(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
     del kind, place
     return item
 
 
-def _any_atomic(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+def _any_atomic(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
     del kind, place
     if isinstance(item, list | Mapping):
         raise _Refused
     return item
 
 
-def _any_json_atomic(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+def _any_json_atomic(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
     del kind, place
     if isinstance(item, list | Mapping | bytes | Timestamp | EnumItem):
         raise _Refused
     return item
 
 
-def _any_record(item: Any, kind: SqlType, place: Place) -> Any:  # noqa: ANN401  # as above
+def _any_record(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
     del kind, place
     if not isinstance(item, RecordItem):
         raise _Refused
     return item
 
 
-ANY: Final = SqlType("ANY")
-_CASTS: Final[dict[str, Callable[[Any, SqlType, Place], Any]]] = {
+ANY: Final = TypeNode("ANY")
+_CASTS: Final[dict[str, Callable[[Any, TypeNode, TextPlace], Any]]] = {
     "INTEGER": _integer,
     "LONG": _long,
     "FLOAT": _float,
@@ -365,24 +365,24 @@ _CASTS: Final[dict[str, Callable[[Any, SqlType, Place], Any]]] = {
 # --- types ---------------------------------------------------------------------------------------
 
 
-def sql_type(kind: FieldType) -> SqlType:
+def sql_type(kind: FieldType) -> TypeNode:
     """The type of a column as SQL has it."""
     if kind.kind is Kind.FIXED_BINARY:
-        return SqlType("BINARY", size=kind.size)
+        return TypeNode("BINARY", size=kind.size)
     if kind.kind is Kind.TIMESTAMP:
-        return SqlType("TIMESTAMP", size=kind.precision)
+        return TypeNode("TIMESTAMP", size=kind.precision)
     if kind.kind is Kind.ENUM:
-        return SqlType("ENUM", symbols=kind.symbols)
+        return TypeNode("ENUM", symbols=kind.symbols)
     if kind.kind is Kind.RECORD:
-        return SqlType(
+        return TypeNode(
             "RECORD", fields=tuple((field.name, sql_type(field.type)) for field in kind.fields)
         )
     element = None if kind.element is None else sql_type(kind.element)
     name = "ANYATOMIC" if kind.kind is Kind.ANY_ATOMIC else kind.kind.value
-    return SqlType(name, element=element)
+    return TypeNode(name, element=element)
 
 
-def field_type(kind: SqlType) -> FieldType | None:
+def field_type(kind: TypeNode) -> FieldType | None:
     """The type of a column that is the same; None where no column has it."""
     if kind.name == "BINARY" and kind.size is not None:
         return FieldType(Kind.FIXED_BINARY, size=kind.size)
@@ -407,7 +407,7 @@ _NAMES: Final = {
 }
 
 
-def sql_type_text(kind: SqlType) -> str:
+def sql_type_text(kind: TypeNode) -> str:
     """A type as messages write it."""
     name = _NAMES.get(kind.name) or kind.name.capitalize()
     if kind.name == "ENUM":
@@ -422,7 +422,7 @@ def sql_type_text(kind: SqlType) -> str:
 # --- IS OF TYPE ----------------------------------------------------------------------------------
 
 
-def is_of_type(items: Sequence[Any], kind: SqlType) -> bool | None:
+def is_of_type(items: Sequence[Any], kind: TypeNode) -> bool | None:
     """Whether items are of a type with its quantifier; None for SQL NULL."""
     if any(item is None for item in items):
         return None
@@ -432,25 +432,25 @@ def is_of_type(items: Sequence[Any], kind: SqlType) -> bool | None:
     return all(_is(item, kind) for item in items)
 
 
-def _is(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # any item
+def _is(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # any item
     found = _ARE[kind.name](item, kind)
     if found and kind.only:
-        return type_name(item).split("(")[0].lower() == kind.name.lower()
+        return item_type_name(item).split("(")[0].lower() == kind.name.lower()
     return found
 
 
-def _is_array(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+def _is_array(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
     element = kind.element or ANY
     return isinstance(item, list) and all(_is(inside(item, each), element) for each in item)
 
 
-def _is_map(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+def _is_map(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
     element = kind.element or ANY
     plain = isinstance(item, Mapping) and not isinstance(item, RecordItem)
     return plain and all(_is(inside(item, each), element) for each in item.values())
 
 
-def _is_record(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+def _is_record(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
     if not isinstance(item, RecordItem):
         return False
     names = [name.lower() for name, _ in kind.fields]
@@ -460,7 +460,7 @@ def _is_record(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
     )
 
 
-def _is_json(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+def _is_json(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
     if isinstance(item, bytes | Timestamp | EnumItem | RecordItem):
         return False
     if isinstance(item, list):
@@ -470,7 +470,7 @@ def _is_json(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
     return True
 
 
-def _is_stamp(item: Any, kind: SqlType) -> bool:  # noqa: ANN401  # as above
+def _is_stamp(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
     precision = 9 if kind.size is None else kind.size
     return isinstance(item, Timestamp) and getattr(item, "precision", 9) <= precision
 
@@ -479,7 +479,7 @@ def _is_int(item: Any) -> bool:  # noqa: ANN401  # as above
     return isinstance(item, int) and not isinstance(item, bool)
 
 
-_ARE: Final[dict[str, Callable[[Any, SqlType], bool]]] = {
+_ARE: Final[dict[str, Callable[[Any, TypeNode], bool]]] = {
     "INTEGER": lambda item, _: _is_int(item) and not is_long(item),
     "LONG": lambda item, _: _is_int(item),
     "FLOAT": lambda item, _: isinstance(item, FloatItem),

@@ -13,10 +13,10 @@ from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.wire.nosql.sql.access_path import AccessPath, KeyCondition
 
-__all__ = ["Candidate", "Chosen", "Hints", "Wanted", "WantedOrder", "choose_path"]
+__all__ = ["Chosen", "Hints", "PathCandidate", "WantedOrder", "WantedRows", "choose_path"]
 
 
-class Candidate(NamedTuple):
+class PathCandidate(NamedTuple):
     """A condition of WHERE on a path, which an index may serve.
 
     `path`: in the form of index paths, `tags[]`, `addr.city`. `element`: conditions of one number
@@ -47,14 +47,14 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRows:
     """What a statement wants of a table's rows.
 
     `order`: of ORDER BY. `groups`: paths of GROUP BY, or of DISTINCT; None where one is no path.
     `extreme`: the path of a single min or max.
     """
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[PathCandidate, ...] = ()
     order: tuple[WantedOrder, ...] = ()
     groups: tuple[str | None, ...] = ()
     extreme: str | None = None
@@ -91,7 +91,7 @@ class _Way:
         return self.index is not None and any(path.split >= 0 for path in self.index.paths)
 
 
-def choose_path(form: TableForm, wanted: Wanted) -> Chosen:
+def choose_path(form: TableForm, wanted: WantedRows) -> Chosen:
     """The way to the rows of a table."""
     ways = [_way(form, None, wanted)]
     ways += [
@@ -104,7 +104,7 @@ def choose_path(form: TableForm, wanted: Wanted) -> Chosen:
     return Chosen(path, way.ordered)
 
 
-def _best(ways: Sequence[_Way], wanted: Wanted) -> _Way:
+def _best(ways: Sequence[_Way], wanted: WantedRows) -> _Way:
     primary = ways[0]
     hints = wanted.hints
     if hints.forced is not None:
@@ -127,7 +127,7 @@ def _rank(way: _Way) -> tuple[int, bool, int]:
     return way.score, not way.multikey, -len(way.texts)
 
 
-def _way(form: TableForm, index: IndexForm | None, wanted: Wanted) -> _Way:
+def _way(form: TableForm, index: IndexForm | None, wanted: WantedRows) -> _Way:
     if index is None:
         name, texts, multikey = "", form.table.primary_key, False
     else:
@@ -153,7 +153,7 @@ def _way(form: TableForm, index: IndexForm | None, wanted: Wanted) -> _Way:
     return _Way(name, index, texts, conditions, score, sorts, ordered, reverse)
 
 
-def _without_nulls(texts: Sequence[str], usable: Sequence[Candidate]) -> list[Candidate]:
+def _without_nulls(texts: Sequence[str], usable: Sequence[PathCandidate]) -> list[PathCandidate]:
     """An index WITH NO NULLS lacks rows, unless each of its paths is compared with a value."""
     compared = {
         each.path
@@ -164,8 +164,8 @@ def _without_nulls(texts: Sequence[str], usable: Sequence[Candidate]) -> list[Ca
 
 
 def _usable(
-    index: IndexForm | None, texts: Sequence[str], candidates: Iterable[Candidate]
-) -> list[Candidate]:
+    index: IndexForm | None, texts: Sequence[str], candidates: Iterable[PathCandidate]
+) -> list[PathCandidate]:
     """The candidates that ranges of this key may be made of together.
 
     Of conditions on members of an array or map only those of one member hold together.
@@ -178,7 +178,7 @@ def _usable(
     outside = [each for each in named if each.path not in members and not each.element]
     if not inside:
         return outside
-    groups: dict[tuple[int, int], list[Candidate]] = {}
+    groups: dict[tuple[int, int], list[PathCandidate]] = {}
     for at, each in enumerate(inside):
         groups.setdefault((each.element, 0 if each.element else at), []).append(each)
     best = max(groups.values(), key=lambda group: _pushed(texts, [*outside, *group])[1])
@@ -186,7 +186,7 @@ def _usable(
 
 
 def _pushed(
-    texts: Sequence[str], usable: Sequence[Candidate]
+    texts: Sequence[str], usable: Sequence[PathCandidate]
 ) -> tuple[tuple[tuple[KeyCondition, ...], ...], int]:
     """The conditions of each leading column, and the score of all candidates."""
     columns: list[tuple[KeyCondition, ...]] = []
@@ -209,7 +209,7 @@ def _pushed(
 def _unpushed(
     texts: Sequence[str],
     columns: Sequence[Sequence[KeyCondition]],
-    usable: Sequence[Candidate],
+    usable: Sequence[PathCandidate],
 ) -> int:
     """The score of conditions that only filter, on columns that have others that do not."""
     leading = set(texts[: len(columns)])

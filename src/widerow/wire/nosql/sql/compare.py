@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from widerow.model.typed.values import JsonNull, Timestamp
-from widerow.wire.nosql.sql.casts import timestamp_of
+from widerow.wire.nosql.sql.casts import moment_of
 from widerow.wire.nosql.sql.items import EnumItem, RecordItem, UuidItem, inside, is_number
 
 __all__ = ["any_is", "equal", "is_", "order_of"]
@@ -125,8 +125,8 @@ def _texts(one: str, other: str) -> int | None:
 def _moments(one: Any, other: Any) -> int | None:  # noqa: ANN401  # any items
     if isinstance(one, EnumItem) or isinstance(other, EnumItem):
         return None
-    first = timestamp_of(one) if isinstance(one, str) else one
-    second = timestamp_of(other) if isinstance(other, str) else other
+    first = moment_of(one) if isinstance(one, str) else one
+    second = moment_of(other) if isinstance(other, str) else other
     if not isinstance(first, Timestamp) or not isinstance(second, Timestamp):
         return None
     pair = tuple(first), tuple(second)

@@ -8,20 +8,20 @@ from typing import Any, Final
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import KeyCondition, Operand
 from widerow.wire.nosql.sql.casts import sql_type
-from widerow.wire.nosql.sql.choose import Candidate
+from widerow.wire.nosql.sql.choose import PathCandidate
 from widerow.wire.nosql.sql.expressions import compile_expression
-from widerow.wire.nosql.sql.scope import Scope, ScopeTable
+from widerow.wire.nosql.sql.scope import ScopeTable, SqlScope
 
 __all__ = ["Conditions", "conjuncts", "path_text", "tables_used"]
 
 _FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_JSON: Final = syntax.SqlType("JSON")
-_Path = tuple[str, syntax.SqlType | None]
+_JSON: Final = syntax.TypeNode("JSON")
+_Path = tuple[str, syntax.TypeNode | None]
 
 
-def conjuncts(where: syntax.Expression | None) -> Iterator[syntax.Expression]:
+def conjuncts(where: syntax.SqlExpression | None) -> Iterator[syntax.SqlExpression]:
     """The operands of AND that a condition is made of."""
-    if isinstance(where, syntax.And):
+    if isinstance(where, syntax.AndNode):
         for operand in where.operands:
             yield from conjuncts(operand)
     elif where is not None:
@@ -33,24 +33,24 @@ def children(node: Any) -> Iterator[Any]:  # noqa: ANN401  # a node, or what hol
     if isinstance(node, tuple | list):
         for each in node:
             yield from children(each) if isinstance(each, tuple | list) else (each,)
-    elif isinstance(node, syntax.Expression):
+    elif isinstance(node, syntax.SqlExpression):
         for each in fields(node):
             value = getattr(node, each.name)
             if isinstance(value, tuple):
                 yield from children(value)
-            elif isinstance(value, syntax.Expression):
+            elif isinstance(value, syntax.SqlExpression):
                 yield value
 
 
-def tables_used(expression: syntax.Expression, scope: Scope) -> set[int | str]:
+def tables_used(expression: syntax.SqlExpression, scope: SqlScope) -> set[int | str]:
     """The slots of the tables, and the names of the inner variables, that an expression reads."""
     found: set[int | str] = set()
     pending: list[Any] = [expression]
     while pending:
         node = pending.pop()
-        if isinstance(node, syntax.Column):
+        if isinstance(node, syntax.ColumnNode):
             found.update(table.slot for table in scope.tables if _is_of(node, table))
-        elif isinstance(node, syntax.Variable):
+        elif isinstance(node, syntax.VariableNode):
             slots = [table.slot for table in scope.tables if table.alias == node.name]
             inner = node.name in scope.variables or node.name in _IMPLICIT
             found.update(slots or ([node.name] if inner else []))
@@ -61,7 +61,7 @@ def tables_used(expression: syntax.Expression, scope: Scope) -> set[int | str]:
 _IMPLICIT: Final = frozenset(("$", "$element", "$pos", "$key", "$value"))
 
 
-def _is_of(column: syntax.Column, table: ScopeTable) -> bool:
+def _is_of(column: syntax.ColumnNode, table: ScopeTable) -> bool:
     if column.alias is not None:
         return column.alias == table.alias
     definition = table.form.table
@@ -69,7 +69,7 @@ def _is_of(column: syntax.Column, table: ScopeTable) -> bool:
 
 
 def path_text(
-    expression: syntax.Expression,
+    expression: syntax.SqlExpression,
     table: ScopeTable,
     roots: dict[str, _Path] | None = None,
 ) -> _Path | None:
@@ -77,30 +77,30 @@ def path_text(
 
     `roots`: what implicit variables stand for.
     """
-    if isinstance(expression, syntax.Column):
+    if isinstance(expression, syntax.ColumnNode):
         return _column_path(expression, table) if _is_of(expression, table) else None
-    if isinstance(expression, syntax.Variable):
+    if isinstance(expression, syntax.VariableNode):
         return (roots or {}).get(expression.name)
-    if isinstance(expression, syntax.Field) and isinstance(expression.name, str):
+    if isinstance(expression, syntax.FieldNode) and isinstance(expression.name, str):
         source = expression.source
-        if isinstance(source, syntax.Variable) and source.name == table.alias:
-            column = syntax.Column(expression.place, table.alias, expression.name)
+        if isinstance(source, syntax.VariableNode) and source.name == table.alias:
+            column = syntax.ColumnNode(expression.place, table.alias, expression.name)
             return _column_path(column, table)
         found = path_text(source, table, roots)
         return None if found is None else _field_path(found, expression.name)
-    if isinstance(expression, syntax.Keys | syntax.Values) and expression.condition is None:
+    if isinstance(expression, syntax.Keys | syntax.ValuesNode) and expression.condition is None:
         found = path_text(expression.source, table, roots)
         step = ".keys()" if isinstance(expression, syntax.Keys) else ".values()"
         return None if found is None else (found[0] + step, None)
-    if isinstance(expression, syntax.Filter):
+    if isinstance(expression, syntax.FilterNode):
         found = path_text(expression.source, table, roots)
         whole = expression.condition is None or _is_position(expression.condition)
         return _element(found) if whole and found is not None else None
     return None
 
 
-def _is_position(expression: syntax.Expression) -> bool:
-    return isinstance(expression, syntax.Literal) and type(expression.value) is int
+def _is_position(expression: syntax.SqlExpression) -> bool:
+    return isinstance(expression, syntax.LiteralNode) and type(expression.value) is int
 
 
 def _element(path: _Path) -> _Path | None:
@@ -110,7 +110,7 @@ def _element(path: _Path) -> _Path | None:
     return (f"{text}[]", kind.element) if kind.name == "ARRAY" else None
 
 
-def _column_path(column: syntax.Column, table: ScopeTable) -> _Path | None:
+def _column_path(column: syntax.ColumnNode, table: ScopeTable) -> _Path | None:
     declared = table.form.table.field(column.name)
     if declared is not None:
         return declared.name, sql_type(declared.type)
@@ -131,8 +131,10 @@ def _field_path(path: _Path, name: str) -> _Path | None:
     return (f"{text}.{found[0][0]}", found[0][1]) if found else None
 
 
-def _compare(node: syntax.Between, operator: str, bound: syntax.Expression) -> syntax.Comparison:
-    return syntax.Comparison(
+def _compare(
+    node: syntax.BetweenNode, operator: str, bound: syntax.SqlExpression
+) -> syntax.ComparisonNode:
+    return syntax.ComparisonNode(
         place=node.place, operator=operator, any=False, left=node.operand, right=bound
     )
 
@@ -142,7 +144,7 @@ class Conditions:
     """Reads the conditions on one table; `available`: tables whose rows are known before it."""
 
     table: ScopeTable
-    scope: Scope
+    scope: SqlScope
     available: frozenset[int]
     nothing: bool = False
 
@@ -153,19 +155,19 @@ class Conditions:
         for index in definition.indexes:
             self._keys.update(each.path for each in index.fields if "(" not in each.path)
 
-    def candidates(self, where: syntax.Expression | None) -> tuple[Candidate, ...]:
+    def candidates(self, where: syntax.SqlExpression | None) -> tuple[PathCandidate, ...]:
         """What an index may serve of a condition. Sets `nothing` where it is never true."""
-        found: list[Candidate] = []
+        found: list[PathCandidate] = []
         for each in conjuncts(where):
             found += self._of(each, None, 0)
         return tuple(found)
 
     def _of(
-        self, node: syntax.Expression, roots: dict[str, _Path] | None, element: int
-    ) -> list[Candidate]:
-        if isinstance(node, syntax.Comparison):
+        self, node: syntax.SqlExpression, roots: dict[str, _Path] | None, element: int
+    ) -> list[PathCandidate]:
+        if isinstance(node, syntax.ComparisonNode):
             return self._comparison(node, roots, element)
-        if isinstance(node, syntax.Between):
+        if isinstance(node, syntax.BetweenNode):
             low = _compare(node, ">=", node.low)
             high = _compare(node, "<=", node.high)
             return [*self._of(low, roots, element), *self._of(high, roots, element)]
@@ -176,50 +178,52 @@ class Conditions:
         return self._without_operand(node, roots, element)
 
     def _without_operand(
-        self, node: syntax.Expression, roots: dict[str, _Path] | None, element: int
-    ) -> list[Candidate]:
-        if isinstance(node, syntax.IsNull):
+        self, node: syntax.SqlExpression, roots: dict[str, _Path] | None, element: int
+    ) -> list[PathCandidate]:
+        if isinstance(node, syntax.IsNullNode):
             path = path_text(node.operand, self.table, roots)
             member = path is not None and ("[]" in path[0] or "()" in path[0])
             pushed = not member and not node.negated
             condition = KeyCondition("null")
-        elif isinstance(node, syntax.Not) and isinstance(node.operand, syntax.Exists):
+        elif isinstance(node, syntax.NotNode) and isinstance(node.operand, syntax.Exists):
             path = path_text(node.operand.operand, self.table, roots)
             pushed, condition = True, KeyCondition("empty")
         else:
             return []
-        return [] if path is None else [Candidate(path[0], condition, element, pushed)]
+        return [] if path is None else [PathCandidate(path[0], condition, element, pushed)]
 
-    def _exists(self, operand: syntax.Expression) -> list[Candidate]:
-        if isinstance(operand, syntax.Filter) and operand.condition is not None:
-            path = path_text(syntax.Filter(operand.place, operand.source, None), self.table)
+    def _exists(self, operand: syntax.SqlExpression) -> list[PathCandidate]:
+        if isinstance(operand, syntax.FilterNode) and operand.condition is not None:
+            path = path_text(syntax.FilterNode(operand.place, operand.source, None), self.table)
             if path is None:
                 return []
             return self._inside(operand.condition, {"$element": path})
-        if isinstance(operand, syntax.Values | syntax.Keys) and operand.condition is not None:
+        if isinstance(operand, syntax.ValuesNode | syntax.Keys) and operand.condition is not None:
             path = path_text(operand.source, self.table)
             if path is None:
                 return []
             kind = path[1]
             value = kind.element if kind is not None and kind.name == "MAP" else None
             roots: dict[str, _Path] = {
-                "$key": (f"{path[0]}.keys()", syntax.SqlType("STRING")),
+                "$key": (f"{path[0]}.keys()", syntax.TypeNode("STRING")),
                 "$value": (f"{path[0]}.values()", value),
             }
             return self._inside(operand.condition, roots)
         path = path_text(operand, self.table)
-        return [] if path is None else [Candidate(path[0], KeyCondition("exists"))]
+        return [] if path is None else [PathCandidate(path[0], KeyCondition("exists"))]
 
-    def _inside(self, condition: syntax.Expression, roots: dict[str, _Path]) -> list[Candidate]:
+    def _inside(
+        self, condition: syntax.SqlExpression, roots: dict[str, _Path]
+    ) -> list[PathCandidate]:
         number = next(self._numbers)
-        found: list[Candidate] = []
+        found: list[PathCandidate] = []
         for each in conjuncts(condition):
             found += self._of(each, roots, number)
         return found
 
     def _comparison(
-        self, node: syntax.Comparison, roots: dict[str, _Path] | None, element: int
-    ) -> list[Candidate]:
+        self, node: syntax.ComparisonNode, roots: dict[str, _Path] | None, element: int
+    ) -> list[PathCandidate]:
         for side, other, operator in (
             (node.left, node.right, node.operator),
             (node.right, node.left, _FLIPPED[node.operator]),
@@ -229,8 +233,10 @@ class Conditions:
                 return self._compared(path, operator, (other,), side, element)
         return []
 
-    def _in(self, node: syntax.In, roots: dict[str, _Path] | None, element: int) -> list[Candidate]:
-        found: list[Candidate] = []
+    def _in(
+        self, node: syntax.In, roots: dict[str, _Path] | None, element: int
+    ) -> list[PathCandidate]:
+        found: list[PathCandidate] = []
         for at, operand in enumerate(node.operands):
             path = path_text(operand, self.table, roots)
             others = (
@@ -242,7 +248,7 @@ class Conditions:
                 found += self._compared(path, "in", others, operand, element)
         return found
 
-    def _is_known(self, expression: syntax.Expression) -> bool:
+    def _is_known(self, expression: syntax.SqlExpression) -> bool:
         """Whether an expression can be evaluated before rows of the table are read."""
         return tables_used(expression, self.scope) <= self.available
 
@@ -250,13 +256,13 @@ class Conditions:
         self,
         path: _Path,
         operator: str,
-        others: Sequence[syntax.Expression],
-        side: syntax.Expression,
+        others: Sequence[syntax.SqlExpression],
+        side: syntax.SqlExpression,
         element: int,
-    ) -> list[Candidate]:
+    ) -> list[PathCandidate]:
         text, kind = path
         if operator == "!=":
-            return [Candidate(text, KeyCondition("!="), element, pushed=False)]
+            return [PathCandidate(text, KeyCondition("!="), element, pushed=False)]
         compiled = [compile_expression(each, self.scope) for each in others]
         fits = [_fits(kind, each.kind) for each in compiled]
         if operator != "in" and fits == [False] and not element:
@@ -266,21 +272,21 @@ class Conditions:
             return []
         operands: tuple[Operand, ...] = tuple(compiled)
         condition = KeyCondition(operator, operands)
-        found = [Candidate(text, condition, element)]
-        if isinstance(side, syntax.Field) and isinstance(side.name, str):
+        found = [PathCandidate(text, condition, element)]
+        if isinstance(side, syntax.FieldNode) and isinstance(side.name, str):
             found += self._entry(side, condition)
         return found
 
-    def _entry(self, side: syntax.Field, condition: KeyCondition) -> list[Candidate]:
+    def _entry(self, side: syntax.FieldNode, condition: KeyCondition) -> list[PathCandidate]:
         """`map.name` is also the entry of a map whose key is the name."""
         source = path_text(side.source, self.table)
         if source is None or source[1] is None or source[1].name not in ("MAP", "JSON"):
             return []
         number = next(self._numbers)
-        name = compile_expression(syntax.Literal(side.place, side.name), self.scope)
+        name = compile_expression(syntax.LiteralNode(side.place, side.name), self.scope)
         return [
-            Candidate(f"{source[0]}.keys()", KeyCondition("=", (name,)), number),
-            Candidate(f"{source[0]}.values()", condition, number),
+            PathCandidate(f"{source[0]}.keys()", KeyCondition("=", (name,)), number),
+            PathCandidate(f"{source[0]}.values()", condition, number),
         ]
 
 
@@ -298,7 +304,7 @@ _FAMILIES: Final = {
 _WHOLE: Final = frozenset(("INTEGER", "LONG"))
 
 
-def _fits(kind: syntax.SqlType | None, other: syntax.SqlType | None) -> bool | None:
+def _fits(kind: syntax.TypeNode | None, other: syntax.TypeNode | None) -> bool | None:
     """Whether values of two types compare; None: an index is of no use for them."""
     if kind is None or other is None or kind.name in ("JSON", "ANY") or other.name == "JSON":
         return True

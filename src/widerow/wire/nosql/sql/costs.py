@@ -1,4 +1,4 @@
-"""Kilobytes that a change of a row writes, as the vendor counts them (wire §4.2)."""
+"""Kilobytes that a change of a row writes, as the vendor counts them (nosql-wire §4.2)."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.stored import StoredRow
 from widerow.errors import InvalidRequest
-from widerow.wire.nosql.sql.scans import kilobytes
+from widerow.wire.nosql.sql.scans import row_kilobytes
 
 __all__ = ["index_forms", "written_kb"]
 
@@ -18,7 +18,7 @@ def index_forms(form: TableForm) -> tuple[IndexForm, ...]:
 
 def written_kb(indexes: Sequence[IndexForm], old: StoredRow | None, new: StoredRow | None) -> int:
     """Kilobytes of the old row and the new one, and one for each index entry that changes."""
-    kb = sum(kilobytes(row) for row in (old, new) if row is not None)
+    kb = sum(row_kilobytes(row) for row in (old, new) if row is not None)
     for index in indexes:
         kb += len(_entries(index, old) ^ _entries(index, new))
     return kb

@@ -15,28 +15,34 @@ from widerow.wire.nosql.sql.casts import cast_item, is_of_type, sql_type, sql_ty
 from widerow.wire.nosql.sql.compare import any_is, is_
 from widerow.wire.nosql.sql.functions import FUNCTIONS
 from widerow.wire.nosql.sql.functions.kinds import CALL, FunctionFault
-from widerow.wire.nosql.sql.lexis import Place
-from widerow.wire.nosql.sql.names import column_of, row_of, variable_of
+from widerow.wire.nosql.sql.lexis import TextPlace
+from widerow.wire.nosql.sql.names import column_of, table_of_row, variable_of
 from widerow.wire.nosql.sql.row_functions import ROW_FUNCTIONS
-from widerow.wire.nosql.sql.scope import Compiled, Frame, Scope
+from widerow.wire.nosql.sql.scope import Compiled, SqlFrame, SqlScope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
-from widerow.wire.nosql.sql.steps import elements, field_items, filtered, members, sliced
-from widerow.wire.nosql.sql.texts import text_of, type_name
+from widerow.wire.nosql.sql.steps import elements, field_items, filtered, map_members, sliced
+from widerow.wire.nosql.sql.texts import item_type_name, text_of
 
-__all__ = ["AGGREGATE_NAMES", "compile_expression", "condition", "member_condition", "promoted"]
+__all__ = [
+    "AGGREGATE_NAMES",
+    "boolean_expression",
+    "compile_expression",
+    "member_condition",
+    "promoted",
+]
 
 Items = Sequence[Any]
-T = TypeVar("T", bound=syntax.Expression)
+T = TypeVar("T", bound=syntax.SqlExpression)
 AGGREGATE_NAMES: Final = frozenset(("count", "sum", "avg", "min", "max", "array_collect"))
 _EMPTY: Final[Items] = ()
 _NULL: Final[Items] = (None,)
 _TRUE: Final[Items] = (True,)
 _FALSE: Final[Items] = (False,)
-BOOLEAN: Final = syntax.SqlType("BOOLEAN")
-STRING: Final = syntax.SqlType("STRING")
+BOOLEAN: Final = syntax.TypeNode("BOOLEAN")
+STRING: Final = syntax.TypeNode("STRING")
 
 
-def compile_expression(expression: syntax.Expression, scope: Scope) -> Compiled:
+def compile_expression(expression: syntax.SqlExpression, scope: SqlScope) -> Compiled:
     """The function of an expression. Raises `InvalidRequest` for names and types."""
     for known, slot in scope.replaced:
         if known == expression:
@@ -44,15 +50,15 @@ def compile_expression(expression: syntax.Expression, scope: Scope) -> Compiled:
     return _COMPILE[type(expression)](expression, scope)
 
 
-def _replaced(slot: int, scope: Scope) -> Compiled:
+def _replaced(slot: int, scope: SqlScope) -> Compiled:
     return Compiled(lambda frame: frame.items[slot], scope.kinds.get(slot))
 
 
-def _at(place: Place) -> dict[str, int]:
+def _at(place: TextPlace) -> dict[str, int]:
     return {"line": place.line, "column": place.column}
 
 
-def _fault(rule: StatementRule, place: Place, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
+def _fault(rule: StatementRule, place: TextPlace, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
     return InvalidRequest(rule, **_at(place), **details)
 
 
@@ -63,21 +69,21 @@ def _boolean(value: bool | None) -> Items:  # noqa: FBT001  # the value
 # --- conditions ----------------------------------------------------------------------------------
 
 
-def promoted(items: Items, place: Place) -> bool | None:
+def promoted(items: Items, place: TextPlace) -> bool | None:
     """What AND, WHERE and CASE take: EMPTY is false. Raises `InvalidRequest` for no boolean."""
     if not items:
         return False
     item = items[0]
     if len(items) == 1 and (item is None or isinstance(item, bool)):
         return item
-    raise _fault(StatementRule.PROMOTE, place, value=text_of(item)[:500], type=type_name(item))
+    raise _fault(StatementRule.PROMOTE, place, value=text_of(item)[:500], type=item_type_name(item))
 
 
-def condition(expression: syntax.Expression, scope: Scope) -> Compiled:
+def boolean_expression(expression: syntax.SqlExpression, scope: SqlScope) -> Compiled:
     """An expression that has to be a BOOLEAN. Raises `InvalidRequest` for one that never is."""
     made = compile_expression(expression, scope)
     kind, place, evaluate = made.kind, expression.place, made.evaluate
-    if isinstance(expression, syntax.Literal):
+    if isinstance(expression, syntax.LiteralNode):
         promoted((expression.value,), place)
     if kind is not None and kind.name not in _MAY_BE_BOOLEAN and not made.many:
         raise _fault(StatementRule.PROMOTE_TYPE, place, type=sql_type_text(kind))
@@ -87,10 +93,10 @@ def condition(expression: syntax.Expression, scope: Scope) -> Compiled:
 _MAY_BE_BOOLEAN: Final = frozenset(("BOOLEAN", "JSON", "ANY", "ANYATOMIC", "ANYJSONATOMIC"))
 
 
-def _and(expression: syntax.And, scope: Scope) -> Compiled:
-    operands = [condition(each, scope).evaluate for each in expression.operands]
+def _and(expression: syntax.AndNode, scope: SqlScope) -> Compiled:
+    operands = [boolean_expression(each, scope).evaluate for each in expression.operands]
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         unknown = False
         for operand in operands:
             found = operand(frame)[0]
@@ -102,10 +108,10 @@ def _and(expression: syntax.And, scope: Scope) -> Compiled:
     return Compiled(evaluate, BOOLEAN)
 
 
-def _or(expression: syntax.Or, scope: Scope) -> Compiled:
-    operands = [condition(each, scope).evaluate for each in expression.operands]
+def _or(expression: syntax.OrNode, scope: SqlScope) -> Compiled:
+    operands = [boolean_expression(each, scope).evaluate for each in expression.operands]
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         unknown = False
         for operand in operands:
             found = operand(frame)[0]
@@ -117,24 +123,24 @@ def _or(expression: syntax.Or, scope: Scope) -> Compiled:
     return Compiled(evaluate, BOOLEAN)
 
 
-def _not(expression: syntax.Not, scope: Scope) -> Compiled:
-    operand = condition(expression.operand, scope).evaluate
+def _not(expression: syntax.NotNode, scope: SqlScope) -> Compiled:
+    operand = boolean_expression(expression.operand, scope).evaluate
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         found = operand(frame)[0]
         return _NULL if found is None else _FALSE if found else _TRUE
 
     return Compiled(evaluate, BOOLEAN)
 
 
-def _is_null(expression: syntax.IsNull, scope: Scope) -> Compiled:
+def _is_null(expression: syntax.IsNullNode, scope: SqlScope) -> Compiled:
     operand, negated_, place = (
         compile_expression(expression.operand, scope).evaluate,
         expression.negated,
         expression.place,
     )
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         items = operand(frame)
         if len(items) > 1:
             raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IS NULL")
@@ -143,11 +149,11 @@ def _is_null(expression: syntax.IsNull, scope: Scope) -> Compiled:
     return Compiled(evaluate, BOOLEAN, nullable=False)
 
 
-def _is_type(expression: syntax.IsType, scope: Scope) -> Compiled:
+def _is_type(expression: syntax.IsType, scope: SqlScope) -> Compiled:
     operand = compile_expression(expression.operand, scope).evaluate
     types, negated_ = expression.types, expression.negated
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         items = operand(frame)
         found = [is_of_type(items, kind) for kind in types]
         if None in found:
@@ -157,19 +163,19 @@ def _is_type(expression: syntax.IsType, scope: Scope) -> Compiled:
     return Compiled(evaluate, BOOLEAN)
 
 
-def _exists(expression: syntax.Exists, scope: Scope) -> Compiled:
+def _exists(expression: syntax.Exists, scope: SqlScope) -> Compiled:
     """A path over members of what is NULL has none of them."""
     source = compile_expression(expression.operand, scope)
     operand, many = source.evaluate, source.many
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         items = operand(frame)
         return _boolean(bool(items) and not (many and items[0] is None and len(items) == 1))
 
     return Compiled(evaluate, BOOLEAN, nullable=False)
 
 
-def _comparison(expression: syntax.Comparison, scope: Scope) -> Compiled:
+def _comparison(expression: syntax.ComparisonNode, scope: SqlScope) -> Compiled:
     left = compile_expression(expression.left, scope).evaluate
     right = compile_expression(expression.right, scope).evaluate
     operator, place = expression.operator, expression.place
@@ -178,7 +184,7 @@ def _comparison(expression: syntax.Comparison, scope: Scope) -> Compiled:
             lambda frame: _boolean(any_is(operator, left(frame), right(frame))), BOOLEAN
         )
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         one, other = left(frame), right(frame)
         for side, items in (("left", one), ("right", other)):
             if len(items) > 1:
@@ -188,23 +194,23 @@ def _comparison(expression: syntax.Comparison, scope: Scope) -> Compiled:
     return Compiled(evaluate, BOOLEAN)
 
 
-def _between(expression: syntax.Between, scope: Scope) -> Compiled:
+def _between(expression: syntax.BetweenNode, scope: SqlScope) -> Compiled:
     place, operand = expression.place, expression.operand
     bounds = tuple(
-        syntax.Comparison(place=place, operator=sign, any=False, left=operand, right=bound)
+        syntax.ComparisonNode(place=place, operator=sign, any=False, left=operand, right=bound)
         for sign, bound in ((">=", expression.low), ("<=", expression.high))
     )
-    return _and(syntax.And(place, bounds), scope)
+    return _and(syntax.AndNode(place, bounds), scope)
 
 
-def _in(expression: syntax.In, scope: Scope) -> Compiled:
+def _in(expression: syntax.In, scope: SqlScope) -> Compiled:
     operands = [compile_expression(each, scope).evaluate for each in expression.operands]
     place = expression.place
     if expression.sequence is not None:
         return _in_sequence(expression, operands, scope)
     rows = [[compile_expression(each, scope).evaluate for each in row] for row in expression.rows]
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         left = [operand(frame) for operand in operands]
         if any(len(items) > 1 for items in left):
             raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IN")
@@ -228,13 +234,13 @@ def _equal(left: Items, right: Items) -> bool | None:
 
 
 def _in_sequence(
-    expression: syntax.In, operands: list[Callable[[Frame], Items]], scope: Scope
+    expression: syntax.In, operands: list[Callable[[SqlFrame], Items]], scope: SqlScope
 ) -> Compiled:
     assert expression.sequence is not None
     sequence = compile_expression(expression.sequence, scope).evaluate
     place = expression.place
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         left = [operand(frame) for operand in operands]
         if any(len(items) > 1 for items in left):
             raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IN")
@@ -245,7 +251,7 @@ def _in_sequence(
         for item in sequence(frame):
             if isinstance(item, list) and not isinstance(left[0][0], list):
                 raise _fault(
-                    StatementRule.IN_TYPES, place, left=type_name(left[0][0]), right="ARRAY"
+                    StatementRule.IN_TYPES, place, left=item_type_name(left[0][0]), right="ARRAY"
                 )
             if is_("=", left[0], (item,)):
                 return _TRUE
@@ -257,18 +263,18 @@ def _in_sequence(
 # --- values --------------------------------------------------------------------------------------
 
 
-def _literal(expression: syntax.Literal, scope: Scope) -> Compiled:
+def _literal(expression: syntax.LiteralNode, scope: SqlScope) -> Compiled:
     del scope
     items: Items = (expression.value,)
     return Compiled(lambda _: items, _literal_type(expression.value), nullable=False)
 
 
-def _literal_type(value: Any) -> syntax.SqlType:  # noqa: ANN401  # of a literal
-    name = type_name(value).upper()
-    return syntax.SqlType("JSON" if name == "ANYJSONATOMIC" else name)
+def _literal_type(value: Any) -> syntax.TypeNode:  # noqa: ANN401  # of a literal
+    name = item_type_name(value).upper()
+    return syntax.TypeNode("JSON" if name == "ANYJSONATOMIC" else name)
 
 
-def _unary(expression: syntax.Unary, scope: Scope) -> Compiled:
+def _unary(expression: syntax.Unary, scope: SqlScope) -> Compiled:
     operand = compile_expression(expression.operand, scope)
     evaluate, place = operand.evaluate, expression.place
     if expression.operator == "+":
@@ -276,7 +282,7 @@ def _unary(expression: syntax.Unary, scope: Scope) -> Compiled:
     return Compiled(lambda frame: (negated(evaluate(frame), place),), operand.kind)
 
 
-def _binary(expression: syntax.Binary, scope: Scope) -> Compiled:
+def _binary(expression: syntax.Binary, scope: SqlScope) -> Compiled:
     place = expression.place
     first = compile_expression(expression.first, scope)
     rest = [(sign, compile_expression(each, scope)) for sign, each in expression.rest]
@@ -284,7 +290,7 @@ def _binary(expression: syntax.Binary, scope: Scope) -> Compiled:
     begin = first.evaluate
     kind = _arithmetic_kind([first, *(each for _, each in rest)], [sign for sign, _ in rest])
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         items: Items = begin(frame)
         for sign, each in steps:
             items = calculated(sign, items, each(frame), frame.context, place)
@@ -296,29 +302,29 @@ def _binary(expression: syntax.Binary, scope: Scope) -> Compiled:
 _RANKS: Final = ("INTEGER", "LONG", "FLOAT", "DOUBLE", "NUMBER")
 
 
-def _arithmetic_kind(operands: Sequence[Compiled], signs: Sequence[str]) -> syntax.SqlType | None:
+def _arithmetic_kind(operands: Sequence[Compiled], signs: Sequence[str]) -> syntax.TypeNode | None:
     names = [None if each.kind is None else each.kind.name for each in operands]
     if not all(name in _RANKS for name in names):
         return None
     highest = max(_RANKS.index(str(name)) for name in names)
     if "div" in signs:
         highest = max(highest, 3)
-    return syntax.SqlType(_RANKS[highest])
+    return syntax.TypeNode(_RANKS[highest])
 
 
-def _concat(expression: syntax.Concat, scope: Scope) -> Compiled:
+def _concat(expression: syntax.Concat, scope: SqlScope) -> Compiled:
     operands = [compile_expression(each, scope).evaluate for each in expression.operands]
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         found = [item for operand in operands for item in operand(frame) if item is not None]
         return ("".join(map(text_of, found)),) if found else _NULL
 
     return Compiled(evaluate, STRING)
 
 
-def _case(expression: syntax.Case, scope: Scope) -> Compiled:
+def _case(expression: syntax.Case, scope: SqlScope) -> Compiled:
     whens = [
-        (condition(when, scope).evaluate, compile_expression(then, scope))
+        (boolean_expression(when, scope).evaluate, compile_expression(then, scope))
         for when, then in expression.whens
     ]
     otherwise = (
@@ -329,7 +335,7 @@ def _case(expression: syntax.Case, scope: Scope) -> Compiled:
     steps = [(when, then.evaluate) for when, then in whens]
     last = None if otherwise is None else otherwise.evaluate
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         for when, then in steps:
             if when(frame)[0]:
                 found: Items = then(frame)
@@ -337,7 +343,7 @@ def _case(expression: syntax.Case, scope: Scope) -> Compiled:
         return _EMPTY if last is None else last(frame)
 
     atomic = all(kind is not None and kind.name in _JSON_ATOMIC for kind in kinds)
-    mixed = syntax.SqlType("ANYJSONATOMIC") if atomic else None
+    mixed = syntax.TypeNode("ANYJSONATOMIC") if atomic else None
     return Compiled(
         evaluate,
         kinds.pop() if len(kinds) == 1 else mixed,
@@ -351,11 +357,11 @@ _JSON_ATOMIC: Final = frozenset(
 )
 
 
-def _cast(expression: syntax.Cast, scope: Scope) -> Compiled:
+def _cast(expression: syntax.CastNode, scope: SqlScope) -> Compiled:
     source, kind = compile_expression(expression.source, scope).evaluate, expression.type
     place = expression.place
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         items = source(frame)
         if not items and kind.quantifier in ("", "+"):
             number = "exactly one" if not kind.quantifier else "at least one"
@@ -368,23 +374,23 @@ def _cast(expression: syntax.Cast, scope: Scope) -> Compiled:
     return Compiled(evaluate, None if kind.name.startswith("ANY") else kind, many=many)
 
 
-def _array_of(expression: syntax.ArrayOf, scope: Scope) -> Compiled:
+def _array_of(expression: syntax.ArrayOf, scope: SqlScope) -> Compiled:
     operands = [compile_expression(each, scope) for each in expression.items]
     steps = [each.evaluate for each in operands]
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         return ([item for step in steps for item in step(frame) if item is not None],)
 
-    return Compiled(evaluate, syntax.SqlType("ARRAY", element=_common(operands)), nullable=False)
+    return Compiled(evaluate, syntax.TypeNode("ARRAY", element=_common(operands)), nullable=False)
 
 
-def _common(operands: Sequence[Compiled]) -> syntax.SqlType:
+def _common(operands: Sequence[Compiled]) -> syntax.TypeNode:
     kinds = {each.kind for each in operands}
     kind = kinds.pop() if len(kinds) == 1 else None
-    return syntax.SqlType("JSON") if kind is None else kind
+    return syntax.TypeNode("JSON") if kind is None else kind
 
 
-def _map_of(expression: syntax.MapOf, scope: Scope) -> Compiled:
+def _map_of(expression: syntax.MapOf, scope: SqlScope) -> Compiled:
     members_ = [
         (compile_expression(name, scope).evaluate, compile_expression(value, scope))
         for name, value in expression.members
@@ -392,7 +398,7 @@ def _map_of(expression: syntax.MapOf, scope: Scope) -> Compiled:
     steps = [(name, value.evaluate) for name, value in members_]
     place = expression.place
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         made: dict[str, Any] = {}
         for name, value in steps:
             names = name(frame)
@@ -406,35 +412,35 @@ def _map_of(expression: syntax.MapOf, scope: Scope) -> Compiled:
                 made[str(names[0])] = items[0] if len(items) == 1 else items
         return (made,)
 
-    kind = syntax.SqlType("MAP", element=_common([value for _, value in members_]))
+    kind = syntax.TypeNode("MAP", element=_common([value for _, value in members_]))
     return Compiled(evaluate, kind, nullable=False)
 
 
 # --- names and paths -----------------------------------------------------------------------------
 
 
-def _column(expression: syntax.Column, scope: Scope) -> Compiled:
+def _column(expression: syntax.ColumnNode, scope: SqlScope) -> Compiled:
     return column_of(expression, scope)
 
 
-def _variable(expression: syntax.Variable, scope: Scope) -> Compiled:
+def _variable(expression: syntax.VariableNode, scope: SqlScope) -> Compiled:
     return variable_of(expression, scope)
 
 
-def _element_of(source: Compiled) -> syntax.SqlType | None:
+def _element_of(source: Compiled) -> syntax.TypeNode | None:
     kind = source.kind
     if kind is None or kind.name in ("ARRAY", "MAP"):
         return None if kind is None else kind.element
     return kind
 
 
-def _field(expression: syntax.Field, scope: Scope) -> Compiled:
-    if isinstance(expression.source, syntax.Variable) and isinstance(expression.name, str):
-        row = row_of(expression.source, scope)
+def _field(expression: syntax.FieldNode, scope: SqlScope) -> Compiled:
+    if isinstance(expression.source, syntax.VariableNode) and isinstance(expression.name, str):
+        row = table_of_row(expression.source, scope)
         if row is not None:
-            at = syntax.Column(expression.place, row.alias, expression.name)
+            at = syntax.ColumnNode(expression.place, row.alias, expression.name)
             return column_of(at, scope, of_row=True)
-    if isinstance(expression.source, syntax.Column) and expression.source.alias is None:
+    if isinstance(expression.source, syntax.ColumnNode) and expression.source.alias is None:
         column_of(expression.source, scope)
     source = compile_expression(expression.source, scope)
     steps = source.evaluate
@@ -444,7 +450,7 @@ def _field(expression: syntax.Field, scope: Scope) -> Compiled:
         return Compiled(lambda frame: field_items(steps(frame), name), kind, many=many)
     chosen, place = compile_expression(expression.name, scope).evaluate, expression.place
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         names = chosen(frame)
         if not names or names[0] is None:
             return _EMPTY
@@ -456,8 +462,8 @@ def _field(expression: syntax.Field, scope: Scope) -> Compiled:
 
 
 def _field_kind(
-    source: Compiled, name: str, expression: syntax.Field
-) -> tuple[syntax.SqlType | None, bool]:
+    source: Compiled, name: str, expression: syntax.FieldNode
+) -> tuple[syntax.TypeNode | None, bool]:
     kind, many = source.kind, source.many
     while kind is not None and kind.name == "ARRAY":
         kind, many = kind.element, True
@@ -473,8 +479,8 @@ def _field_kind(
     return (kind.element if kind.name == "MAP" else None), many
 
 
-def _members(expression: syntax.Keys | syntax.Values, scope: Scope) -> Compiled:
-    if isinstance(expression.source, syntax.Column) and expression.source.alias is None:
+def _members(expression: syntax.Keys | syntax.ValuesNode, scope: SqlScope) -> Compiled:
+    if isinstance(expression.source, syntax.ColumnNode) and expression.source.alias is None:
         raise _fault(StatementRule.COLUMN_STEP, expression.place)
     source = compile_expression(expression.source, scope)
     keys = isinstance(expression, syntax.Keys)
@@ -488,20 +494,20 @@ def _members(expression: syntax.Keys | syntax.Values, scope: Scope) -> Compiled:
         source.evaluate,
     )
     if holds is None:
-        return Compiled(lambda frame: members(steps(frame), None, keys=keys), kind, many=True)
+        return Compiled(lambda frame: map_members(steps(frame), None, keys=keys), kind, many=True)
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         assert holds is not None
-        return members(steps(frame), lambda *member: holds(frame, *member), keys=keys)
+        return map_members(steps(frame), lambda *member: holds(frame, *member), keys=keys)
 
     return Compiled(evaluate, kind, many=True)
 
 
-_Holds = Callable[[Frame, Any, Any, Any], Items]
+_Holds = Callable[[SqlFrame, Any, Any, Any], Items]
 
 
 def member_condition(
-    expression: syntax.Expression | None, scope: Scope, names: tuple[str, str]
+    expression: syntax.SqlExpression | None, scope: SqlScope, names: tuple[str, str]
 ) -> _Holds | None:
     """A condition on members, whose value and key or position are implicit variables."""
     if expression is None:
@@ -518,7 +524,7 @@ def member_condition(
             scope.variables[name] = slot
     value_slot, key_slot = slots
 
-    def holds(frame: Frame, value: Any, key: Any, source: Any) -> Items:  # noqa: ANN401  # any items
+    def holds(frame: SqlFrame, value: Any, key: Any, source: Any) -> Items:  # noqa: ANN401  # any items
         frame.items[value_slot] = (value,)
         frame.items[key_slot] = (key,)
         frame.items[context] = (source,)
@@ -528,13 +534,13 @@ def member_condition(
     return holds
 
 
-def _filter(expression: syntax.Filter, scope: Scope) -> Compiled:
+def _filter(expression: syntax.FilterNode, scope: SqlScope) -> Compiled:
     source = compile_expression(expression.source, scope)
     steps, place = source.evaluate, expression.place
     kind = _element_of(source)
     if expression.condition is None:
 
-        def unnested(frame: Frame) -> Items:
+        def unnested(frame: SqlFrame) -> Items:
             found: list[Any] = []
             for item in steps(frame):
                 found += [None] if item is None else elements(item)
@@ -543,7 +549,7 @@ def _filter(expression: syntax.Filter, scope: Scope) -> Compiled:
         return Compiled(unnested, kind, many=True)
     holds = member_condition(expression.condition, scope, ("$element", "$pos"))
     assert holds is not None
-    position = isinstance(expression.condition, syntax.Literal) and isinstance(
+    position = isinstance(expression.condition, syntax.LiteralNode) and isinstance(
         expression.condition.value, int
     )
     if position and not isinstance(expression.condition.value, bool):  # type: ignore[attr-defined]  # a literal
@@ -551,17 +557,17 @@ def _filter(expression: syntax.Filter, scope: Scope) -> Compiled:
         return Compiled(lambda frame: _element_at(steps(frame), at), kind, many=source.many)
     _check_filter(expression.condition, scope)
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         return filtered(steps(frame), lambda *member: holds(frame, *member), place)
 
-    single = isinstance(expression.condition, syntax.Variable | syntax.Binary)
+    single = isinstance(expression.condition, syntax.VariableNode | syntax.Binary)
     return Compiled(evaluate, kind, many=source.many or not single)
 
 
-def _check_filter(expression: syntax.Expression, scope: Scope) -> None:
-    if isinstance(expression, syntax.Literal) and not isinstance(expression.value, bool | int):
+def _check_filter(expression: syntax.SqlExpression, scope: SqlScope) -> None:
+    if isinstance(expression, syntax.LiteralNode) and not isinstance(expression.value, bool | int):
         raise _fault(
-            StatementRule.STEP_PREDICATE, expression.place, type=type_name(expression.value)
+            StatementRule.STEP_PREDICATE, expression.place, type=item_type_name(expression.value)
         )
     del scope
 
@@ -578,13 +584,13 @@ def _element_at(items: Items, at: int) -> Items:
     return found
 
 
-def _slice(expression: syntax.Slice, scope: Scope) -> Compiled:
+def _slice(expression: syntax.Slice, scope: SqlScope) -> Compiled:
     source = compile_expression(expression.source, scope)
     steps, place = source.evaluate, expression.place
     low = None if expression.low is None else compile_expression(expression.low, scope).evaluate
     high = None if expression.high is None else compile_expression(expression.high, scope).evaluate
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         first = None if low is None else low(frame)
         last = None if high is None else high(frame)
         return sliced(steps(frame), first, last, place)
@@ -595,7 +601,7 @@ def _slice(expression: syntax.Slice, scope: Scope) -> Compiled:
 # --- functions -----------------------------------------------------------------------------------
 
 
-def _call(expression: syntax.Call, scope: Scope) -> Compiled:
+def _call(expression: syntax.CallNode, scope: SqlScope) -> Compiled:
     name = expression.name
     if name in AGGREGATE_NAMES:
         return _aggregate(expression, scope)
@@ -604,7 +610,7 @@ def _call(expression: syntax.Call, scope: Scope) -> Compiled:
     row_function = ROW_FUNCTIONS.get(name)
     if row_function is not None and expression.arguments:
         first = expression.arguments[0]
-        table = row_of(first, scope) if isinstance(first, syntax.Variable) else None
+        table = table_of_row(first, scope) if isinstance(first, syntax.VariableNode) else None
         if table is None:
             raise _fault(StatementRule.ROW_ARGUMENT, first.place, name=name)
         rest = [compile_expression(each, scope).evaluate for each in expression.arguments[1:]]
@@ -616,7 +622,7 @@ def _call(expression: syntax.Call, scope: Scope) -> Compiled:
     return _plain_call(expression, scope)
 
 
-def _plain_call(expression: syntax.Call, scope: Scope) -> Compiled:
+def _plain_call(expression: syntax.CallNode, scope: SqlScope) -> Compiled:
     name, place = expression.name, expression.place
     function = FUNCTIONS.get(name)
     arguments = [compile_expression(each, scope) for each in expression.arguments]
@@ -626,7 +632,7 @@ def _plain_call(expression: syntax.Call, scope: Scope) -> Compiled:
         raise _fault(StatementRule.NO_ARITY, place, name=name, count=len(arguments))
     steps, call = [each.evaluate for each in arguments], function.call
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         try:
             return call([step(frame) for step in steps], frame)
         except FunctionFault as refused:
@@ -638,7 +644,7 @@ def _plain_call(expression: syntax.Call, scope: Scope) -> Compiled:
     return Compiled(evaluate, kind, many=function.result is None)
 
 
-def _refused(refused: FunctionFault, call: syntax.Call) -> InvalidRequest:
+def _refused(refused: FunctionFault, call: syntax.CallNode) -> InvalidRequest:
     """The error of a function, with the place that its message names."""
     if refused.argument is None:
         return InvalidRequest(StatementRule.FUNCTION, text=str(refused))
@@ -646,7 +652,7 @@ def _refused(refused: FunctionFault, call: syntax.Call) -> InvalidRequest:
     return _fault(StatementRule.FUNCTION, place, text=str(refused))
 
 
-def _aggregate(expression: syntax.Call, scope: Scope) -> Compiled:
+def _aggregate(expression: syntax.CallNode, scope: SqlScope) -> Compiled:
     wants = 0 if expression.star else 1
     if len(expression.arguments) != wants:
         raise _fault(
@@ -659,41 +665,41 @@ def _aggregate(expression: syntax.Call, scope: Scope) -> Compiled:
     raise _fault(rule, expression.place)
 
 
-def _transform(expression: syntax.Call, scope: Scope) -> Compiled:
+def _transform(expression: syntax.CallNode, scope: SqlScope) -> Compiled:
     source = compile_expression(expression.arguments[0], scope).evaluate
     holds = member_condition(expression.arguments[1], scope, ("$", "$sq1_pos"))
     assert holds is not None
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         return [each for item in source(frame) for each in holds(frame, item, 0, item)]
 
     return Compiled(evaluate, None, many=True)
 
 
-_COMPILE: Final[Mapping[type, Callable[[Any, Scope], Compiled]]] = {
-    syntax.Literal: _literal,
-    syntax.Column: _column,
-    syntax.Variable: _variable,
-    syntax.Field: _field,
+_COMPILE: Final[Mapping[type, Callable[[Any, SqlScope], Compiled]]] = {
+    syntax.LiteralNode: _literal,
+    syntax.ColumnNode: _column,
+    syntax.VariableNode: _variable,
+    syntax.FieldNode: _field,
     syntax.Keys: _members,
-    syntax.Values: _members,
-    syntax.Filter: _filter,
+    syntax.ValuesNode: _members,
+    syntax.FilterNode: _filter,
     syntax.Slice: _slice,
     syntax.ArrayOf: _array_of,
     syntax.MapOf: _map_of,
-    syntax.Call: _call,
+    syntax.CallNode: _call,
     syntax.Case: _case,
-    syntax.Cast: _cast,
+    syntax.CastNode: _cast,
     syntax.Unary: _unary,
     syntax.Binary: _binary,
     syntax.Concat: _concat,
-    syntax.Comparison: _comparison,
-    syntax.And: _and,
-    syntax.Or: _or,
-    syntax.Not: _not,
-    syntax.IsNull: _is_null,
+    syntax.ComparisonNode: _comparison,
+    syntax.AndNode: _and,
+    syntax.OrNode: _or,
+    syntax.NotNode: _not,
+    syntax.IsNullNode: _is_null,
     syntax.IsType: _is_type,
     syntax.Exists: _exists,
-    syntax.Between: _between,
+    syntax.BetweenNode: _between,
     syntax.In: _in,
 }

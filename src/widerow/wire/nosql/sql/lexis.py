@@ -10,10 +10,10 @@ from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_SQL_CHARACTERS_MAX, NOSQL_SQL_DEPTH_MAX
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["END", "Place", "Word", "cut", "fault"]
+__all__ = ["END_KIND", "TextPlace", "Word", "cut_statement", "syntax_fault"]
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """Where a word begins: its line from 1, its column from 0."""
 
     line: int = 1
@@ -25,7 +25,7 @@ class Word(NamedTuple):
 
     kind: str
     text: str
-    place: Place
+    place: TextPlace
 
     def is_word(self, *keywords: str) -> bool:
         """Whether it is one of these keywords, in any case."""
@@ -36,7 +36,7 @@ class Word(NamedTuple):
         return self.kind == "sign" and self.text in signs
 
 
-END: Final = "end"
+END_KIND: Final = "end"
 _WORD: Final = re.compile(
     r"""(?P<blank>[ \t\r\n\f]+|//[^\n]*|\#[^\n]*|/\*(?!\+)[\s\S]*?\*/)
     |(?P<hint>/\*\+[\s\S]*?\*/)
@@ -58,12 +58,12 @@ _ESCAPED: Final = {
 }
 
 
-def fault(place: Place, text: str) -> InvalidRequest:
+def syntax_fault(place: TextPlace, text: str) -> InvalidRequest:
     """The error of a statement that cannot be read at a place."""
     return InvalidRequest(StatementRule.SYNTAX, text=text, line=place.line, column=place.column)
 
 
-def cut(statement: str) -> list[Word]:
+def cut_statement(statement: str) -> list[Word]:
     """The words of a statement, and the end. Raises `InvalidRequest`; cost: linear in it."""
     if len(statement) > NOSQL_SQL_CHARACTERS_MAX:
         raise InvalidRequest(
@@ -73,34 +73,34 @@ def cut(statement: str) -> list[Word]:
     at, line, begin, depth = 0, 1, 0, 0
     while at < len(statement):
         found = _WORD.match(statement, at)
-        place = Place(line, at - begin)
+        place = TextPlace(line, at - begin)
         if found is None:
-            raise fault(place, f"extraneous input '{statement[at]}'")
+            raise syntax_fault(place, f"extraneous input '{statement[at]}'")
         kind, text = found.lastgroup or "", found.group()
         if kind != "blank":
             words.append(Word(kind, _unquoted(text, place) if kind == "text" else text, place))
             depth += (text in "([{") - (text in ")]}") if kind == "sign" else 0
             if depth > NOSQL_SQL_DEPTH_MAX:
-                raise fault(place, f"brackets are nested deeper than {NOSQL_SQL_DEPTH_MAX}")
+                raise syntax_fault(place, f"brackets are nested deeper than {NOSQL_SQL_DEPTH_MAX}")
         newlines = text.count("\n")
         if newlines:
             line, begin = line + newlines, at + text.rindex("\n") + 1
         at = found.end()
-    words.append(Word(END, "<EOF>", Place(line, at - begin)))
+    words.append(Word(END_KIND, "<EOF>", TextPlace(line, at - begin)))
     return words
 
 
-def _unquoted(text: str, place: Place) -> str:
+def _unquoted(text: str, place: TextPlace) -> str:
     def resolve(found: re.Match[str]) -> str:
         if found[1] is not None:
             return chr(int(found[1], 16))
         character = _ESCAPED.get(found[2])
         if character is None:
-            raise fault(place, f"unknown escape in a text: \\{found[2]}")
+            raise syntax_fault(place, f"unknown escape in a text: \\{found[2]}")
         return character
 
     resolved = _ESCAPE.sub(resolve, text[1:-1]) if "\\" in text else text[1:-1]
     try:
         return resolved.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:
-        raise fault(place, "half of a surrogate pair in a text") from error
+        raise syntax_fault(place, "half of a surrogate pair in a text") from error

@@ -17,7 +17,7 @@ from widerow.rows.typed import typed_table_and_expiry
 from widerow.wire.nosql.sql.access_path import AccessPath
 from widerow.wire.nosql.sql.key_ranges import ByteRange
 from widerow.wire.nosql.sql.resume import QueryResume
-from widerow.wire.nosql.sql.scans import kilobytes, scan_keys
+from widerow.wire.nosql.sql.scans import row_kilobytes, scan_keys
 
 __all__ = ["Ancestor", "Descendant", "ItemLoop", "Loop", "Looped", "Looping", "TableLoop"]
 
@@ -108,7 +108,7 @@ class Looping:
         inclusive = resume.within >= 0
         scanned = first.path.scan(self._engine, ranges, resume.position, inclusive=inclusive)
         for (row, position), is_first in scanned:
-            self.kb += kilobytes(row)
+            self.kb += row_kilobytes(row)
             if not is_first:
                 yield None
                 continue
@@ -146,7 +146,7 @@ class Looping:
         """The rows of an inner table."""
         frame, found = self._frame, False
         for (row, _), is_first in loop.path.scan(self._engine, loop.path.ranges(frame)):
-            self.kb += kilobytes(row)
+            self.kb += row_kilobytes(row)
             frame.rows[loop.slot] = row
             if is_first and (loop.on is None or _true(loop.on, frame)):
                 found = True
@@ -173,7 +173,7 @@ class Looping:
 
     @property
     def counted_kb(self) -> int:
-        """The kilobytes that a page counts: a look at a shard that is empty is one (wire §4.1)."""
+        """The kilobytes that a page counts: a look at an empty shard is one (nosql-wire §4.1)."""
         return max(self.kb, 1 if self.reads else 0)
 
     def _get(self, form: TableForm, key: bytes) -> StoredRow | None:
@@ -181,7 +181,7 @@ class Looping:
         if record is None or 0 < typed_table_and_expiry(record)[1] <= self._engine.now_hour():
             return None
         row = StoredRow(form, key, record)
-        self.kb += kilobytes(row)
+        self.kb += row_kilobytes(row)
         return row
 
     def _descend(self, tables: tuple[Descendant, ...], row: StoredRow) -> Iterator[None]:
@@ -210,7 +210,7 @@ class Looping:
         selection = MultiRowSelection(table.form, b"", b"", 0, {table.form.id: table.form})
         part = [ByteRange(start, after_prefix(start))]
         for scanned in scan_keys(self._engine, selection, part, reverse=False):
-            self.kb += kilobytes(scanned.row)
+            self.kb += row_kilobytes(scanned.row)
             yield scanned.row
 
 

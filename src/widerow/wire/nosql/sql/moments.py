@@ -11,8 +11,8 @@ from widerow.model.typed.values import Timestamp
 
 __all__ = [
     "DAY_SECONDS",
-    "Calendar",
-    "calendar_of",
+    "CalendarParts",
+    "calendar_parts",
     "days_of",
     "instant_of",
     "milliseconds_of",
@@ -33,7 +33,7 @@ _TEXT: Final = re.compile(
 )
 
 
-class Calendar(NamedTuple):
+class CalendarParts(NamedTuple):
     """The parts of an instant."""
 
     year: int
@@ -52,7 +52,7 @@ def days_of(year: int, month: int, day: int) -> int:
     return (shifted - _EPOCH).days + cycles * _CYCLE_DAYS
 
 
-def calendar_of(moment: Timestamp) -> Calendar:
+def calendar_parts(moment: Timestamp) -> CalendarParts:
     """The parts of an instant."""
     days, seconds = divmod(moment[0], DAY_SECONDS)
     cycles, rest = divmod(days, _CYCLE_DAYS)
@@ -60,18 +60,18 @@ def calendar_of(moment: Timestamp) -> Calendar:
     hour, seconds = divmod(seconds, 3600)
     minute, second = divmod(seconds, 60)
     year = day.year + cycles * _CYCLE_YEARS
-    return Calendar(year, day.month, day.day, hour, minute, second, moment[1])
+    return CalendarParts(year, day.month, day.day, hour, minute, second, moment[1])
 
 
-def instant_of(parts: Calendar) -> Timestamp:
+def instant_of(parts: CalendarParts) -> Timestamp:
     """The instant of parts. Raises `ValueError` where there is no such day."""
     days = days_of(parts.year, parts.month, parts.day)
     seconds = (parts.hour * 60 + parts.minute) * 60 + parts.second
     return Timestamp(days * DAY_SECONDS + seconds, parts.nanosecond)
 
 
-_FIRST: Final = instant_of(Calendar(_YEAR_MIN, 1, 1))
-_LAST: Final = instant_of(Calendar(_YEAR_MAX, 12, 31, 23, 59, 59, 999_999_999))
+_FIRST: Final = instant_of(CalendarParts(_YEAR_MIN, 1, 1))
+_LAST: Final = instant_of(CalendarParts(_YEAR_MAX, 12, 31, 23, 59, 59, 999_999_999))
 
 
 def within_years(moment: Timestamp) -> bool:

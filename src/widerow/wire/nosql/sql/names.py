@@ -9,25 +9,25 @@ from widerow.model.typed.types import FieldType, Kind
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.casts import sql_type
 from widerow.wire.nosql.sql.items import RecordItem, inside, item_of, record_converter
-from widerow.wire.nosql.sql.scope import Compiled, Frame, Scope, ScopeTable
+from widerow.wire.nosql.sql.scope import Compiled, ScopeTable, SqlFrame, SqlScope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["column_of", "row_item", "row_kind", "row_of", "variable_of"]
+__all__ = ["column_of", "row_item", "row_kind", "table_of_row", "variable_of"]
 
 Items = Sequence[Any]
 _NULL: Items = (None,)
 
 
-def _fault(rule: StatementRule, at: syntax.Expression, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
+def _fault(rule: StatementRule, at: syntax.SqlExpression, **details: Any) -> InvalidRequest:  # noqa: ANN401  # of rules
     return InvalidRequest(rule, line=at.place.line, column=at.place.column, **details)
 
 
-def row_of(variable: syntax.Variable, scope: Scope) -> ScopeTable | None:
+def table_of_row(variable: syntax.VariableNode, scope: SqlScope) -> ScopeTable | None:
     """The table whose alias a variable is, or None."""
     return next((table for table in scope.tables if table.alias == variable.name), None)
 
 
-def _table_of(column: syntax.Column, scope: Scope, *, of_row: bool) -> ScopeTable:
+def _table_of(column: syntax.ColumnNode, scope: SqlScope, *, of_row: bool) -> ScopeTable:
     if column.alias is not None:
         found = [table for table in scope.tables if table.alias == column.alias]
         if not found:
@@ -48,19 +48,19 @@ def _table_of(column: syntax.Column, scope: Scope, *, of_row: bool) -> ScopeTabl
     return found[0]
 
 
-def column_of(column: syntax.Column, scope: Scope, *, of_row: bool = False) -> Compiled:
+def column_of(column: syntax.ColumnNode, scope: SqlScope, *, of_row: bool = False) -> Compiled:
     """The items of a column. Raises `InvalidRequest` for a name that means none."""
     table = _table_of(column, scope, of_row=of_row)
     definition, slot = table.form.table, table.slot
     scope.used.add(slot)
     declared = definition.field(column.name)
     if declared is None:
-        return Compiled(_document_field(slot, column.name), syntax.SqlType("JSON"))
+        return Compiled(_document_field(slot, column.name), syntax.TypeNode("JSON"))
     position = definition.positions[declared.name.lower()]
     convert = item_of(declared.type)
     is_key = position in definition.key_positions
 
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         row = frame.rows[slot]
         if row is None:
             return _NULL
@@ -71,7 +71,7 @@ def column_of(column: syntax.Column, scope: Scope, *, of_row: bool = False) -> C
 
 
 def _document_field(slot: int, name: str) -> Any:  # noqa: ANN401  # a function of a frame
-    def evaluate(frame: Frame) -> Items:
+    def evaluate(frame: SqlFrame) -> Items:
         row = frame.rows[slot]
         if row is None:
             return _NULL
@@ -81,14 +81,14 @@ def _document_field(slot: int, name: str) -> Any:  # noqa: ANN401  # a function 
     return evaluate
 
 
-def variable_of(variable: syntax.Variable, scope: Scope) -> Compiled:
+def variable_of(variable: syntax.VariableNode, scope: SqlScope) -> Compiled:
     """The items of a variable: a row, one of FROM, an implicit one, or one from outside."""
-    table = row_of(variable, scope)
+    table = table_of_row(variable, scope)
     if table is not None:
         slot, convert = table.slot, row_item(table)
         scope.used.add(slot)
 
-        def row(frame: Frame) -> Items:
+        def row(frame: SqlFrame) -> Items:
             found = frame.rows[slot]
             return _NULL if found is None else (convert(found),)
 
@@ -106,11 +106,11 @@ def variable_of(variable: syntax.Variable, scope: Scope) -> Compiled:
     raise _fault(StatementRule.UNKNOWN_VARIABLE, variable, name=name)
 
 
-def row_kind(table: ScopeTable) -> syntax.SqlType:
+def row_kind(table: ScopeTable) -> syntax.TypeNode:
     """The type of a row of a table."""
     definition = table.form.table
     if definition.collection:
-        return syntax.SqlType("JSON")
+        return syntax.TypeNode("JSON")
     return sql_type(FieldType(Kind.RECORD, fields=definition.fields))
 
 

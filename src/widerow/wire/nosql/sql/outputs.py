@@ -7,21 +7,21 @@ from widerow.errors import InvalidRequest
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.expressions import compile_expression
 from widerow.wire.nosql.sql.items import inside
-from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.names import row_item, row_kind
-from widerow.wire.nosql.sql.scope import Compiled, Frame, Scope
+from widerow.wire.nosql.sql.scope import Compiled, SqlFrame, SqlScope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["Outputs", "ResultColumn", "compiled_outputs", "star"]
+__all__ = ["OutputColumn", "Outputs", "compiled_outputs", "star"]
 
-MakeRow = Callable[[Frame], dict[str, Any]]
+MakeRow = Callable[[SqlFrame], dict[str, Any]]
 
 
-class ResultColumn(NamedTuple):
+class OutputColumn(NamedTuple):
     """A column of a result. `kind`: None is ANY."""
 
     name: str
-    kind: syntax.SqlType | None
+    kind: syntax.TypeNode | None
     nullable: bool
     many: bool = False
 
@@ -30,12 +30,12 @@ class Outputs(NamedTuple):
     """What makes rows; `name`: of the table whose whole row it is."""
 
     row: MakeRow
-    columns: tuple[ResultColumn, ...]
+    columns: tuple[OutputColumn, ...]
     expressions: tuple[Compiled, ...]
     name: str | None = None
 
 
-def star(scope: Scope, *, by_name: bool = False) -> Outputs:
+def star(scope: SqlScope, *, by_name: bool = False) -> Outputs:
     """`*`: the columns of the only table, or one record for each table.
 
     Fields of documents are sorted by name; with `by_name` the key is among them, not in front.
@@ -44,7 +44,7 @@ def star(scope: Scope, *, by_name: bool = False) -> Outputs:
         table = scope.tables[0]
         slot, convert, kind = table.slot, row_item(table), row_kind(table)
 
-        def row(frame: Frame) -> dict[str, Any]:
+        def row(frame: SqlFrame) -> dict[str, Any]:
             found = frame.rows[slot]
             if found is None:
                 return {}
@@ -57,27 +57,28 @@ def star(scope: Scope, *, by_name: bool = False) -> Outputs:
 
         keys = {name.lower() for name in table.form.table.primary_key}
         columns = tuple(
-            ResultColumn(name, each, name.lower() not in keys) for name, each in kind.fields
+            OutputColumn(name, each, name.lower() not in keys) for name, each in kind.fields
         )
         return Outputs(row, columns, (), table.form.table.short_name)
-    place = Place()
+    place = TextPlace()
     outputs = [
-        syntax.Output(syntax.Variable(place, table.alias), table.alias.lstrip("$"))
+        syntax.Output(syntax.VariableNode(place, table.alias), table.alias.lstrip("$"))
         for table in scope.tables
     ]
     variables = [
-        syntax.Output(syntax.Variable(place, name), name.lstrip("$")) for name in scope.variables
+        syntax.Output(syntax.VariableNode(place, name), name.lstrip("$"))
+        for name in scope.variables
     ]
     return compiled_outputs([*outputs, *variables], scope)
 
 
-def compiled_outputs(outputs: Sequence[syntax.Output], scope: Scope) -> Outputs:
+def compiled_outputs(outputs: Sequence[syntax.Output], scope: SqlScope) -> Outputs:
     """The expressions of SELECT. Raises `InvalidRequest`."""
     names = _names(outputs, scope)
     made = [compile_expression(each.expression, scope) for each in outputs]
     steps = [(name, each.evaluate) for name, each in zip(names, made, strict=True)]
 
-    def row(frame: Frame) -> dict[str, Any]:
+    def row(frame: SqlFrame) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, evaluate in steps:
             items = evaluate(frame)
@@ -85,13 +86,13 @@ def compiled_outputs(outputs: Sequence[syntax.Output], scope: Scope) -> Outputs:
         return found
 
     columns = tuple(
-        ResultColumn(name, each.kind, each.nullable, each.many)
+        OutputColumn(name, each.kind, each.nullable, each.many)
         for name, each in zip(names, made, strict=True)
     )
     return Outputs(row, columns, tuple(made))
 
 
-def _names(outputs: Sequence[syntax.Output], scope: Scope) -> list[str]:
+def _names(outputs: Sequence[syntax.Output], scope: SqlScope) -> list[str]:
     """The name of each column: by AS, the last step of a path, else its position."""
     names: list[str] = []
     given: set[str] = set()
@@ -112,13 +113,13 @@ def _names(outputs: Sequence[syntax.Output], scope: Scope) -> list[str]:
     return names
 
 
-def _own_name(expression: syntax.Expression) -> str | None:
-    if isinstance(expression, syntax.Column):
+def _own_name(expression: syntax.SqlExpression) -> str | None:
+    if isinstance(expression, syntax.ColumnNode):
         return expression.name
-    if isinstance(expression, syntax.Field):
+    if isinstance(expression, syntax.FieldNode):
         if isinstance(expression.name, str):
             return expression.name
         return None
-    if isinstance(expression, syntax.Variable) and not expression.name.startswith("$$"):
+    if isinstance(expression, syntax.VariableNode) and not expression.name.startswith("$$"):
         return expression.name.lstrip("$") or None
     return None

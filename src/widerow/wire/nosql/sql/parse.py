@@ -5,15 +5,15 @@ from typing import Any, Final
 
 from widerow.errors import InvalidRequest
 from widerow.wire.nosql.sql import syntax
-from widerow.wire.nosql.sql.lexis import Place, Word
+from widerow.wire.nosql.sql.lexis import TextPlace, Word
 from widerow.wire.nosql.sql.parse_expressions import parse_expression, parse_path, parse_sum
 from widerow.wire.nosql.sql.parse_types import parse_type
 from widerow.wire.nosql.sql.statement_rules import StatementRule
-from widerow.wire.nosql.sql.words import Words
+from widerow.wire.nosql.sql.words import WordCursor
 
-__all__ = ["parse"]
+__all__ = ["parse_statement"]
 
-_Declared = tuple[tuple[str, syntax.SqlType, Place], ...]
+_Declared = tuple[tuple[str, syntax.TypeNode, TextPlace], ...]
 _CLAUSES: Final = ("WHERE", "GROUP", "ORDER", "LIMIT", "OFFSET", "LEFT", "NESTED")
 _DEFINITIONS: Final = frozenset(
     (
@@ -23,9 +23,9 @@ _DEFINITIONS: Final = frozenset(
 )
 
 
-def parse(text: str) -> syntax.Statement:
+def parse_statement(text: str) -> syntax.NosqlStatement:
     """The statement of a text. Raises `InvalidRequest`; cost: linear in the text."""
-    words = Words(text)
+    words = WordCursor(text)
     declared = _declarations(words)
     words.parameters = len(declared)  # `?` are counted behind declared variables
     word = words.next
@@ -34,14 +34,14 @@ def parse(text: str) -> syntax.Statement:
     read = _STATEMENTS.get(word.text.upper()) if word.kind == "name" else None
     if read is None:
         raise words.unexpected("{DECLARE, DELETE, INSERT, SELECT, UPDATE, UPSERT}")
-    statement: syntax.Statement = read(words, declared)
+    statement: syntax.NosqlStatement = read(words, declared)
     if words.next.kind != "end":
         raise words.unexpected("<EOF>")
     return statement
 
 
-def _declarations(words: Words) -> _Declared:
-    found: list[tuple[str, syntax.SqlType, Place]] = []
+def _declarations(words: WordCursor) -> _Declared:
+    found: list[tuple[str, syntax.TypeNode, TextPlace]] = []
     if not words.takes("DECLARE"):
         return ()
     while words.next.kind == "variable":
@@ -56,14 +56,14 @@ def _declarations(words: Words) -> _Declared:
     return tuple(found)
 
 
-def _at(place: Place) -> dict[str, int]:
+def _at(place: TextPlace) -> dict[str, int]:
     return {"line": place.line, "column": place.column}
 
 
 # --- SELECT --------------------------------------------------------------------------------------
 
 
-def _select(words: Words, declared: _Declared) -> syntax.SelectStatement:
+def _select(words: WordCursor, declared: _Declared) -> syntax.SelectStatement:
     words.take()
     hints = _hints(words)
     distinct = words.takes("DISTINCT")
@@ -71,7 +71,7 @@ def _select(words: Words, declared: _Declared) -> syntax.SelectStatement:
     words.need("FROM")
     tables, items, nested = _from(words)
     where = parse_expression(words) if words.takes("WHERE") else None
-    groups: list[syntax.Expression] = []
+    groups: list[syntax.SqlExpression] = []
     if words.takes("GROUP", "BY"):
         groups = _separated(words)
     order = _order(words) if words.takes("ORDER", "BY") else ()
@@ -94,7 +94,7 @@ def _select(words: Words, declared: _Declared) -> syntax.SelectStatement:
     )
 
 
-def _separated(words: Words) -> list[syntax.Expression]:
+def _separated(words: WordCursor) -> list[syntax.SqlExpression]:
     found = [parse_expression(words)]
     while words.takes_sign(","):
         found.append(parse_expression(words))
@@ -108,7 +108,7 @@ _HINT: Final = re.compile(
 )
 
 
-def _hints(words: Words) -> tuple[tuple[Place, str, str, tuple[str, ...]], ...]:
+def _hints(words: WordCursor) -> tuple[tuple[TextPlace, str, str, tuple[str, ...]], ...]:
     if words.next.kind != "hint":
         return ()
     word = words.take()
@@ -123,7 +123,7 @@ def _hints(words: Words) -> tuple[tuple[Place, str, str, tuple[str, ...]], ...]:
     return tuple(found)
 
 
-def _outputs(words: Words) -> tuple[syntax.Output, ...]:
+def _outputs(words: WordCursor) -> tuple[syntax.Output, ...]:
     found: list[syntax.Output] = []
     while True:
         expression = parse_expression(words)
@@ -133,7 +133,7 @@ def _outputs(words: Words) -> tuple[syntax.Output, ...]:
             return tuple(found)
 
 
-def _order(words: Words) -> tuple[syntax.Ordering, ...]:
+def _order(words: WordCursor) -> tuple[syntax.Ordering, ...]:
     found: list[syntax.Ordering] = []
     while True:
         expression = parse_expression(words)
@@ -154,7 +154,7 @@ _Tables = tuple[syntax.FromTable, ...]
 _Items = tuple[syntax.FromItems, ...]
 
 
-def _from(words: Words) -> tuple[_Tables, _Items, bool]:
+def _from(words: WordCursor) -> tuple[_Tables, _Items, bool]:
     if words.next.is_word("NESTED") and words.ahead(1).is_word("TABLES"):
         tables, nested = _nested(words), True
     else:
@@ -180,7 +180,7 @@ def _from(words: Words) -> tuple[_Tables, _Items, bool]:
     return tuple(tables), tuple(items), nested
 
 
-def _is_table(words: Words, tables: list[syntax.FromTable]) -> bool:
+def _is_table(words: WordCursor, tables: list[syntax.FromTable]) -> bool:
     """Whether a name is that of a table, and not the alias of one that a path begins with."""
     word = words.next
     if word.kind != "name" or words.ahead(1).is_sign("("):
@@ -189,7 +189,7 @@ def _is_table(words: Words, tables: list[syntax.FromTable]) -> bool:
     return not (aliased and words.ahead(1).is_sign(".", "["))
 
 
-def _item(words: Words) -> syntax.FromItems:
+def _item(words: WordCursor) -> syntax.FromItems:
     expression = parse_expression(words)
     words.takes("AS")
     word = words.next
@@ -199,7 +199,7 @@ def _item(words: Words) -> syntax.FromItems:
     return syntax.FromItems(expression, word.text)
 
 
-def _nested(words: Words) -> list[syntax.FromTable]:
+def _nested(words: WordCursor) -> list[syntax.FromTable]:
     words.take()
     words.take()
     words.need_sign("(")
@@ -219,11 +219,11 @@ def _nested(words: Words) -> list[syntax.FromTable]:
     return tables
 
 
-def _with_condition(table: syntax.FromTable, on: syntax.Expression) -> syntax.FromTable:
+def _with_condition(table: syntax.FromTable, on: syntax.SqlExpression) -> syntax.FromTable:
     return syntax.FromTable(table.place, table.name, table.alias, table.join, on)
 
 
-def _table(words: Words, join: str = "") -> syntax.FromTable:
+def _table(words: WordCursor, join: str = "") -> syntax.FromTable:
     place = words.place
     name = words.name()
     if words.takes_sign(":"):
@@ -234,7 +234,7 @@ def _table(words: Words, join: str = "") -> syntax.FromTable:
     return syntax.FromTable(place, name, _alias(words, name), join)
 
 
-def _alias(words: Words, name: str) -> str:
+def _alias(words: WordCursor, name: str) -> str:
     if words.next.is_word("AS") and words.ahead(1).kind != "end":
         words.take()
         word = words.take()
@@ -254,7 +254,7 @@ _BEFORE_CLAUSE: Final = frozenset(
 )
 
 
-def _begins_clause(words: Words, word: Word) -> bool:
+def _begins_clause(words: WordCursor, word: Word) -> bool:
     keyword = word.text.upper()
     if keyword in _CLAUSES:
         return words.ahead(1).kind != "end"
@@ -264,11 +264,11 @@ def _begins_clause(words: Words, word: Word) -> bool:
 # --- INSERT, UPDATE, DELETE ----------------------------------------------------------------------
 
 
-def _insert(words: Words, declared: _Declared) -> syntax.InsertStatement:
+def _insert(words: WordCursor, declared: _Declared) -> syntax.InsertStatement:
     upsert = words.take().text.upper() == "UPSERT"
     words.need("INTO")
     table = _table(words)
-    columns: list[tuple[str, Place]] = []
+    columns: list[tuple[str, TextPlace]] = []
     if words.takes_sign("("):
         while True:
             place = words.place
@@ -278,7 +278,7 @@ def _insert(words: Words, declared: _Declared) -> syntax.InsertStatement:
                 break
     words.need("VALUES")
     words.need_sign("(")
-    values: list[syntax.Expression] = []
+    values: list[syntax.SqlExpression] = []
     while True:
         place = words.place
         if words.takes("DEFAULT"):
@@ -301,7 +301,7 @@ def _insert(words: Words, declared: _Declared) -> syntax.InsertStatement:
     )
 
 
-def _ttl(words: Words) -> syntax.TtlClause:
+def _ttl(words: WordCursor) -> syntax.TtlClause:
     place = words.place
     if words.takes("USING", "TABLE", "DEFAULT"):
         return syntax.TtlClause(place, None)
@@ -313,13 +313,13 @@ def _ttl(words: Words) -> syntax.TtlClause:
     return syntax.TtlClause(place, amount, days=True)
 
 
-def _returning(words: Words) -> tuple[syntax.Output, ...] | None:
+def _returning(words: WordCursor) -> tuple[syntax.Output, ...] | None:
     if not words.takes("RETURNING"):
         return None
     return () if words.takes_sign("*") else _outputs(words)
 
 
-def _update(words: Words, declared: _Declared) -> syntax.UpdateStatement:
+def _update(words: WordCursor, declared: _Declared) -> syntax.UpdateStatement:
     words.take()
     table = _table(words)
     clauses: list[Any] = []
@@ -346,11 +346,11 @@ def _update(words: Words, declared: _Declared) -> syntax.UpdateStatement:
     )
 
 
-def _no_clause(words: Words) -> Any:  # noqa: ANN401  # never returns
+def _no_clause(words: WordCursor) -> Any:  # noqa: ANN401  # never returns
     raise words.unexpected("{SET, ADD, PUT, REMOVE, JSON}")
 
 
-def _clause_kind(words: Words) -> str:
+def _clause_kind(words: WordCursor) -> str:
     if words.next.is_word("JSON") and words.ahead(1).is_word("MERGE"):
         words.take()
         words.take()
@@ -362,43 +362,43 @@ def _clause_kind(words: Words) -> str:
     return ""
 
 
-def _set(words: Words) -> syntax.SetClause:
+def _set(words: WordCursor) -> syntax.SetClause:
     target = parse_path(words)
     words.need_sign("=")
     return syntax.SetClause(target, parse_expression(words))
 
 
-def _add(words: Words) -> syntax.AddClause:
+def _add(words: WordCursor) -> syntax.AddClause:
     words.takes("INTO")
     target = parse_path(words)
     words.takes_sign("@")
     value = parse_expression(words)
     if not words.next.is_sign(",") and not words.next.is_word("WHERE"):
         return syntax.AddClause(target, value, parse_expression(words))
-    if isinstance(value, syntax.Filter) and value.condition is None:
+    if isinstance(value, syntax.FilterNode) and value.condition is None:
         # `path [7] []`: the vendor reads a position, and an empty array to add
         return syntax.AddClause(target, value.source, syntax.ArrayOf(value.place, ()))
     return syntax.AddClause(target, None, value)
 
 
-def _put(words: Words) -> syntax.PutClause:
+def _put(words: WordCursor) -> syntax.PutClause:
     words.takes("INTO")
     target = parse_path(words)
     words.takes("FIELDS")
     return syntax.PutClause(target, parse_expression(words))
 
 
-def _remove(words: Words) -> syntax.RemoveClause:
+def _remove(words: WordCursor) -> syntax.RemoveClause:
     return syntax.RemoveClause(parse_path(words))
 
 
-def _merge(words: Words) -> syntax.MergeClause:
+def _merge(words: WordCursor) -> syntax.MergeClause:
     target = parse_path(words)
     words.need("WITH", "PATCH")
     return syntax.MergeClause(target, parse_expression(words))
 
 
-def _delete(words: Words, declared: _Declared) -> syntax.DeleteStatement:
+def _delete(words: WordCursor, declared: _Declared) -> syntax.DeleteStatement:
     words.take()
     words.need("FROM")
     table = _table(words)

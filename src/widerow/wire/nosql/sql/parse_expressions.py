@@ -7,22 +7,34 @@ from widerow.errors import InvalidRequest
 from widerow.model.typed.values import JSON_NULL
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.items import LongInt
-from widerow.wire.nosql.sql.lexis import Place, Word
+from widerow.wire.nosql.sql.lexis import TextPlace, Word
 from widerow.wire.nosql.sql.parse_types import parse_type
 from widerow.wire.nosql.sql.statement_rules import StatementRule
-from widerow.wire.nosql.sql.words import Words
+from widerow.wire.nosql.sql.words import WordCursor
 
 __all__ = ["parse_expression", "parse_path", "parse_sum"]
 
 _ENDS: Final = frozenset(
-    ("FROM", "WHERE", "GROUP", "ORDER", "LIMIT", "OFFSET", "RETURNING", "AS", "THEN", "END", "AND")
+    (
+        "FROM",
+        "WHERE",
+        "GROUP",
+        "ORDER",
+        "LIMIT",
+        "OFFSET",
+        "RETURNING",
+        "AS",
+        "THEN",
+        "END",
+        "AND",
+    )
 )
 _COMPARED: Final = frozenset(
     f"{sign}{any_}" for sign in ("=", "!=", "<", "<=", ">", ">=") for any_ in ("", "any")
 )
 
 
-def parse_expression(words: Words) -> syntax.Expression:
+def parse_expression(words: WordCursor) -> syntax.SqlExpression:
     """An expression: operands of OR."""
     words.deeper()
     place = words.place
@@ -30,36 +42,36 @@ def parse_expression(words: Words) -> syntax.Expression:
     while words.takes("OR"):
         operands.append(_and(words))
     words.back()
-    return operands[0] if len(operands) == 1 else syntax.Or(place, tuple(operands))
+    return operands[0] if len(operands) == 1 else syntax.OrNode(place, tuple(operands))
 
 
-def _and(words: Words) -> syntax.Expression:
+def _and(words: WordCursor) -> syntax.SqlExpression:
     place = words.place
     operands = [_not(words)]
     while words.takes("AND"):
         operands.append(_not(words))
-    return operands[0] if len(operands) == 1 else syntax.And(place, tuple(operands))
+    return operands[0] if len(operands) == 1 else syntax.AndNode(place, tuple(operands))
 
 
-def _not(words: Words) -> syntax.Expression:
+def _not(words: WordCursor) -> syntax.SqlExpression:
     place = words.place
     if words.next.is_word("NOT"):
         words.take()
-        return syntax.Not(place, _null(words))
+        return syntax.NotNode(place, _null(words))
     return _null(words)
 
 
-def _null(words: Words) -> syntax.Expression:
+def _null(words: WordCursor) -> syntax.SqlExpression:
     place = words.place
     operand = _condition(words)
     if words.takes("IS", "NULL"):
-        return syntax.IsNull(place, operand, negated=False)
+        return syntax.IsNullNode(place, operand, negated=False)
     if words.takes("IS", "NOT", "NULL"):
-        return syntax.IsNull(place, operand, negated=True)
+        return syntax.IsNullNode(place, operand, negated=True)
     return operand
 
 
-def _condition(words: Words) -> syntax.Expression:
+def _condition(words: WordCursor) -> syntax.SqlExpression:
     place = words.place
     if words.next.is_word("EXISTS") and not words.ahead(1).is_sign(",", ")", ".", "["):
         words.take()
@@ -73,11 +85,11 @@ def _condition(words: Words) -> syntax.Expression:
         sign = words.take().text.lower()
         operator = sign.removesuffix("any")
         right = _concat(words)
-        return syntax.Comparison(place, operator, sign != operator, left, right)
+        return syntax.ComparisonNode(place, operator, sign != operator, left, right)
     if words.takes("BETWEEN"):
         low = _concat(words)
         words.need("AND")
-        return syntax.Between(place, left, low, _concat(words))
+        return syntax.BetweenNode(place, left, low, _concat(words))
     if words.next.is_word("IN"):
         words.take()
         return _in(words, place, (left,))
@@ -88,7 +100,7 @@ def _condition(words: Words) -> syntax.Expression:
     return left
 
 
-def _types(words: Words) -> tuple[syntax.SqlType, ...]:
+def _types(words: WordCursor) -> tuple[syntax.TypeNode, ...]:
     words.need_sign("(")
     types = []
     while True:
@@ -99,7 +111,7 @@ def _types(words: Words) -> tuple[syntax.SqlType, ...]:
             return tuple(types)
 
 
-def _tuple_in(words: Words) -> syntax.Expression | None:
+def _tuple_in(words: WordCursor) -> syntax.SqlExpression | None:
     """`(a, b) IN …`, if that is what comes."""
     place, start, parameters = words.place, words.at, words.parameters
     if not words.takes_sign("("):
@@ -119,7 +131,9 @@ def _tuple_in(words: Words) -> syntax.Expression | None:
     return _in(words, place, operands)
 
 
-def _in(words: Words, place: Place, operands: tuple[syntax.Expression, ...]) -> syntax.Expression:
+def _in(
+    words: WordCursor, place: TextPlace, operands: tuple[syntax.SqlExpression, ...]
+) -> syntax.SqlExpression:
     if not words.next.is_sign("("):
         return syntax.In(place, operands, (), _path(words))
     start, parameters = words.at, words.parameters
@@ -144,9 +158,9 @@ def _in(words: Words, place: Place, operands: tuple[syntax.Expression, ...]) -> 
     return syntax.In(place, operands, tuple((each,) for each in listed))
 
 
-def _list(words: Words, end: str) -> tuple[syntax.Expression, ...]:
+def _list(words: WordCursor, end: str) -> tuple[syntax.SqlExpression, ...]:
     """Expressions up to a closing sign; none if it comes at once."""
-    found: list[syntax.Expression] = []
+    found: list[syntax.SqlExpression] = []
     if words.takes_sign(end):
         return ()
     while True:
@@ -156,7 +170,7 @@ def _list(words: Words, end: str) -> tuple[syntax.Expression, ...]:
             return tuple(found)
 
 
-def _concat(words: Words) -> syntax.Expression:
+def _concat(words: WordCursor) -> syntax.SqlExpression:
     place = words.place
     operands = [parse_sum(words)]
     while words.takes_sign("||"):
@@ -164,18 +178,18 @@ def _concat(words: Words) -> syntax.Expression:
     return operands[0] if len(operands) == 1 else syntax.Concat(place, tuple(operands))
 
 
-def parse_sum(words: Words) -> syntax.Expression:
+def parse_sum(words: WordCursor) -> syntax.SqlExpression:
     """A sum: what LIMIT and OFFSET take."""
     place, first = words.place, _product(words)
-    rest: list[tuple[str, syntax.Expression]] = []
+    rest: list[tuple[str, syntax.SqlExpression]] = []
     while sign := words.takes_sign("+", "-"):
         rest.append((sign, _product(words)))
     return syntax.Binary(place, first, tuple(rest)) if rest else first
 
 
-def _product(words: Words) -> syntax.Expression:
+def _product(words: WordCursor) -> syntax.SqlExpression:
     place, first = words.place, _unary(words)
-    rest: list[tuple[str, syntax.Expression]] = []
+    rest: list[tuple[str, syntax.SqlExpression]] = []
     while True:
         sign = words.takes_sign("*", "/") or ("div" if words.takes("DIV") else "")
         if not sign:
@@ -183,7 +197,7 @@ def _product(words: Words) -> syntax.Expression:
         rest.append((sign, _unary(words)))
 
 
-def _unary(words: Words) -> syntax.Expression:
+def _unary(words: WordCursor) -> syntax.SqlExpression:
     place = words.place
     sign = words.takes_sign("-", "+")
     if not sign:
@@ -191,8 +205,8 @@ def _unary(words: Words) -> syntax.Expression:
     words.deeper()
     operand = _unary(words)
     words.back()
-    if sign == "-" and isinstance(operand, syntax.Literal) and _is_number(operand.value):
-        return syntax.Literal(place, _negative(operand.value))
+    if sign == "-" and isinstance(operand, syntax.LiteralNode) and _is_number(operand.value):
+        return syntax.LiteralNode(place, _negative(operand.value))
     return syntax.Unary(place, sign, operand)
 
 
@@ -211,12 +225,12 @@ def _negative(value: Any) -> Any:  # noqa: ANN401  # a number
 # --- paths ---------------------------------------------------------------------------------------
 
 
-def parse_path(words: Words) -> syntax.Expression:
+def parse_path(words: WordCursor) -> syntax.SqlExpression:
     """A path, such as the target of a clause of UPDATE, which a list in brackets may follow."""
     return _path(words, stop=True)
 
 
-def _path(words: Words, *, stop: bool = False) -> syntax.Expression:
+def _path(words: WordCursor, *, stop: bool = False) -> syntax.SqlExpression:
     path = _primary(words)
     while True:
         if words.next.is_sign("."):
@@ -234,7 +248,7 @@ def _path(words: Words, *, stop: bool = False) -> syntax.Expression:
             return path
 
 
-def _map_step(words: Words, source: syntax.Expression) -> syntax.Expression:
+def _map_step(words: WordCursor, source: syntax.SqlExpression) -> syntax.SqlExpression:
     place = words.place
     words.take()
     word = words.next
@@ -242,7 +256,7 @@ def _map_step(words: Words, source: syntax.Expression) -> syntax.Expression:
         name = words.take().text
         words.take()
         if name.lower() in ("keys", "values"):
-            made = syntax.Keys if name.lower() == "keys" else syntax.Values
+            made = syntax.Keys if name.lower() == "keys" else syntax.ValuesNode
             condition = None if words.next.is_sign(")") else parse_expression(words)
             words.need_sign(")")
             return made(source.place, source, condition)
@@ -255,50 +269,50 @@ def _map_step(words: Words, source: syntax.Expression) -> syntax.Expression:
             column=word.place.column,
         )
     if word.kind in ("name", "text"):
-        return syntax.Field(source.place, source, words.take().text)
+        return syntax.FieldNode(source.place, source, words.take().text)
     if word.kind == "variable":
         words.take()
-        return syntax.Field(source.place, source, syntax.Variable(word.place, word.text))
+        return syntax.FieldNode(source.place, source, syntax.VariableNode(word.place, word.text))
     if words.takes_sign("("):
         computed = parse_expression(words)
         words.need_sign(")")
-        return syntax.Field(place, source, computed)
+        return syntax.FieldNode(place, source, computed)
     raise words.unexpected("a name")
 
 
-def _array_step(words: Words, source: syntax.Expression) -> syntax.Expression:
+def _array_step(words: WordCursor, source: syntax.SqlExpression) -> syntax.SqlExpression:
     place = source.place
     words.take()
     if words.takes_sign("]"):
-        return syntax.Filter(place, source, None)
+        return syntax.FilterNode(place, source, None)
     low = None if words.next.is_sign(":") else parse_expression(words)
     if words.takes_sign(":"):
         high = None if words.next.is_sign("]") else parse_expression(words)
         words.need_sign("]")
         return syntax.Slice(place, source, low, high)
     words.need_sign("]")
-    return syntax.Filter(place, source, low)
+    return syntax.FilterNode(place, source, low)
 
 
 # --- what a path begins with ---------------------------------------------------------------------
 
 
-def _primary(words: Words) -> syntax.Expression:
+def _primary(words: WordCursor) -> syntax.SqlExpression:
     word = words.next
     if word.kind == "number":
         words.take()
-        return syntax.Literal(word.place, number_of(word.text))
+        return syntax.LiteralNode(word.place, number_of(word.text))
     if word.kind == "text":
         words.take()
-        return syntax.Literal(word.place, word.text)
+        return syntax.LiteralNode(word.place, word.text)
     if word.kind == "variable":
         words.take()
-        return syntax.Variable(word.place, word.text)
+        return syntax.VariableNode(word.place, word.text)
     if word.kind == "name":
         return _named(words, word)
     if words.takes_sign("?"):
         words.parameters += 1
-        return syntax.Variable(word.place, f"$${words.parameters - 1}")
+        return syntax.VariableNode(word.place, f"$${words.parameters - 1}")
     if words.takes_sign("("):
         inside = parse_expression(words)
         words.need_sign(")")
@@ -310,8 +324,8 @@ def _primary(words: Words) -> syntax.Expression:
     raise words.unexpected("an expression")
 
 
-def _map(words: Words, word: Word) -> syntax.Expression:
-    members: list[tuple[syntax.Expression, syntax.Expression]] = []
+def _map(words: WordCursor, word: Word) -> syntax.SqlExpression:
+    members: list[tuple[syntax.SqlExpression, syntax.SqlExpression]] = []
     if not words.takes_sign("}"):
         while True:
             name = parse_expression(words)
@@ -326,12 +340,12 @@ def _map(words: Words, word: Word) -> syntax.Expression:
 _CONSTANTS: Final[dict[str, Any]] = {"TRUE": True, "FALSE": False, "NULL": JSON_NULL}
 
 
-def _named(words: Words, word: Word) -> syntax.Expression:
+def _named(words: WordCursor, word: Word) -> syntax.SqlExpression:
     place, keyword = word.place, word.text.upper()
     call = words.ahead(1).is_sign("(")
     if keyword in _CONSTANTS and not call and not words.ahead(1).is_sign("."):
         words.take()
-        return syntax.Literal(place, _CONSTANTS[keyword])
+        return syntax.LiteralNode(place, _CONSTANTS[keyword])
     if keyword == "CASE" and words.ahead(1).is_word("WHEN"):
         return _case(words)
     if call and keyword == "CAST":
@@ -344,22 +358,22 @@ def _named(words: Words, word: Word) -> syntax.Expression:
     step = words.next.is_sign(".") and words.ahead(1).kind == "name"
     if step and not words.ahead(2).is_sign("("):
         words.take()
-        return syntax.Column(place, word.text, words.take().text)
-    return syntax.Column(place, None, word.text)
+        return syntax.ColumnNode(place, word.text, words.take().text)
+    return syntax.ColumnNode(place, None, word.text)
 
 
-def _call(words: Words, word: Word) -> syntax.Expression:
+def _call(words: WordCursor, word: Word) -> syntax.SqlExpression:
     words.take()
     if word.text == "count" and words.takes_sign("*"):
         words.need_sign(")")
-        return syntax.Call(word.place, "count", (), star=True)
+        return syntax.CallNode(word.place, "count", (), star=True)
     distinct = word.text in ("count", "array_collect") and words.takes("DISTINCT")
-    return syntax.Call(word.place, word.text, _list(words, ")"), distinct=distinct)
+    return syntax.CallNode(word.place, word.text, _list(words, ")"), distinct=distinct)
 
 
-def _case(words: Words) -> syntax.Expression:
+def _case(words: WordCursor) -> syntax.SqlExpression:
     place = words.need("CASE")
-    whens: list[tuple[syntax.Expression, syntax.Expression]] = []
+    whens: list[tuple[syntax.SqlExpression, syntax.SqlExpression]] = []
     while words.takes("WHEN"):
         condition = parse_expression(words)
         words.need("THEN")
@@ -369,7 +383,7 @@ def _case(words: Words) -> syntax.Expression:
     return syntax.Case(place, tuple(whens), otherwise)
 
 
-def _cast(words: Words) -> syntax.Expression:
+def _cast(words: WordCursor) -> syntax.SqlExpression:
     place = words.place
     words.take()
     words.take()
@@ -377,10 +391,10 @@ def _cast(words: Words) -> syntax.Expression:
     words.need("AS")
     kind = parse_type(words)
     words.need_sign(")")
-    return syntax.Cast(place, source, kind)
+    return syntax.CastNode(place, source, kind)
 
 
-def _extract(words: Words) -> syntax.Expression:
+def _extract(words: WordCursor) -> syntax.SqlExpression:
     place = words.place
     words.take()
     words.take()
@@ -388,7 +402,7 @@ def _extract(words: Words) -> syntax.Expression:
     words.need("FROM")
     source = parse_expression(words)
     words.need_sign(")")
-    return syntax.Call(place, part, (source,))
+    return syntax.CallNode(place, part, (source,))
 
 
 def number_of(text: str) -> int | float | Decimal:

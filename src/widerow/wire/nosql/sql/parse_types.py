@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from widerow.wire.nosql.sql.lexis import fault
-from widerow.wire.nosql.sql.syntax import SqlType
-from widerow.wire.nosql.sql.words import Words
+from widerow.wire.nosql.sql.lexis import syntax_fault
+from widerow.wire.nosql.sql.syntax import TypeNode
+from widerow.wire.nosql.sql.words import WordCursor
 
 __all__ = ["parse_type"]
 
@@ -17,7 +17,7 @@ _PLAIN: Final = frozenset(
 _SIZED: Final = frozenset(("BINARY", "TIMESTAMP"))
 
 
-def parse_type(words: Words, *, only: bool = False) -> SqlType:
+def parse_type(words: WordCursor, *, only: bool = False) -> TypeNode:
     """A type with its quantifier. Raises `InvalidRequest`."""
     words.deeper()
     made = _type(words, only=only)
@@ -25,23 +25,23 @@ def parse_type(words: Words, *, only: bool = False) -> SqlType:
     return made
 
 
-def _type(words: Words, *, only: bool) -> SqlType:
+def _type(words: WordCursor, *, only: bool) -> TypeNode:
     place = words.place
     name = words.name().upper()
     if name in _PLAIN:
-        return SqlType(name, quantifier=words.takes_sign("?", "*", "+"), only=only)
+        return TypeNode(name, quantifier=words.takes_sign("?", "*", "+"), only=only)
     if name in _SIZED:
         size = None
         if words.takes_sign("("):
             size = int(words.take().text) if words.next.kind == "number" else None
             words.need_sign(")")
-        return SqlType(name, size=size, quantifier=words.takes_sign("?", "*", "+"), only=only)
+        return TypeNode(name, size=size, quantifier=words.takes_sign("?", "*", "+"), only=only)
     if name in ("ARRAY", "MAP"):
         words.need_sign("(")
         element = parse_type(words)
         words.need_sign(")")
         quantifier = words.takes_sign("?", "*", "+")
-        return SqlType(name, element=element, quantifier=quantifier, only=only)
+        return TypeNode(name, element=element, quantifier=quantifier, only=only)
     if name == "ENUM":
         words.need_sign("(")
         symbols = [words.name()]
@@ -49,13 +49,13 @@ def _type(words: Words, *, only: bool) -> SqlType:
             symbols.append(words.name())
         words.need_sign(")")
         quantifier = words.takes_sign("?", "*", "+")
-        return SqlType(name, symbols=tuple(symbols), quantifier=quantifier, only=only)
+        return TypeNode(name, symbols=tuple(symbols), quantifier=quantifier, only=only)
     if name == "RECORD":
         return _record(words, only=only)
-    raise fault(place, f"no viable alternative at input '{name[:100]}'")
+    raise syntax_fault(place, f"no viable alternative at input '{name[:100]}'")
 
 
-def _record(words: Words, *, only: bool) -> SqlType:
+def _record(words: WordCursor, *, only: bool) -> TypeNode:
     words.need_sign("(")
     fields = []
     while True:
@@ -69,4 +69,4 @@ def _record(words: Words, *, only: bool) -> SqlType:
             words.need_sign(")")
             break
     quantifier = words.takes_sign("?", "*", "+")
-    return SqlType("RECORD", fields=tuple(fields), quantifier=quantifier, only=only)
+    return TypeNode("RECORD", fields=tuple(fields), quantifier=quantifier, only=only)

@@ -1,4 +1,4 @@
-"""Result rows as values of NSON, and the schema of a result as text (wire §2, §6)."""
+"""Result rows as values of NSON, and the schema of a result as text (nosql-wire §2, §6)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from widerow.model.typed.values import JSON_NULL, Timestamp
 from widerow.wire.nosql.nson import Long, TimestampText
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.items import LongInt, RecordItem, StampItem
-from widerow.wire.nosql.sql.outputs import ResultColumn
+from widerow.wire.nosql.sql.outputs import OutputColumn
 
 __all__ = ["result_row", "schema_text"]
 
@@ -45,14 +45,14 @@ def _inside(value: Any) -> Any:  # noqa: ANN401  # any item
 # --- schema --------------------------------------------------------------------------------------
 
 
-def schema_text(columns: Sequence[ResultColumn], name: str | None) -> str:
+def schema_text(columns: Sequence[OutputColumn], name: str | None) -> str:
     """The type of result rows as JSON, as drivers show it. `name`: of the table of whole rows."""
     document: dict[str, Any] = {} if name is None else {"name": name}
     document |= {"type": "RECORD", "fields": [_column(each) for each in columns]}
     return json.dumps(document)
 
 
-def _column(column: ResultColumn) -> dict[str, Any]:
+def _column(column: OutputColumn) -> dict[str, Any]:
     kind = None if column.many else column.kind
     nullable = column.nullable
     shown = {"type": "ANY"} if kind is None else _type(kind)
@@ -70,7 +70,7 @@ def _rest(shown: Mapping[str, Any]) -> dict[str, Any]:
 _NAMES = {"ANYJSONATOMIC": "ANY_JSON_ATOMIC", "ANYATOMIC": "ANY_ATOMIC", "ANYRECORD": "ANY_RECORD"}
 
 
-def _type(kind: syntax.SqlType) -> dict[str, Any]:
+def _type(kind: syntax.TypeNode) -> dict[str, Any]:
     document: dict[str, Any] = {"type": _NAMES.get(kind.name, kind.name)}
     if kind.name == "BINARY" and kind.size is not None:
         return {"type": "FIXED_BINARY", "size": kind.size}

@@ -1,4 +1,4 @@
-"""Continuation keys: what a query needs to go on where a page of it ended (wire §6).
+"""Continuation keys: what a query needs to go on where a page of it ended (nosql-wire §6).
 
 They are opaque to clients and come back from anybody: the length is bounded before anything is
 read, every part is checked, and a key fits one statement only. A forged one can skip rows or repeat

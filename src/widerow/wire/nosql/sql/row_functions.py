@@ -9,9 +9,9 @@ from widerow.engine.typed.stored import StoredRow
 from widerow.errors import InvalidRequest
 from widerow.model.typed.values import JSON_NULL, Timestamp
 from widerow.wire.nosql.sql.items import LongInt, stamp
-from widerow.wire.nosql.sql.scope import Frame
+from widerow.wire.nosql.sql.scope import SqlFrame
 from widerow.wire.nosql.sql.statement_rules import StatementRule
-from widerow.wire.nosql.sql.syntax import SqlType
+from widerow.wire.nosql.sql.syntax import TypeNode
 
 __all__ = ["ROW_FUNCTIONS", "RowFunction"]
 
@@ -23,24 +23,24 @@ Arguments = Sequence[Sequence[Any]]
 class RowFunction:
     """A function of a row; `kind`: the type of what it gives."""
 
-    call: Callable[[Frame, StoredRow | None, Arguments], Sequence[Any]]
-    kind: SqlType
+    call: Callable[[SqlFrame, StoredRow | None, Arguments], Sequence[Any]]
+    kind: TypeNode
 
 
 def _of(
-    value: Callable[[Frame, StoredRow], Any], kind: str, size: int | None = None
+    value: Callable[[SqlFrame, StoredRow], Any], kind: str, size: int | None = None
 ) -> RowFunction:
-    def call(frame: Frame, row: StoredRow | None, _: Arguments) -> Sequence[Any]:
+    def call(frame: SqlFrame, row: StoredRow | None, _: Arguments) -> Sequence[Any]:
         return (None,) if row is None else (value(frame, row),)
 
-    return RowFunction(call, SqlType(kind, size=size))
+    return RowFunction(call, TypeNode(kind, size=size))
 
 
 def _moment(milliseconds: int) -> Timestamp:
     return stamp(Timestamp(milliseconds // 1000, milliseconds % 1000 * 1_000_000), 3)
 
 
-def _hours(frame: Frame, row: StoredRow) -> int:
+def _hours(frame: SqlFrame, row: StoredRow) -> int:
     """Hours until the row expires, counted from the hour that it is; -1: it does not."""
     if not row.expires_ms:
         return -1
@@ -48,18 +48,18 @@ def _hours(frame: Frame, row: StoredRow) -> int:
     return max(0, -(-left // _HOUR_US))
 
 
-def _days(frame: Frame, row: StoredRow) -> int:
+def _days(frame: SqlFrame, row: StoredRow) -> int:
     if not row.expires_ms:
         return -1
     left = row.expires_ms * 1000 - frame.now_us
     return max(0, left // (24 * _HOUR_US))
 
 
-def _size(_: Frame, row: StoredRow) -> int:
+def _size(_: SqlFrame, row: StoredRow) -> int:
     return len(row.record) + len(row.encoded_key)
 
 
-def _index_size(_: Frame, row: StoredRow | None, arguments: Arguments) -> Sequence[Any]:
+def _index_size(_: SqlFrame, row: StoredRow | None, arguments: Arguments) -> Sequence[Any]:
     name = arguments[0][0] if arguments and arguments[0] else None
     if row is None or name is None:
         return (None,)
@@ -80,7 +80,7 @@ ROW_FUNCTIONS: Final[dict[str, RowFunction]] = {
     "remaining_hours": _of(_hours, "INTEGER"),
     "remaining_days": _of(_days, "INTEGER"),
     "row_storage_size": _of(_size, "INTEGER"),
-    "index_storage_size": RowFunction(_index_size, SqlType("INTEGER")),
+    "index_storage_size": RowFunction(_index_size, TypeNode("INTEGER")),
     "partition": _of(lambda _, __: 1, "INTEGER"),
     "shard": _of(lambda _, __: 1, "INTEGER"),
     "row_metadata": _of(lambda _, __: JSON_NULL, "JSON"),

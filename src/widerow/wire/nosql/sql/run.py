@@ -1,7 +1,7 @@
-"""Preparing and running statements of SQL: what the dialect's queries call (wire §6).
+"""Preparing and running statements of SQL: what the dialect's queries call (nosql-wire §6).
 
-    prepared = prepare("SELECT * FROM users WHERE id = ?", tables)
-    page = run(prepared, engine, {"#1": 7}, Asked(now_us=…))
+    prepared = prepare_statement("SELECT * FROM users WHERE id = ?", tables)
+    page = run_prepared(prepared, engine, {"#1": 7}, QueryRun(now_us=…))
 
 Everything is done here: sorting, grouping and joining too, so drivers never get a plan to run.
 """
@@ -27,9 +27,9 @@ from widerow.wire.nosql.sql.casts import cast_item, field_type
 from widerow.wire.nosql.sql.delete_run import DeletedPage, DeletePlan, delete_page
 from widerow.wire.nosql.sql.insert_run import InsertedRow, InsertPlan, insert_row
 from widerow.wire.nosql.sql.items import LongInt, is_number, item_of
-from widerow.wire.nosql.sql.lexis import Place
-from widerow.wire.nosql.sql.outputs import ResultColumn
-from widerow.wire.nosql.sql.parse import parse
+from widerow.wire.nosql.sql.lexis import TextPlace
+from widerow.wire.nosql.sql.outputs import OutputColumn
+from widerow.wire.nosql.sql.parse import parse_statement
 from widerow.wire.nosql.sql.results import result_row, schema_text
 from widerow.wire.nosql.sql.resume import (
     QueryResume,
@@ -37,18 +37,18 @@ from widerow.wire.nosql.sql.resume import (
     resume_bytes,
     statement_mark,
 )
-from widerow.wire.nosql.sql.scope import Frame, Scope
+from widerow.wire.nosql.sql.scope import SqlFrame, SqlScope
 from widerow.wire.nosql.sql.select_run import PageBounds, select_page
 from widerow.wire.nosql.sql.statement_rules import StatementRule
-from widerow.wire.nosql.sql.texts import text_of, type_name
-from widerow.wire.nosql.sql.update_run import UpdatedRows, UpdatePlan, update_rows
+from widerow.wire.nosql.sql.texts import item_type_name, text_of
+from widerow.wire.nosql.sql.update_run import UpdatedRows, UpdatePlan, run_update
 
-__all__ = ["Asked", "Page", "Prepared", "prepare", "run"]
+__all__ = ["Prepared", "QueryPage", "QueryRun", "prepare_statement", "run_prepared"]
 
 SELECT, UPDATE, INSERT, DELETE = 5, 6, 18, 19
 
 
-class Asked(NamedTuple):
+class QueryRun(NamedTuple):
     """How a statement is to be run.
 
     `limit`: rows of a page, 0: any number. `read_kb`: kilobytes read for a page, 0: the most.
@@ -64,7 +64,7 @@ class Asked(NamedTuple):
     random: Callable[[int], bytes] = bytes
 
 
-class Page(NamedTuple):
+class QueryPage(NamedTuple):
     """Rows as values of NSON, and where the next page begins (b"": this is the last).
 
     Kilobytes and units are those of this page, without what preparing costs.
@@ -89,8 +89,8 @@ class Prepared:
     table: str
     operation: int
     bound: BoundSelect | BoundWrite
-    scope: Scope
-    variables: tuple[tuple[str, syntax.SqlType], ...]
+    scope: SqlScope
+    variables: tuple[tuple[str, syntax.TypeNode], ...]
 
     @property
     def writes(self) -> bool:
@@ -99,7 +99,7 @@ class Prepared:
 
     @property
     def advanced(self) -> bool:
-        """Whether the vendor's driver would run a part of it (wire §6.6)."""
+        """Whether the vendor's driver would run a part of it (nosql-wire §6)."""
         return self.bound.advanced
 
     @property
@@ -113,8 +113,8 @@ class Prepared:
         if outputs is not None:
             return schema_text(outputs.columns, outputs.name)
         name = _COUNTED[self.operation]
-        kind = syntax.SqlType("LONG" if self.operation == DELETE else "INTEGER")
-        document = json.loads(schema_text([ResultColumn(name, kind, nullable=False)], None))
+        kind = syntax.TypeNode("LONG" if self.operation == DELETE else "INTEGER")
+        document = json.loads(schema_text([OutputColumn(name, kind, nullable=False)], None))
         document["fields"][0]["default"] = 1
         return json.dumps(document)
 
@@ -145,20 +145,20 @@ def _shown(path: AccessPath) -> dict[str, Any]:
 # --- preparing -----------------------------------------------------------------------------------
 
 
-def prepare(text: str, tables: TypedTables) -> Prepared:
+def prepare_statement(text: str, tables: TypedTables) -> Prepared:
     """Read a statement and plan it. Raises `InvalidRequest`, and `NotFound` for its table."""
-    statement = parse(text)
-    scope = Scope()
+    statement = parse_statement(text)
+    scope = SqlScope()
     declared = [(name, kind) for name, kind, _ in statement.declared]
     marks = range(len(declared), statement.parameters)
-    declared += [(f"$${number}", syntax.SqlType("ANY")) for number in marks]
+    declared += [(f"$${number}", syntax.TypeNode("ANY")) for number in marks]
     scope.externals = dict(declared)
     operation, bound = _bound(statement, tables, scope)
     return Prepared(text, scope.tables[0].name, operation, bound, scope, tuple(declared))
 
 
 def _bound(
-    statement: syntax.Statement, tables: TypedTables, scope: Scope
+    statement: syntax.NosqlStatement, tables: TypedTables, scope: SqlScope
 ) -> tuple[int, BoundSelect | BoundWrite]:
     find = tables.get_qualified
     if isinstance(statement, syntax.SelectStatement):
@@ -197,7 +197,7 @@ def _variables(prepared: Prepared, given: Mapping[str, Any]) -> dict[str, Sequen
     return bound
 
 
-def _external(value: Any, kind: syntax.SqlType, name: str) -> Any:  # noqa: ANN401  # values of NSON
+def _external(value: Any, kind: syntax.TypeNode, name: str) -> Any:  # noqa: ANN401  # values of NSON
     """A value that a client bound, as an item of the declared type."""
     declared = None if kind.name.startswith("ANY") else field_type(kind)
     if declared is None:
@@ -214,7 +214,7 @@ def _item(value: Any) -> Any:  # noqa: ANN401  # values of NSON
     if isinstance(value, Long):
         return LongInt(value.value)
     if isinstance(value, TimestampText):
-        return cast_item(value.text, syntax.SqlType("TIMESTAMP", size=9), Place())
+        return cast_item(value.text, syntax.TypeNode("TIMESTAMP", size=9), TextPlace())
     if isinstance(value, Empty):
         return None
     if isinstance(value, Mapping):
@@ -225,22 +225,22 @@ def _item(value: Any) -> Any:  # noqa: ANN401  # values of NSON
 # --- running -------------------------------------------------------------------------------------
 
 
-def run(
-    prepared: Prepared, engine: TypedEngine, variables: Mapping[str, Any], asked: Asked
-) -> Page | Plan[Page]:
+def run_prepared(
+    prepared: Prepared, engine: TypedEngine, variables: Mapping[str, Any], asked: QueryRun
+) -> QueryPage | Plan[QueryPage]:
     """A page of a query's rows, or what a statement that writes plans; its answer is a page.
 
     A statement whose table was changed since is prepared again. Raises `InvalidRequest`,
     `NotFound`, `Unsupported`; a plan also what the writes of the engine raise.
     """
     if any(engine.tables.by_id(form.id) is not form for form in prepared.forms):
-        prepared = prepare(prepared.text, engine.tables)
+        prepared = prepare_statement(prepared.text, engine.tables)
     given = _variables(prepared, variables)
     mark = statement_mark(prepared.text)
     resume = read_resume(mark, asked.continuation)
 
-    def frame() -> Frame:
-        return Frame(prepared.scope, given, asked.now_us, asked.context, asked.random)
+    def frame() -> SqlFrame:
+        return SqlFrame(prepared.scope, given, asked.now_us, asked.context, asked.random)
 
     bound = prepared.bound
     if isinstance(bound, BoundSelect):
@@ -249,7 +249,7 @@ def run(
         plan = insert_row(bound.plan, engine, frame(), asked.now_us)
         return plan.answering(lambda done: _inserted(done, returning=bound.outputs is not None))
     if isinstance(bound.plan, UpdatePlan):
-        updated = update_rows(bound.plan, engine, frame)
+        updated = run_update(bound.plan, engine, frame)
         returning = bound.outputs is not None
         if isinstance(updated, UpdatedRows):
             return _updated(updated, returning=returning)
@@ -261,8 +261,8 @@ _Resumed = tuple[QueryResume, bytes]
 
 
 def _select(
-    bound: BoundSelect, engine: TypedEngine, frame: Frame, asked: Asked, resumed: _Resumed
-) -> Page:
+    bound: BoundSelect, engine: TypedEngine, frame: SqlFrame, asked: QueryRun, resumed: _Resumed
+) -> QueryPage:
     resume, mark = resumed
     limit = _count(bound.limit, frame, bound.limit_place, "Limit")
     offset = _count(bound.offset, frame, bound.offset_place, "Offset") or 0
@@ -270,10 +270,10 @@ def _select(
     page = select_page(bound.plan, engine, frame, bounds, resume, asked.context)
     rows = [result_row(row) for row in page.rows]
     following = b"" if page.resume is None else resume_bytes(mark, page.resume)
-    return Page(rows, following, page.kb, page.kb * (2 if asked.absolute else 1))
+    return QueryPage(rows, following, page.kb, page.kb * (2 if asked.absolute else 1))
 
 
-def _count(compiled: Any, frame: Frame, place: Place, clause: str) -> int | None:  # noqa: ANN401  # compiled
+def _count(compiled: Any, frame: SqlFrame, place: TextPlace, clause: str) -> int | None:  # noqa: ANN401  # compiled
     if compiled is None:
         return None
     items = compiled.evaluate(frame)
@@ -283,33 +283,33 @@ def _count(compiled: Any, frame: Frame, place: Place, clause: str) -> int | None
             StatementRule.COUNT_TYPE,
             place,
             value="null" if item is None else text_of(item)[:100],
-            type=type_name(item),
+            type=item_type_name(item),
         )
     if item < 0:
         raise fault_at(StatementRule.NEGATIVE, place, clause=clause)
     return int(item)
 
 
-def _inserted(done: InsertedRow, *, returning: bool) -> Page:
+def _inserted(done: InsertedRow, *, returning: bool) -> QueryPage:
     rows = [] if done.row is None else [result_row(done.row)]
     if not returning:
         rows = [{"NumRowsInserted": int(done.inserted)}]
-    return Page(rows, b"", done.read_kb, 2 * done.read_kb, done.write_kb)
+    return QueryPage(rows, b"", done.read_kb, 2 * done.read_kb, done.write_kb)
 
 
-def _updated(done: UpdatedRows, *, returning: bool) -> Page:
+def _updated(done: UpdatedRows, *, returning: bool) -> QueryPage:
     rows = [result_row(row) for row in done.rows]
     if not returning:
         rows = [{"NumRowsUpdated": done.changed}]
-    return Page(rows, b"", done.read_kb, 2 * done.read_kb, done.write_kb)
+    return QueryPage(rows, b"", done.read_kb, 2 * done.read_kb, done.write_kb)
 
 
 def _delete(
-    plan: DeletePlan, engine: TypedEngine, frame: Callable[[], Frame], resumed: _Resumed
-) -> Page | Plan[Page]:
+    plan: DeletePlan, engine: TypedEngine, frame: Callable[[], SqlFrame], resumed: _Resumed
+) -> QueryPage | Plan[QueryPage]:
     resume, mark = resumed
 
-    def page(done: DeletedPage) -> Page:
+    def page(done: DeletedPage) -> QueryPage:
         total = resume.counted + done.changed
         following = b""
         if done.resume is not None:
@@ -319,7 +319,7 @@ def _delete(
         rows = [result_row(row) for row in done.rows]
         if plan.row is None and not following:
             rows = [{"numRowsDeleted": Long(total)}]
-        return Page(rows, following, done.read_kb, 2 * done.read_kb, done.write_kb)
+        return QueryPage(rows, following, done.read_kb, 2 * done.read_kb, done.write_kb)
 
     done = delete_page(plan, engine, frame, resume)
     return page(done) if isinstance(done, DeletedPage) else done.answering(page)

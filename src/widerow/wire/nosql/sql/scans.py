@@ -12,7 +12,7 @@ from widerow.engine.typed.stored import StoredRow
 from widerow.errors import StoreDamaged
 from widerow.wire.nosql.sql.key_ranges import ByteRange
 
-__all__ = ["KB", "Scanned", "kilobytes", "ranges_left", "scan_entries", "scan_keys"]
+__all__ = ["KB", "Scanned", "ranges_left", "row_kilobytes", "scan_entries", "scan_keys"]
 
 KB = 1024
 PAGE_ROWS = 100
@@ -25,8 +25,8 @@ class Scanned(NamedTuple):
     position: bytes
 
 
-def kilobytes(row: StoredRow) -> int:
-    """The kilobytes that reading or writing a row counts, at least 1 (wire §4.1)."""
+def row_kilobytes(row: StoredRow) -> int:
+    """The kilobytes that reading or writing a row counts, at least 1 (nosql-wire §4.1)."""
     return max(1, -(-(len(row.record) + len(row.encoded_key)) // KB))
 
 

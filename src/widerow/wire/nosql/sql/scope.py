@@ -6,15 +6,15 @@ from decimal import Context
 from typing import TYPE_CHECKING, Any
 
 from widerow.engine.typed.form import TableForm
-from widerow.wire.nosql.sql.syntax import Expression, SqlType
+from widerow.wire.nosql.sql.syntax import SqlExpression, TypeNode
 
 if TYPE_CHECKING:
     from widerow.engine.typed.stored import StoredRow
 
-__all__ = ["Compiled", "Frame", "Scope", "ScopeTable"]
+__all__ = ["Compiled", "ScopeTable", "SqlFrame", "SqlScope"]
 
 
-class Frame:
+class SqlFrame:
     """What expressions read: a row for each table, items for each variable, and the environment.
 
     `rows`: None is a table without a row, whose columns are NULL. `variables`: external ones.
@@ -24,7 +24,7 @@ class Frame:
 
     def __init__(
         self,
-        scope: "Scope",
+        scope: "SqlScope",
         variables: Mapping[str, Sequence[Any]],
         now_us: int,
         context: Context,
@@ -49,8 +49,8 @@ class Compiled:
 
     def __init__(
         self,
-        evaluate: Any,  # noqa: ANN401  # Callable[[Frame], Sequence[Any]], without a bound method
-        kind: SqlType | None = None,
+        evaluate: Any,  # noqa: ANN401  # Callable[[SqlFrame], Sequence[Any]], without a bound method
+        kind: TypeNode | None = None,
         *,
         many: bool = False,
         nullable: bool = True,
@@ -72,14 +72,14 @@ class ScopeTable:
 
 
 @dataclass
-class Scope:
+class SqlScope:
     """The names of a statement. `replaced`: expressions that are computed before, by slot."""
 
     tables: list[ScopeTable] = field(default_factory=list)
     variables: dict[str, int] = field(default_factory=dict)
-    externals: dict[str, SqlType] = field(default_factory=dict)
-    replaced: list[tuple[Expression, int]] = field(default_factory=list)
-    kinds: dict[int, SqlType | None] = field(default_factory=dict)
+    externals: dict[str, TypeNode] = field(default_factory=dict)
+    replaced: list[tuple[SqlExpression, int]] = field(default_factory=list)
+    kinds: dict[int, TypeNode | None] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
     slots: int = 0
     aggregates: bool = False

@@ -1,4 +1,4 @@
-"""Running a SELECT: a page of its rows, and where the next one begins (ddl §3; wire §6).
+"""Running a SELECT: a page of its rows, and where the next one begins (ddl §3; nosql-wire §6).
 
 Rows stream where the order of the scan is the order of the result. Other orders and distinct rows
 are made of one pass over all rows for each page, in memory for two pages; groups are held whole,
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from widerow.engine.typed.engine import TypedEngine
 from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_PAGE_BYTES_MAX
-from widerow.wire.nosql.sql.aggregates import Aggregation, Holder, accumulator
+from widerow.wire.nosql.sql.aggregates import Holder, SqlAggregation, accumulator
 from widerow.wire.nosql.sql.loops import Loop, Looped, Looping
 from widerow.wire.nosql.sql.order_keys import SortWay, group_key, is_atomic, sort_key
 from widerow.wire.nosql.sql.ordered_page import OrderedPage, OrderedRow
@@ -21,12 +21,12 @@ from widerow.wire.nosql.sql.resume import QueryResume
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
 __all__ = [
-    "AggregateCall",
-    "Grouping",
     "PageBounds",
     "PageOfRows",
     "SelectPlan",
     "Sorting",
+    "SqlAggregateCall",
+    "SqlGrouping",
     "is_true",
     "select_page",
 ]
@@ -47,7 +47,7 @@ class Sorting(NamedTuple):
     way: SortWay
 
 
-class AggregateCall(NamedTuple):
+class SqlAggregateCall(NamedTuple):
     """An aggregate function of a query, and the slot of the frame that its value is put in."""
 
     slot: int
@@ -57,11 +57,11 @@ class AggregateCall(NamedTuple):
     symbols: tuple[str, ...] = ()
 
 
-class Grouping(NamedTuple):
+class SqlGrouping(NamedTuple):
     """What rows are grouped by, each with the slot its value is put in, and what is counted."""
 
     expressions: tuple[tuple[int, Expr], ...]
-    aggregates: tuple[AggregateCall, ...]
+    aggregates: tuple[SqlAggregateCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class SelectPlan:
     where: Expr | None
     row: Callable[[Any], dict[str, Any]]
     outputs: tuple[Expr, ...] = ()
-    grouping: Grouping | None = None
+    grouping: SqlGrouping | None = None
     distinct: bool = False
     sorting: tuple[Sorting, ...] = ()
     streams: bool = True
@@ -204,12 +204,12 @@ def _order_key(sorting: Sequence[Sorting], frame: Any) -> bytes:  # noqa: ANN401
 
 class _Group(NamedTuple):
     values: list[Sequence[Any]]
-    aggregates: list[Aggregation]
+    aggregates: list[SqlAggregation]
 
 
 def _fill_groups(
     plan: SelectPlan,
-    grouping: Grouping,
+    grouping: SqlGrouping,
     frame: Any,  # noqa: ANN401  # as above
     groups: dict[bytes, _Group],
     page: OrderedPage,
@@ -227,7 +227,7 @@ def _fill_groups(
 
 def _grouped(
     plan: SelectPlan,
-    grouping: Grouping,
+    grouping: SqlGrouping,
     looping: Looping,
     frame: Any,  # noqa: ANN401  # as above
     context: Context,
@@ -253,7 +253,7 @@ def _grouped(
     return groups
 
 
-def _accumulators(grouping: Grouping, context: Context, holder: Holder) -> list[Aggregation]:
+def _accumulators(grouping: SqlGrouping, context: Context, holder: Holder) -> list[SqlAggregation]:
     return [
         accumulator(
             call.name,

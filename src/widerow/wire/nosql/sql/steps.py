@@ -5,11 +5,11 @@ from typing import Any
 
 from widerow.errors import InvalidRequest
 from widerow.wire.nosql.sql.items import RecordItem, inside, is_number
-from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.statement_rules import StatementRule
-from widerow.wire.nosql.sql.texts import type_name
+from widerow.wire.nosql.sql.texts import item_type_name
 
-__all__ = ["elements", "entries", "field_items", "filtered", "members", "sliced"]
+__all__ = ["elements", "entries", "field_items", "filtered", "map_members", "sliced"]
 
 Holds = Callable[[Any, Any, Any], Sequence[Any]]
 """Items of a condition for a member: of its value, its key or position, and what it is in."""
@@ -52,7 +52,7 @@ def entries(items: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
             yield from entries([inside(item, each) for each in item])
 
 
-def members(items: Sequence[Any], holds: Holds | None, *, keys: bool) -> Sequence[Any]:
+def map_members(items: Sequence[Any], holds: Holds | None, *, keys: bool) -> Sequence[Any]:
     """`.keys(condition)` or `.values(condition)`."""
     found: list[Any] = []
     for key, value, container in entries(items):
@@ -68,7 +68,7 @@ def elements(item: Any) -> list[Any]:  # noqa: ANN401  # any item
     return [inside(item, each) for each in item] if isinstance(item, list) else [item]
 
 
-def filtered(items: Sequence[Any], holds: Holds, place: Place) -> Sequence[Any]:
+def filtered(items: Sequence[Any], holds: Holds, place: TextPlace) -> Sequence[Any]:
     """`[condition]`: elements that it is true for, or those at the positions that it gives."""
     found: list[Any] = []
     for item in items:
@@ -90,17 +90,17 @@ def _is_position(item: Any) -> bool:  # noqa: ANN401  # any item
     return isinstance(item, int) and not isinstance(item, bool)
 
 
-def _wrong(item: Any, place: Place) -> InvalidRequest:  # noqa: ANN401  # any item
+def _wrong(item: Any, place: TextPlace) -> InvalidRequest:  # noqa: ANN401  # any item
     return InvalidRequest(
         StatementRule.STEP_PREDICATE,
-        type=type_name(item),
+        type=item_type_name(item),
         line=place.line,
         column=place.column,
     )
 
 
 def sliced(
-    items: Sequence[Any], low: Sequence[Any] | None, high: Sequence[Any] | None, place: Place
+    items: Sequence[Any], low: Sequence[Any] | None, high: Sequence[Any] | None, place: TextPlace
 ) -> Sequence[Any]:
     """`[low : high]`, both positions inclusive; None: not given."""
     if _is_missing(low) or _is_missing(high):
@@ -121,7 +121,7 @@ def _is_missing(bound: Sequence[Any] | None) -> bool:
     return bound is not None and (not bound or bound[0] is None)
 
 
-def _position(item: Any, place: Place) -> int:  # noqa: ANN401  # any item
+def _position(item: Any, place: TextPlace) -> int:  # noqa: ANN401  # any item
     if not is_number(item) or not isinstance(item, int):
         raise _wrong(item, place)
     return int(item)

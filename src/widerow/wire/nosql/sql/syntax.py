@@ -6,38 +6,38 @@ Two expressions are equal if they say the same, wherever they stand.
 from dataclasses import dataclass, field
 from typing import Any
 
-from widerow.wire.nosql.sql.lexis import Place
+from widerow.wire.nosql.sql.lexis import TextPlace
 
 __all__ = [
     "AddClause",
-    "And",
+    "AndNode",
     "ArrayOf",
-    "Between",
+    "BetweenNode",
     "Binary",
-    "Call",
+    "CallNode",
     "Case",
-    "Cast",
-    "Column",
-    "Comparison",
+    "CastNode",
+    "ColumnNode",
+    "ComparisonNode",
     "Concat",
     "Default",
     "DeleteStatement",
     "Exists",
-    "Expression",
-    "Field",
-    "Filter",
+    "FieldNode",
+    "FilterNode",
     "FromItems",
     "FromTable",
     "In",
     "InsertStatement",
-    "IsNull",
+    "IsNullNode",
     "IsType",
     "Keys",
-    "Literal",
+    "LiteralNode",
     "MapOf",
     "MergeClause",
-    "Not",
-    "Or",
+    "NosqlStatement",
+    "NotNode",
+    "OrNode",
     "Ordering",
     "Output",
     "PutClause",
@@ -45,32 +45,32 @@ __all__ = [
     "SelectStatement",
     "SetClause",
     "Slice",
-    "SqlType",
-    "Statement",
+    "SqlExpression",
     "TtlClause",
+    "TypeNode",
     "Unary",
     "UpdateStatement",
-    "Values",
-    "Variable",
+    "ValuesNode",
+    "VariableNode",
 ]
 
 
 @dataclass(frozen=True)
-class Expression:
+class SqlExpression:
     """An expression, and where it begins."""
 
-    place: Place = field(compare=False)
+    place: TextPlace = field(compare=False)
 
 
 @dataclass(frozen=True)
-class Literal(Expression):
+class LiteralNode(SqlExpression):
     """A constant: a number, a text, true, false or null (a JSON null)."""
 
     value: Any
 
 
 @dataclass(frozen=True)
-class Column(Expression):
+class ColumnNode(SqlExpression):
     """A column, of the table of an alias if one is given."""
 
     alias: str | None
@@ -78,92 +78,92 @@ class Column(Expression):
 
 
 @dataclass(frozen=True)
-class Variable(Expression):
+class VariableNode(SqlExpression):
     """`$x`, an implicit variable such as `$element`, or `?` as `$$0`, `$$1`, …."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Field(Expression):
+class FieldNode(SqlExpression):
     """`.name`, `.$name` or `.(expression)`."""
 
-    source: Expression
-    name: "str | Expression"
+    source: SqlExpression
+    name: "str | SqlExpression"
 
 
 @dataclass(frozen=True)
-class Keys(Expression):
+class Keys(SqlExpression):
     """`.keys(condition)`."""
 
-    source: Expression
-    condition: Expression | None
+    source: SqlExpression
+    condition: SqlExpression | None
 
 
 @dataclass(frozen=True)
-class Values(Expression):
+class ValuesNode(SqlExpression):
     """`.values(condition)`."""
 
-    source: Expression
-    condition: Expression | None
+    source: SqlExpression
+    condition: SqlExpression | None
 
 
 @dataclass(frozen=True)
-class Filter(Expression):
+class FilterNode(SqlExpression):
     """`[condition or position]`, `[]`."""
 
-    source: Expression
-    condition: Expression | None
+    source: SqlExpression
+    condition: SqlExpression | None
 
 
 @dataclass(frozen=True)
-class Slice(Expression):
+class Slice(SqlExpression):
     """`[low : high]`."""
 
-    source: Expression
-    low: Expression | None
-    high: Expression | None
+    source: SqlExpression
+    low: SqlExpression | None
+    high: SqlExpression | None
 
 
 @dataclass(frozen=True)
-class ArrayOf(Expression):
+class ArrayOf(SqlExpression):
     """`[a, b]`."""
 
-    items: tuple[Expression, ...]
+    items: tuple[SqlExpression, ...]
 
 
 @dataclass(frozen=True)
-class MapOf(Expression):
+class MapOf(SqlExpression):
     """`{k : v}`."""
 
-    members: tuple[tuple[Expression, Expression], ...]
+    members: tuple[tuple[SqlExpression, SqlExpression], ...]
 
 
 @dataclass(frozen=True)
-class Call(Expression):
+class CallNode(SqlExpression):
     """A function call; `star`: count(*)."""
 
     name: str
-    arguments: tuple[Expression, ...]
+    arguments: tuple[SqlExpression, ...]
     star: bool = False
     distinct: bool = False
 
 
 @dataclass(frozen=True)
-class Case(Expression):
+class Case(SqlExpression):
     """CASE WHEN … THEN … ELSE … END."""
 
-    whens: tuple[tuple[Expression, Expression], ...]
-    otherwise: Expression | None
+    whens: tuple[tuple[SqlExpression, SqlExpression], ...]
+    otherwise: SqlExpression | None
 
 
 @dataclass(frozen=True)
-class SqlType:
+class TypeNode:
     """A type as it is written. `quantifier`: `?`, `*`, `+` or nothing; `only`: no subtype."""
 
     name: str
-    element: "SqlType | None" = None
-    fields: "tuple[tuple[str, SqlType], ...]" = ()
+    element: "TypeNode | None" = None
+    fields: "tuple[tuple[str, TypeNode], ...]" = ()
     symbols: tuple[str, ...] = ()
     size: int | None = None
     quantifier: str = ""
@@ -171,107 +171,107 @@ class SqlType:
 
 
 @dataclass(frozen=True)
-class Cast(Expression):
+class CastNode(SqlExpression):
     """CAST(source AS type)."""
 
-    source: Expression
-    type: SqlType
+    source: SqlExpression
+    type: TypeNode
 
 
 @dataclass(frozen=True)
-class Unary(Expression):
+class Unary(SqlExpression):
     """`-e` or `+e`."""
 
     operator: str
-    operand: Expression
+    operand: SqlExpression
 
 
 @dataclass(frozen=True)
-class Binary(Expression):
+class Binary(SqlExpression):
     """Arithmetic from left to right: the first operand, then operators with theirs."""
 
-    first: Expression
-    rest: tuple[tuple[str, Expression], ...]
+    first: SqlExpression
+    rest: tuple[tuple[str, SqlExpression], ...]
 
 
 @dataclass(frozen=True)
-class Concat(Expression):
+class Concat(SqlExpression):
     """`a || b`."""
 
-    operands: tuple[Expression, ...]
+    operands: tuple[SqlExpression, ...]
 
 
 @dataclass(frozen=True)
-class Comparison(Expression):
+class ComparisonNode(SqlExpression):
     """`a = b`, `a =any b`."""
 
     operator: str
     any: bool
-    left: Expression
-    right: Expression
+    left: SqlExpression
+    right: SqlExpression
 
 
 @dataclass(frozen=True)
-class And(Expression):
+class AndNode(SqlExpression):
     """AND of several."""
 
-    operands: tuple[Expression, ...]
+    operands: tuple[SqlExpression, ...]
 
 
 @dataclass(frozen=True)
-class Or(Expression):
+class OrNode(SqlExpression):
     """OR of several."""
 
-    operands: tuple[Expression, ...]
+    operands: tuple[SqlExpression, ...]
 
 
 @dataclass(frozen=True)
-class Not(Expression):
+class NotNode(SqlExpression):
     """NOT."""
 
-    operand: Expression
+    operand: SqlExpression
 
 
 @dataclass(frozen=True)
-class IsNull(Expression):
+class IsNullNode(SqlExpression):
     """IS [NOT] NULL."""
 
-    operand: Expression
+    operand: SqlExpression
     negated: bool
 
 
 @dataclass(frozen=True)
-class IsType(Expression):
+class IsType(SqlExpression):
     """IS [NOT] OF TYPE (…)."""
 
-    operand: Expression
-    types: tuple[SqlType, ...]
+    operand: SqlExpression
+    types: tuple[TypeNode, ...]
     negated: bool
 
 
 @dataclass(frozen=True)
-class Exists(Expression):
+class Exists(SqlExpression):
     """EXISTS."""
 
-    operand: Expression
+    operand: SqlExpression
 
 
 @dataclass(frozen=True)
-class Between(Expression):
+class BetweenNode(SqlExpression):
     """BETWEEN low AND high."""
 
-    operand: Expression
-    low: Expression
-    high: Expression
+    operand: SqlExpression
+    low: SqlExpression
+    high: SqlExpression
 
 
 @dataclass(frozen=True)
-class In(Expression):
+class In(SqlExpression):
     """`(a, b) IN ((1, 2), …)`: rows of as many expressions; or `a IN sequence`."""
 
-    operands: tuple[Expression, ...]
-    rows: tuple[tuple[Expression, ...], ...]
-    sequence: Expression | None = None
+    operands: tuple[SqlExpression, ...]
+    rows: tuple[tuple[SqlExpression, ...], ...]
+    sequence: SqlExpression | None = None
 
 
 # --- statements ----------------------------------------------------------------------------------
@@ -281,18 +281,18 @@ class In(Expression):
 class FromTable:
     """A table of FROM. `join`: how it is joined: ``, `,` `left`, `ancestor`, `descendant`."""
 
-    place: Place
+    place: TextPlace
     name: str
     alias: str
     join: str = ""
-    on: Expression | None = None
+    on: SqlExpression | None = None
 
 
 @dataclass(frozen=True)
 class FromItems:
     """`expression AS $variable` of FROM."""
 
-    expression: Expression
+    expression: SqlExpression
     variable: str
 
 
@@ -300,7 +300,7 @@ class FromItems:
 class Output:
     """An expression of SELECT or RETURNING and its name by AS."""
 
-    expression: Expression
+    expression: SqlExpression
     name: str | None
 
 
@@ -308,38 +308,38 @@ class Output:
 class Ordering:
     """An expression of ORDER BY."""
 
-    expression: Expression
+    expression: SqlExpression
     descending: bool = False
     nulls_first: bool | None = None
 
 
 @dataclass(frozen=True)
-class Statement:
+class NosqlStatement:
     """A statement. `declared`: external variables with their types and places."""
 
-    declared: tuple[tuple[str, SqlType, Place], ...]
+    declared: tuple[tuple[str, TypeNode, TextPlace], ...]
     parameters: int
 
 
 @dataclass(frozen=True)
-class SelectStatement(Statement):
+class SelectStatement(NosqlStatement):
     """SELECT. `outputs`: None is `*`. `hints`: (place, word, table, indexes)."""
 
     tables: tuple[FromTable, ...]
     items: tuple[FromItems, ...]
     outputs: tuple[Output, ...] | None
     distinct: bool
-    where: Expression | None
-    groups: tuple[Expression, ...]
+    where: SqlExpression | None
+    groups: tuple[SqlExpression, ...]
     order: tuple[Ordering, ...]
-    limit: Expression | None
-    offset: Expression | None
-    hints: tuple[tuple[Place, str, str, tuple[str, ...]], ...] = ()
+    limit: SqlExpression | None
+    offset: SqlExpression | None
+    hints: tuple[tuple[TextPlace, str, str, tuple[str, ...]], ...] = ()
     nested: bool = False
 
 
 @dataclass(frozen=True)
-class Default(Expression):
+class Default(SqlExpression):
     """DEFAULT in VALUES."""
 
 
@@ -347,18 +347,18 @@ class Default(Expression):
 class TtlClause:
     """SET TTL; `amount` None is USING TABLE DEFAULT."""
 
-    place: Place
-    amount: Expression | None
+    place: TextPlace
+    amount: SqlExpression | None
     days: bool = False
 
 
 @dataclass(frozen=True)
-class InsertStatement(Statement):
+class InsertStatement(NosqlStatement):
     """INSERT or UPSERT. `returning`: None without; an empty tuple is `*`."""
 
     table: FromTable
-    columns: tuple[tuple[str, Place], ...]
-    values: tuple[Expression, ...]
+    columns: tuple[tuple[str, TextPlace], ...]
+    values: tuple[SqlExpression, ...]
     upsert: bool
     ttl: TtlClause | None
     returning: tuple[Output, ...] | None
@@ -368,57 +368,57 @@ class InsertStatement(Statement):
 class SetClause:
     """SET target = value."""
 
-    target: Expression
-    value: Expression
+    target: SqlExpression
+    value: SqlExpression
 
 
 @dataclass(frozen=True)
 class AddClause:
     """ADD target [position] value."""
 
-    target: Expression
-    position: Expression | None
-    value: Expression
+    target: SqlExpression
+    position: SqlExpression | None
+    value: SqlExpression
 
 
 @dataclass(frozen=True)
 class PutClause:
     """PUT target value."""
 
-    target: Expression
-    value: Expression
+    target: SqlExpression
+    value: SqlExpression
 
 
 @dataclass(frozen=True)
 class RemoveClause:
     """REMOVE target."""
 
-    target: Expression
+    target: SqlExpression
 
 
 @dataclass(frozen=True)
 class MergeClause:
     """JSON MERGE target WITH PATCH value."""
 
-    target: Expression
-    value: Expression
+    target: SqlExpression
+    value: SqlExpression
 
 
 @dataclass(frozen=True)
-class UpdateStatement(Statement):
+class UpdateStatement(NosqlStatement):
     """UPDATE."""
 
     table: FromTable
     clauses: tuple[Any, ...]
     ttl: TtlClause | None
-    where: Expression
+    where: SqlExpression
     returning: tuple[Output, ...] | None
 
 
 @dataclass(frozen=True)
-class DeleteStatement(Statement):
+class DeleteStatement(NosqlStatement):
     """DELETE."""
 
     table: FromTable
-    where: Expression | None
+    where: SqlExpression | None
     returning: tuple[Output, ...] | None

@@ -11,12 +11,12 @@ from widerow.wire.nosql.sql.expressions import compile_expression, member_condit
 from widerow.wire.nosql.sql.items import RecordItem, item_of
 from widerow.wire.nosql.sql.names import column_of
 from widerow.wire.nosql.sql.places import PlaceKind, UpdatePlace
-from widerow.wire.nosql.sql.scope import Frame, Scope, ScopeTable
+from widerow.wire.nosql.sql.scope import ScopeTable, SqlFrame, SqlScope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
 __all__ = ["Find", "place_item", "target_of"]
 
-Find = Callable[[Frame, StoredRow], list[UpdatePlace]]
+Find = Callable[[SqlFrame, StoredRow], list[UpdatePlace]]
 _JSON: Final = FieldType(Kind.JSON)
 
 
@@ -29,32 +29,32 @@ def place_item(place: UpdatePlace) -> Any:  # noqa: ANN401  # any item
     return value if convert is None else convert(value)
 
 
-def target_of(path: syntax.Expression, table: ScopeTable, scope: Scope) -> Find:
+def target_of(path: syntax.SqlExpression, table: ScopeTable, scope: SqlScope) -> Find:
     """The places of a path. Raises `InvalidRequest` for one that is none over a row."""
-    if isinstance(path, syntax.Variable) and path.name == table.alias:
+    if isinstance(path, syntax.VariableNode) and path.name == table.alias:
         return _row(path, table)
-    of_row = isinstance(path, syntax.Field) and _is_row(path.source, table)
-    if of_row and isinstance(path, syntax.Field) and isinstance(path.name, str):
-        column = syntax.Column(path.place, table.alias, path.name)
+    of_row = isinstance(path, syntax.FieldNode) and _is_row(path.source, table)
+    if of_row and isinstance(path, syntax.FieldNode) and isinstance(path.name, str):
+        column = syntax.ColumnNode(path.place, table.alias, path.name)
         return _column(column, table, scope)
-    if isinstance(path, syntax.Column):
+    if isinstance(path, syntax.ColumnNode):
         return _column(path, table, scope)
-    if isinstance(path, syntax.Field):
+    if isinstance(path, syntax.FieldNode):
         return _field(path, table, scope)
-    if isinstance(path, syntax.Keys | syntax.Values):
+    if isinstance(path, syntax.Keys | syntax.ValuesNode):
         return _members(path, table, scope)
-    if isinstance(path, syntax.Filter):
+    if isinstance(path, syntax.FilterNode):
         return _elements(path, table, scope)
     if isinstance(path, syntax.Slice):
         return _slice(path, table, scope)
     raise fault_at(StatementRule.UPDATE_TARGET, path.place, table=table.name)
 
 
-def _is_row(source: syntax.Expression, table: ScopeTable) -> bool:
-    return isinstance(source, syntax.Variable) and source.name == table.alias
+def _is_row(source: syntax.SqlExpression, table: ScopeTable) -> bool:
+    return isinstance(source, syntax.VariableNode) and source.name == table.alias
 
 
-def _row(path: syntax.Variable, table: ScopeTable) -> Find:
+def _row(path: syntax.VariableNode, table: ScopeTable) -> Find:
     form = table.form
     if form.document < 0:
         raise fault_at(StatementRule.UPDATE_TARGET, path.place, table=table.name)
@@ -68,7 +68,7 @@ def _document(position: int, row: StoredRow) -> UpdatePlace:
     return UpdatePlace(values, position, _JSON, PlaceKind.COLUMN)
 
 
-def _column(column: syntax.Column, table: ScopeTable, scope: Scope) -> Find:
+def _column(column: syntax.ColumnNode, table: ScopeTable, scope: SqlScope) -> Find:
     column_of(column, scope)
     definition, form = table.form.table, table.form
     declared = definition.field(column.name)
@@ -80,7 +80,7 @@ def _column(column: syntax.Column, table: ScopeTable, scope: Scope) -> Find:
         raise fault_at(StatementRule.UPDATE_KEY, column.place)
     nullable, kind, name = declared.nullable, declared.type, declared.name
 
-    def find(_: Frame, row: StoredRow) -> list[UpdatePlace]:
+    def find(_: SqlFrame, row: StoredRow) -> list[UpdatePlace]:
         values = row.values_in_order()
         return [UpdatePlace(values, position, kind, PlaceKind.COLUMN, nullable, name)]
 
@@ -115,7 +115,7 @@ def _inner(place: UpdatePlace) -> list[UpdatePlace]:
     return [UpdatePlace(value, at, element, PlaceKind.ELEMENT) for at in range(len(value))]
 
 
-def _field(path: syntax.Field, table: ScopeTable, scope: Scope) -> Find:
+def _field(path: syntax.FieldNode, table: ScopeTable, scope: SqlScope) -> Find:
     source = target_of(path.source, table, scope)
     compile_expression(path, scope)  # names of fields are checked where types are known
     if isinstance(path.name, str):
@@ -125,7 +125,7 @@ def _field(path: syntax.Field, table: ScopeTable, scope: Scope) -> Find:
         ]
     chosen = compile_expression(path.name, scope).evaluate
 
-    def find(frame: Frame, row: StoredRow) -> list[UpdatePlace]:
+    def find(frame: SqlFrame, row: StoredRow) -> list[UpdatePlace]:
         names = chosen(frame)
         if len(names) != 1 or not isinstance(names[0], str):
             return []
@@ -134,11 +134,11 @@ def _field(path: syntax.Field, table: ScopeTable, scope: Scope) -> Find:
     return find
 
 
-def _members(path: syntax.Keys | syntax.Values, table: ScopeTable, scope: Scope) -> Find:
+def _members(path: syntax.Keys | syntax.ValuesNode, table: ScopeTable, scope: SqlScope) -> Find:
     source = target_of(path.source, table, scope)
     holds = member_condition(path.condition, scope, ("$value", "$key"))
 
-    def find(frame: Frame, row: StoredRow) -> list[UpdatePlace]:
+    def find(frame: SqlFrame, row: StoredRow) -> list[UpdatePlace]:
         found: list[UpdatePlace] = []
         for place in source(frame, row):
             value = place.value
@@ -154,11 +154,11 @@ def _members(path: syntax.Keys | syntax.Values, table: ScopeTable, scope: Scope)
     return find
 
 
-def _elements(path: syntax.Filter, table: ScopeTable, scope: Scope) -> Find:
+def _elements(path: syntax.FilterNode, table: ScopeTable, scope: SqlScope) -> Find:
     source = target_of(path.source, table, scope)
     holds = member_condition(path.condition, scope, ("$element", "$pos"))
 
-    def find(frame: Frame, row: StoredRow) -> list[UpdatePlace]:
+    def find(frame: SqlFrame, row: StoredRow) -> list[UpdatePlace]:
         found: list[UpdatePlace] = []
         for place in source(frame, row):
             for at, each in enumerate(_inner(place)):
@@ -175,14 +175,14 @@ def _elements(path: syntax.Filter, table: ScopeTable, scope: Scope) -> Find:
     return find
 
 
-def _slice(path: syntax.Slice, table: ScopeTable, scope: Scope) -> Find:
+def _slice(path: syntax.Slice, table: ScopeTable, scope: SqlScope) -> Find:
     source = target_of(path.source, table, scope)
     bounds = [
         None if each is None else compile_expression(each, scope).evaluate
         for each in (path.low, path.high)
     ]
 
-    def find(frame: Frame, row: StoredRow) -> list[UpdatePlace]:
+    def find(frame: SqlFrame, row: StoredRow) -> list[UpdatePlace]:
         low, high = (None if each is None else each(frame) for each in bounds)
         found: list[UpdatePlace] = []
         for place in source(frame, row):

@@ -21,7 +21,7 @@ from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, Timestamp, plain_number
 from widerow.wire.nosql.sql.items import EnumItem, FloatItem, RecordItem, StampItem, is_long
 
-__all__ = ["text_of", "type_name", "type_text"]
+__all__ = ["column_type_text", "item_type_name", "text_of"]
 
 _FLOAT: Final = struct.Struct("<f")
 _FLOAT_DIGITS_MAX: Final = 9  # that tell every FLOAT from all others
@@ -102,10 +102,10 @@ def _digits(value: float) -> tuple[str, int]:
     return smallest.get(written, (digits, number.adjusted()))
 
 
-def type_name(item: Any) -> str:  # noqa: ANN401  # any item
+def item_type_name(item: Any) -> str:  # noqa: ANN401  # any item
     """The name of an item's type in messages: `Integer`, `Timestamp(3)`, `AnyJsonAtomic`."""
     if isinstance(item, EnumItem | RecordItem):
-        return type_text(item.kind)
+        return column_type_text(item.kind)
     if isinstance(item, Timestamp):
         return f"Timestamp({item.precision if isinstance(item, StampItem) else 9})"
     if isinstance(item, int) and not isinstance(item, bool):
@@ -129,7 +129,7 @@ _NAMES: Final[tuple[tuple[type, str], ...]] = (
 )
 
 
-def type_text(kind: FieldType) -> str:
+def column_type_text(kind: FieldType) -> str:
     """A declared type in messages: `Array(Integer)`, `Enum("red", "green")`."""
     if kind.kind is Kind.TIMESTAMP:
         return f"Timestamp({kind.precision})"
@@ -138,8 +138,10 @@ def type_text(kind: FieldType) -> str:
     if kind.kind is Kind.ENUM:
         return "Enum(" + ", ".join(f'"{symbol}"' for symbol in kind.symbols) + ")"
     if kind.kind is Kind.RECORD:
-        fields = ",\n".join(f"{field.name} : {type_text(field.type)}" for field in kind.fields)
+        fields = ",\n".join(
+            f"{field.name} : {column_type_text(field.type)}" for field in kind.fields
+        )
         return f"RECORD(\n{fields}\n)"
     if kind.element is not None:
-        return f"{kind.kind.value.title()}({type_text(kind.element)})"
+        return f"{kind.kind.value.title()}({column_type_text(kind.element)})"
     return str(kind.kind.value).title()

@@ -16,11 +16,11 @@ from widerow.wire.nosql.sql.access_path import AccessPath
 from widerow.wire.nosql.sql.costs import index_forms, written_kb
 from widerow.wire.nosql.sql.loops import Expr
 from widerow.wire.nosql.sql.places import copied
-from widerow.wire.nosql.sql.scans import kilobytes
+from widerow.wire.nosql.sql.scans import row_kilobytes
 from widerow.wire.nosql.sql.select_run import is_true
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["Clause", "UpdatePlan", "UpdatedRows", "update_rows"]
+__all__ = ["Clause", "UpdatePlan", "UpdatedRows", "run_update"]
 
 Clause = Callable[[Any, StoredRow], bool]
 """A clause, of a frame and the row that it changes in place; whether it changed anything."""
@@ -63,7 +63,7 @@ class ChangingRow(StoredRow):
         self._row = copied(row.values_in_order())
 
 
-def update_rows(
+def run_update(
     plan: UpdatePlan, engine: TypedEngine, frames: Callable[[], Any]
 ) -> UpdatedRows | Plan[UpdatedRows]:
     """Change the rows. Its plan raises `InvalidRequest`, and `Conflict` where the table changed."""
@@ -80,7 +80,7 @@ def update_rows(
     def decide(row: StoredRow) -> NewValues | None:
         if row.table.schema != form.table.schema:
             raise Conflict(StatementRule.TABLE_CHANGED, table=form.table.qualified)
-        read[row.encoded_key] = kilobytes(row)
+        read[row.encoded_key] = row_kilobytes(row)
         if len(read) > NOSQL_ROWS_CHANGED_MAX:
             raise InvalidRequest(StatementRule.ROWS_CHANGED, limit=NOSQL_ROWS_CHANGED_MAX)
         return _changed(plan, frame, row)

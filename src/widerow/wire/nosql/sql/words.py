@@ -1,17 +1,17 @@
 """The words of a statement as a parser takes them, one after another."""
 
 from widerow.limits import NOSQL_SQL_DEPTH_MAX
-from widerow.wire.nosql.sql.lexis import END, Place, Word, cut, fault
+from widerow.wire.nosql.sql.lexis import END_KIND, TextPlace, Word, cut_statement, syntax_fault
 
-__all__ = ["Words"]
+__all__ = ["WordCursor"]
 
 
-class Words:
+class WordCursor:
     """A cursor over the words of a statement; `at` may be put back."""
 
     def __init__(self, statement: str) -> None:
         """The words of a statement. Raises `InvalidRequest` as `cut`."""
-        self._words = cut(statement)
+        self._words = cut_statement(statement)
         self.at = 0
         self._depth = 0
         self.parameters = 0
@@ -22,7 +22,7 @@ class Words:
         return self._words[self.at]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> TextPlace:
         """Where the next word begins."""
         return self._words[self.at].place
 
@@ -33,7 +33,7 @@ class Words:
     def take(self) -> Word:
         """The next word, which is passed."""
         word = self._words[self.at]
-        if word.kind != END:
+        if word.kind != END_KIND:
             self.at += 1
         return word
 
@@ -50,14 +50,14 @@ class Words:
             return self.take().text
         return ""
 
-    def need(self, *keywords: str) -> Place:
+    def need(self, *keywords: str) -> TextPlace:
         """Pass these keywords. Raises `InvalidRequest` for anything else."""
         place = self.place
         if not self.takes(*keywords):
             raise self.unexpected(" ".join(keywords))
         return place
 
-    def need_sign(self, sign: str) -> Place:
+    def need_sign(self, sign: str) -> TextPlace:
         """Pass a sign. Raises `InvalidRequest` for anything else."""
         place = self.place
         if not self.takes_sign(sign):
@@ -73,13 +73,17 @@ class Words:
     def unexpected(self, expected: str) -> Exception:
         """The error of a word that nothing begins with."""
         word = self.next
-        return fault(word.place, f"mismatched input '{word.text[:100]}' expecting {expected}")
+        return syntax_fault(
+            word.place, f"mismatched input '{word.text[:100]}' expecting {expected}"
+        )
 
     def deeper(self) -> None:
         """Begin an expression in another one. Raises `InvalidRequest` for too many."""
         self._depth += 1
         if self._depth > NOSQL_SQL_DEPTH_MAX:
-            raise fault(self.place, f"expressions are nested deeper than {NOSQL_SQL_DEPTH_MAX}")
+            raise syntax_fault(
+                self.place, f"expressions are nested deeper than {NOSQL_SQL_DEPTH_MAX}"
+            )
 
     def back(self) -> None:
         """End it."""

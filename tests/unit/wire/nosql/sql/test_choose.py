@@ -9,7 +9,7 @@ from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.index_paths import checked_index
 from widerow.model.typed.table import Index, IndexField, TypedTable
 from widerow.wire.nosql.sql.access_path import KeyCondition
-from widerow.wire.nosql.sql.choose import Candidate, Hints, Wanted, WantedOrder, choose_path
+from widerow.wire.nosql.sql.choose import Hints, PathCandidate, WantedOrder, WantedRows, choose_path
 
 INDEXES = {
     "by_age": ("age",),
@@ -43,12 +43,12 @@ class Constant:
         return [1]
 
 
-def equal(path: str, element: int = 0) -> Candidate:
-    return Candidate(path, KeyCondition("=", (Constant(),)), element)
+def equal(path: str, element: int = 0) -> PathCandidate:
+    return PathCandidate(path, KeyCondition("=", (Constant(),)), element)
 
 
-def above(path: str) -> Candidate:
-    return Candidate(path, KeyCondition(">", (Constant(),)))
+def above(path: str) -> PathCandidate:
+    return PathCandidate(path, KeyCondition(">", (Constant(),)))
 
 
 def by(*paths: str, descending: bool = False) -> tuple[WantedOrder, ...]:
@@ -56,36 +56,40 @@ def by(*paths: str, descending: bool = False) -> tuple[WantedOrder, ...]:
 
 
 PRIMARY = "primary index"
-CHOICES: list[tuple[Wanted, str, bool]] = [
+CHOICES: list[tuple[WantedRows, str, bool]] = [
     # what is wanted; the way; whether it gives the wanted order
-    (Wanted(), PRIMARY, False),
-    (Wanted((equal("age"),)), "by_age", False),
-    (Wanted((above("age"),)), "by_age", False),
-    (Wanted((Candidate("age", KeyCondition("!="), pushed=False),)), "by_age", False),
-    (Wanted((equal("city"), above("age"))), "by_city_age", False),
-    (Wanted((equal("g"),)), PRIMARY, False),
-    (Wanted((equal("g"), equal("age"))), "by_age", False),
-    (Wanted((equal("g"), equal("id"), equal("age"))), PRIMARY, False),
-    (Wanted((equal("tags[]"), equal("tags[]"))), "by_tag", False),
-    (Wanted((equal("phones[].area", 1), equal("phones[].kind", 1))), "by_phone", False),
-    (Wanted((), by("age")), "by_age", True),
-    (Wanted((), by("age", "g", "id")), "by_age", True),
-    (Wanted((), by("age", descending=True)), "by_age", True),
-    (Wanted((), (WantedOrder("age"), WantedOrder("g", descending=True))), PRIMARY, False),
-    (Wanted((), (WantedOrder("age", nulls_first=True),)), PRIMARY, False),
-    (Wanted((), by("income")), PRIMARY, False),
-    (Wanted((), by("g", "id")), PRIMARY, True),
-    (Wanted((equal("g"),), by("id", descending=True)), PRIMARY, True),
-    (Wanted((equal("city"),), by("age")), "by_city_age", True),
-    (Wanted((equal("age"),), by("g", "id")), "by_age", True),
-    (Wanted((above("age"),), by("g", "id")), "by_age", False),
-    (Wanted((), by("tags[]")), PRIMARY, False),
-    (Wanted((equal("g"),), groups=("city",)), "by_city_age", False),
-    (Wanted(groups=("city", "age")), "by_city_age", False),
-    (Wanted(extreme="age"), "by_age", False),
-    (Wanted((above("age"),), hints=Hints(forced="by_city_age")), "by_city_age", False),
-    (Wanted((above("age"),), hints=Hints(preferred=("",))), PRIMARY, False),
-    (Wanted((above("age"), equal("city")), hints=Hints(preferred=("by_age",))), "by_age", False),
+    (WantedRows(), PRIMARY, False),
+    (WantedRows((equal("age"),)), "by_age", False),
+    (WantedRows((above("age"),)), "by_age", False),
+    (WantedRows((PathCandidate("age", KeyCondition("!="), pushed=False),)), "by_age", False),
+    (WantedRows((equal("city"), above("age"))), "by_city_age", False),
+    (WantedRows((equal("g"),)), PRIMARY, False),
+    (WantedRows((equal("g"), equal("age"))), "by_age", False),
+    (WantedRows((equal("g"), equal("id"), equal("age"))), PRIMARY, False),
+    (WantedRows((equal("tags[]"), equal("tags[]"))), "by_tag", False),
+    (WantedRows((equal("phones[].area", 1), equal("phones[].kind", 1))), "by_phone", False),
+    (WantedRows((), by("age")), "by_age", True),
+    (WantedRows((), by("age", "g", "id")), "by_age", True),
+    (WantedRows((), by("age", descending=True)), "by_age", True),
+    (WantedRows((), (WantedOrder("age"), WantedOrder("g", descending=True))), PRIMARY, False),
+    (WantedRows((), (WantedOrder("age", nulls_first=True),)), PRIMARY, False),
+    (WantedRows((), by("income")), PRIMARY, False),
+    (WantedRows((), by("g", "id")), PRIMARY, True),
+    (WantedRows((equal("g"),), by("id", descending=True)), PRIMARY, True),
+    (WantedRows((equal("city"),), by("age")), "by_city_age", True),
+    (WantedRows((equal("age"),), by("g", "id")), "by_age", True),
+    (WantedRows((above("age"),), by("g", "id")), "by_age", False),
+    (WantedRows((), by("tags[]")), PRIMARY, False),
+    (WantedRows((equal("g"),), groups=("city",)), "by_city_age", False),
+    (WantedRows(groups=("city", "age")), "by_city_age", False),
+    (WantedRows(extreme="age"), "by_age", False),
+    (WantedRows((above("age"),), hints=Hints(forced="by_city_age")), "by_city_age", False),
+    (WantedRows((above("age"),), hints=Hints(preferred=("",))), PRIMARY, False),
+    (
+        WantedRows((above("age"), equal("city")), hints=Hints(preferred=("by_age",))),
+        "by_age",
+        False,
+    ),
 ]
 
 
@@ -97,8 +101,8 @@ def test_the_way_that_is_taken() -> None:
 
 
 def test_conditions_on_members_are_of_one_member() -> None:
-    apart = Wanted((equal("phones[].area"), equal("phones[].kind")))
-    together = Wanted((equal("phones[].area", 1), equal("phones[].kind", 1)))
+    apart = WantedRows((equal("phones[].area"), equal("phones[].kind")))
+    together = WantedRows((equal("phones[].area", 1), equal("phones[].kind", 1)))
     form = people()
     assert len(choose_path(form, apart).path.conditions) == 1
     assert len(choose_path(form, together).path.conditions) == 2

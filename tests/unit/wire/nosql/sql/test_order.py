@@ -1,4 +1,4 @@
-"""Sort keys, the page of an order, and continuation keys (ddl §3: sorting; wire §6)."""
+"""Sort keys, the page of an order, and continuation keys (ddl §3: sorting; nosql-wire §6)."""
 
 from decimal import Decimal
 from typing import Any

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from widerow.wire.nosql.sql.moments import Calendar, days_of
+from widerow.wire.nosql.sql.moments import CalendarParts, days_of
 
-__all__ = ["FormatFault", "Pattern", "zone_offset"]
+__all__ = ["FormatFault", "StampPattern", "zone_offset"]
 
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
@@ -58,7 +58,7 @@ def zone_offset(zone: str, seconds: int) -> int:
 class _Moment(NamedTuple):
     """What is written: the local parts, the offset in seconds, the zone's name."""
 
-    parts: Calendar
+    parts: CalendarParts
     offset: int
     zone: str
 
@@ -75,7 +75,7 @@ class _Letter(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-def _number(take: Callable[[Calendar], int]) -> Callable[[_Moment, int], str]:
+def _number(take: Callable[[CalendarParts], int]) -> Callable[[_Moment, int], str]:
     return lambda moment, count: f"{take(moment.parts):0{count}d}"
 
 
@@ -84,7 +84,7 @@ def _year(moment: _Moment, count: int) -> str:
     return f"{year % 100:02}" if count == 2 else f"{year:0{count}d}"
 
 
-def _name(names: tuple[str, ...], take: Callable[[Calendar], int]) -> Callable[..., str]:
+def _name(names: tuple[str, ...], take: Callable[[CalendarParts], int]) -> Callable[..., str]:
     def write(moment: _Moment, count: int) -> str:
         at = take(moment.parts)
         if count < 3:
@@ -94,7 +94,7 @@ def _name(names: tuple[str, ...], take: Callable[[Calendar], int]) -> Callable[.
     return write
 
 
-def _weekday(parts: Calendar) -> int:
+def _weekday(parts: CalendarParts) -> int:
     return (days_of(*parts[:3]) + 3) % 7
 
 
@@ -154,7 +154,7 @@ _LETTERS: Final[Mapping[str, _Letter]] = MappingProxyType(
 _ADJACENT: Final = frozenset({"y", "u", "M", "d", "D", "H", "k", "K", "h", "m", "s", "S"})
 
 
-class Pattern:
+class StampPattern:
     """A pattern that was read. Raises `FormatFault` for one that is none."""
 
     def __init__(self, text: str) -> None:
@@ -162,7 +162,7 @@ class Pattern:
             raise FormatFault(f"The pattern has more than {_PATTERN_LETTERS_MAX} letters")
         self._steps = list(_steps(text))
 
-    def format(self, parts: Calendar, offset: int, zone: str) -> str:
+    def format(self, parts: CalendarParts, offset: int, zone: str) -> str:
         """The text of local parts, `offset` seconds ahead of UTC in a zone."""
         moment = _Moment(parts, offset, zone)
         return "".join(
@@ -170,7 +170,7 @@ class Pattern:
             for letter, text, count in self._steps
         )
 
-    def parse(self, text: str) -> tuple[Calendar, int | None]:
+    def parse(self, text: str) -> tuple[CalendarParts, int | None]:
         """The parts in a text, and the offset in seconds if it has one. Raises `FormatFault`."""
         found: dict[str, int] = {}
         at = 0
@@ -211,7 +211,7 @@ def _steps(text: str) -> list[tuple[_Letter | None, str, int]]:
             steps.append((known, letter, end - at))
             at = end
         elif letter in _RESERVED:
-            raise FormatFault(f"Pattern includes reserved character: '{letter}'")
+            raise FormatFault(f"StampPattern includes reserved character: '{letter}'")
         else:
             steps.append((None, letter, 0))
             at += 1
@@ -227,7 +227,7 @@ def _literal(text: str, at: int) -> tuple[str, int]:
     while True:
         end = text.find("'", at)
         if end < 0:
-            raise FormatFault(f"Pattern ends with an incomplete string literal: {text}")
+            raise FormatFault(f"StampPattern ends with an incomplete string literal: {text}")
         parts.append(text[at:end])
         if text[end + 1 : end + 2] != "'":
             return "".join(parts), end + 1
@@ -278,12 +278,12 @@ def _read(
     return written.end()
 
 
-def _assembled(found: Mapping[str, int], text: str) -> Calendar:
+def _assembled(found: Mapping[str, int], text: str) -> CalendarParts:
     """The parts that were read as a whole. Raises `FormatFault` where they make no instant."""
     hour = found.get("hour", found.get("hour_to_24", 0) % 24)
     if "half_hour" in found:
         hour = found["half_hour"] % 12 + 12 * found.get("half", 0)
-    parts = Calendar(
+    parts = CalendarParts(
         found.get("year", 1970),
         found.get("month", 1),
         found.get("day", 1),
@@ -308,7 +308,7 @@ def _assembled(found: Mapping[str, int], text: str) -> Calendar:
     return parts
 
 
-def _nth_day(parts: Calendar, found: Mapping[str, int], text: str) -> Calendar:
+def _nth_day(parts: CalendarParts, found: Mapping[str, int], text: str) -> CalendarParts:
     """The day of a year by its number."""
     number = found["day_of_year"]
     first = days_of(parts.year, 1, 1)

@@ -7,12 +7,12 @@ from typing import Any, Final, NamedTuple, Protocol
 from widerow.errors import AnyRule, Detail
 from widerow.model.typed.types import Kind
 from widerow.wire.nosql.sql.items import EnumItem
-from widerow.wire.nosql.sql.texts import text_of, type_name
+from widerow.wire.nosql.sql.texts import item_type_name, text_of
 
 __all__ = [
     "CALL",
-    "NULL",
-    "Arguments",
+    "NULL_ITEMS",
+    "ArgumentItems",
     "Env",
     "FunctionFault",
     "FunctionRule",
@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 Items = Sequence[Any]  # what an expression gives: no item (EMPTY), one, or many
-Arguments = Sequence[Items]
-NULL: Final[Items] = (None,)
+ArgumentItems = Sequence[Items]
+NULL_ITEMS: Final[Items] = (None,)
 CALL: Final = -1  # the place of the function itself, in a fault
 
 
@@ -56,7 +56,7 @@ class SqlFunction(NamedTuple):
 
     least: int
     most: int
-    call: Callable[[Arguments, Env], Items]
+    call: Callable[[ArgumentItems, Env], Items]
     result: Kind | None = None
     precision: int = 0
 
@@ -132,7 +132,7 @@ def text_argument(items: Items) -> str | None:
     return text_of(items[0])
 
 
-def promote_text(arguments: Arguments, at: int) -> str | None:
+def promote_text(arguments: ArgumentItems, at: int) -> str | None:
     """An argument that has to be a STRING; None for SQL NULL and EMPTY.
 
     Raises `FunctionFault` for items of other types and for several items.
@@ -150,5 +150,5 @@ def promote_text(arguments: Arguments, at: int) -> str | None:
 def promotion(item: Any, wanted: str, at: int) -> FunctionFault:  # noqa: ANN401  # any item
     """That an argument is of another type."""
     return FunctionFault(
-        FunctionRule.PROMOTE, at, item=text_of(item), type=type_name(item), wanted=wanted
+        FunctionRule.PROMOTE, at, item=text_of(item), type=item_type_name(item), wanted=wanted
     )

@@ -12,7 +12,13 @@ from typing import Any, Final
 
 from widerow.model.typed.types import Kind
 from widerow.model.typed.values import plain_number
-from widerow.wire.nosql.sql.functions.kinds import NULL, Arguments, Env, Items, SqlFunction
+from widerow.wire.nosql.sql.functions.kinds import (
+    NULL_ITEMS,
+    ArgumentItems,
+    Env,
+    Items,
+    SqlFunction,
+)
 from widerow.wire.nosql.sql.items import FloatItem, LongInt, is_long, is_number
 
 __all__ = ["MATH_FUNCTIONS"]
@@ -33,13 +39,13 @@ def _double(items: Items) -> float | None:
 
 def _keeping(
     whole: Callable[[Any], Any], real: Callable[[float], float], exact: Callable[[Decimal], Decimal]
-) -> Callable[[Arguments, Env], Items]:
+) -> Callable[[ArgumentItems, Env], Items]:
     """A function that gives a number of the type of its argument."""
 
-    def call(arguments: Arguments, _: Env) -> Items:
+    def call(arguments: ArgumentItems, _: Env) -> Items:
         number = _number(arguments[0])
         if number is None:
-            return NULL
+            return NULL_ITEMS
         if isinstance(number, Decimal):
             return (plain_number(exact(number)),)
         if isinstance(number, float):
@@ -75,12 +81,12 @@ def _guarded(function: Callable[..., float]) -> Callable[..., float]:
     return call
 
 
-def _of_doubles(function: Callable[..., float]) -> Callable[[Arguments, Env], Items]:
+def _of_doubles(function: Callable[..., float]) -> Callable[[ArgumentItems, Env], Items]:
     """A function of DOUBLEs."""
 
-    def call(arguments: Arguments, _: Env) -> Items:
+    def call(arguments: ArgumentItems, _: Env) -> Items:
         values = [_double(items) for items in arguments]
-        return NULL if None in values else (function(*values),)
+        return NULL_ITEMS if None in values else (function(*values),)
 
     return call
 
@@ -149,11 +155,11 @@ def _sign(value: float) -> float:
     return value if math.isnan(value) or value == 0 else math.copysign(1.0, value)
 
 
-def _constant(value: float) -> Callable[[Arguments, Env], Items]:
+def _constant(value: float) -> Callable[[ArgumentItems, Env], Items]:
     return lambda _arguments, _env: (value,)
 
 
-def _rand(_: Arguments, env: Env) -> Items:
+def _rand(_: ArgumentItems, env: Env) -> Items:
     """A random number from 0 up to 1."""
     bits = int.from_bytes(env.random(8), "big") >> (64 - _MANTISSA_BITS)
     return (bits / 2.0**_MANTISSA_BITS,)

@@ -13,8 +13,8 @@ from widerow.model.typed.types import Kind
 from widerow.model.typed.values import JSON_NULL, plain_number
 from widerow.wire.nosql.sql.functions.kinds import (
     CALL,
-    NULL,
-    Arguments,
+    NULL_ITEMS,
+    ArgumentItems,
     Env,
     FunctionFault,
     FunctionRule,
@@ -28,10 +28,10 @@ __all__ = ["OTHER_FUNCTIONS"]
 _LONG: Final = range(-(2**63), 2**63)
 
 
-def _parse_json(arguments: Arguments, _: Env) -> Items:
+def _parse_json(arguments: ArgumentItems, _: Env) -> Items:
     text = promote_text(arguments, 0)
     if text is None:
-        return NULL
+        return NULL_ITEMS
     if len(text) > VALUE_BYTES_MAX:
         raise FunctionFault(FunctionRule.TEXT_SIZE, CALL, name="parse_json", limit=VALUE_BYTES_MAX)
     try:
@@ -59,11 +59,11 @@ def _no_constant(word: str) -> None:
     raise ValueError(f"Unrecognized token '{word}'")
 
 
-def _random_uuid(_: Arguments, env: Env) -> Items:
+def _random_uuid(_: ArgumentItems, env: Env) -> Items:
     return (str(UUID(bytes=env.random(16), version=4)),)
 
 
-def _geo(_: Arguments, __: Env) -> Items:
+def _geo(_: ArgumentItems, __: Env) -> Items:
     """The Community Edition has none."""
     raise FunctionFault(FunctionRule.GEO, None)
 

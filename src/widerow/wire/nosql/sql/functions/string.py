@@ -13,8 +13,8 @@ from widerow.limits import VALUE_BYTES_MAX
 from widerow.model.typed.types import Kind
 from widerow.wire.nosql.sql.functions.kinds import (
     CALL,
-    NULL,
-    Arguments,
+    NULL_ITEMS,
+    ArgumentItems,
     Env,
     FunctionFault,
     FunctionRule,
@@ -37,12 +37,12 @@ _LINE_ENDS: Final = r"\n\r\x{85}\x{2028}\x{2029}"
 _PATTERNS_KEPT: Final = 256
 
 
-def _of_text(change: Callable[[str], Any]) -> Callable[[Arguments, Env], Items]:
+def _of_text(change: Callable[[str], Any]) -> Callable[[ArgumentItems, Env], Items]:
     """A function of one text."""
 
-    def call(arguments: Arguments, _: Env) -> Items:
+    def call(arguments: ArgumentItems, _: Env) -> Items:
         text = text_argument(arguments[0])
-        return NULL if text is None else (change(text),)
+        return NULL_ITEMS if text is None else (change(text),)
 
     return call
 
@@ -53,13 +53,13 @@ def _bounded(text: str, name: str) -> str:
     return text
 
 
-def _concat(arguments: Arguments, _: Env) -> Items:
+def _concat(arguments: ArgumentItems, _: Env) -> Items:
     """Every item of every argument; SQL NULL where there is none."""
     parts = [text_of(item) for items in arguments for item in items if item is not None]
-    return (_bounded("".join(parts), "concat"),) if parts else NULL
+    return (_bounded("".join(parts), "concat"),) if parts else NULL_ITEMS
 
 
-def _position(arguments: Arguments, at: int) -> int | None:
+def _position(arguments: ArgumentItems, at: int) -> int | None:
     """An argument that has to be an INTEGER."""
     items = arguments[at]
     if len(items) > 1:
@@ -72,27 +72,27 @@ def _position(arguments: Arguments, at: int) -> int | None:
     return int(item)
 
 
-def _substring(arguments: Arguments, _: Env) -> Items:
+def _substring(arguments: ArgumentItems, _: Env) -> Items:
     text, start = text_argument(arguments[0]), _position(arguments, 1)
     length = _position(arguments, 2) if len(arguments) > 2 else None
     if text is None or start is None or (len(arguments) > 2 and length is None):
-        return NULL
+        return NULL_ITEMS
     if not 0 <= start < len(text):
-        return NULL
+        return NULL_ITEMS
     if length is None:
         return (text[start:],)
     return (text[start : start + length] if length > 0 else "",)
 
 
-def _trim(arguments: Arguments, _: Env) -> Items:
+def _trim(arguments: ArgumentItems, _: Env) -> Items:
     texts = [text_argument(items) for items in arguments]
     text = texts[0]
     where = "both" if len(texts) < 2 else texts[1]
     cut = " " if len(texts) < 3 else texts[2]
     if text is None or where is None or cut is None:
-        return NULL
+        return NULL_ITEMS
     strip = _TRIMS.get(where.lower())
-    return NULL if strip is None else (strip(text, cut[:1] or " "),)
+    return NULL_ITEMS if strip is None else (strip(text, cut[:1] or " "),)
 
 
 _TRIMS: Final[Mapping[str, Callable[[str, str], str]]] = MappingProxyType(
@@ -100,12 +100,12 @@ _TRIMS: Final[Mapping[str, Callable[[str, str], str]]] = MappingProxyType(
 )
 
 
-def _test(holds: Callable[[str, str], bool]) -> Callable[[Arguments, Env], Items]:
+def _test(holds: Callable[[str, str], bool]) -> Callable[[ArgumentItems, Env], Items]:
     """A question about two texts: false where one is EMPTY."""
 
-    def call(arguments: Arguments, _: Env) -> Items:
+    def call(arguments: ArgumentItems, _: Env) -> Items:
         if any(is_null(items) or len(items) > 1 for items in arguments):
-            return NULL
+            return NULL_ITEMS
         if not all(arguments):
             return (False,)
         return (holds(text_of(arguments[0][0]), text_of(arguments[1][0])),)
@@ -113,20 +113,20 @@ def _test(holds: Callable[[str, str], bool]) -> Callable[[Arguments, Env], Items
     return call
 
 
-def _index_of(arguments: Arguments, _: Env) -> Items:
+def _index_of(arguments: ArgumentItems, _: Env) -> Items:
     text, part = text_argument(arguments[0]), text_argument(arguments[1])
     start = _position(arguments, 2) if len(arguments) > 2 else 0
     if text is None or part is None or start is None:
-        return NULL
+        return NULL_ITEMS
     return (text.find(part, max(start, 0)),)
 
 
-def _replace(arguments: Arguments, _: Env) -> Items:
+def _replace(arguments: ArgumentItems, _: Env) -> Items:
     texts = [text_argument(items) for items in arguments]
     text, part = texts[0], texts[1]
     other = texts[2] if len(texts) > 2 else ""
     if text is None or part is None or other is None:
-        return NULL
+        return NULL_ITEMS
     if not part:
         return (text,)
     grown = len(text) + text.count(part) * (len(other) - len(part))
@@ -135,12 +135,12 @@ def _replace(arguments: Arguments, _: Env) -> Items:
     return (text.replace(part, other),)
 
 
-def _regex_like(arguments: Arguments, _: Env) -> Items:
+def _regex_like(arguments: ArgumentItems, _: Env) -> Items:
     """Whether a pattern matches the whole text; EMPTY does not match."""
     pattern = promote_text(arguments, 1)
     flags = promote_text(arguments, 2) if len(arguments) > 2 else ""
     if pattern is None or flags is None or is_null(arguments[0]) or len(arguments[0]) > 1:
-        return NULL
+        return NULL_ITEMS
     matcher = _matcher(pattern, flags)
     if not arguments[0]:
         return (False,)

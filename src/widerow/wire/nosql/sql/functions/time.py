@@ -11,11 +11,11 @@ from typing import Final
 
 from widerow.model.typed.types import Kind
 from widerow.model.typed.values import Timestamp
-from widerow.wire.nosql.sql.functions.formats import FormatFault, Pattern, zone_offset
+from widerow.wire.nosql.sql.functions.formats import FormatFault, StampPattern, zone_offset
 from widerow.wire.nosql.sql.functions.kinds import (
     CALL,
-    NULL,
-    Arguments,
+    NULL_ITEMS,
+    ArgumentItems,
     Env,
     FunctionFault,
     FunctionRule,
@@ -27,8 +27,8 @@ from widerow.wire.nosql.sql.functions.kinds import (
 from widerow.wire.nosql.sql.items import LongInt, StampItem, stamp
 from widerow.wire.nosql.sql.moments import (
     DAY_SECONDS,
-    Calendar,
-    calendar_of,
+    CalendarParts,
+    calendar_parts,
     days_of,
     instant_of,
     milliseconds_of,
@@ -36,7 +36,7 @@ from widerow.wire.nosql.sql.moments import (
     of_milliseconds,
     within_years,
 )
-from widerow.wire.nosql.sql.texts import text_of, type_name
+from widerow.wire.nosql.sql.texts import item_type_name, text_of
 
 __all__ = ["PARTS", "TIME_FUNCTIONS", "part_of"]
 
@@ -67,7 +67,7 @@ def _result(moment: Timestamp, precision: int) -> StampItem:
 
 def _beyond(moment: Timestamp) -> str:
     """The text of an instant whose year has more than four digits."""
-    parts = calendar_of(moment)
+    parts = calendar_parts(moment)
     return (
         f"{parts.year:+05}-{parts.month:02}-{parts.day:02}T{parts.hour:02}:{parts.minute:02}:"
         f"{parts.second:02}.{parts.nanosecond // 1_000_000:03}Z"
@@ -77,11 +77,11 @@ def _beyond(moment: Timestamp) -> str:
 # --- parts ---------------------------------------------------------------------------------------
 
 
-def _day_of_year(parts: Calendar) -> int:
+def _day_of_year(parts: CalendarParts) -> int:
     return days_of(*parts[:3]) - days_of(parts.year, 1, 1) + 1
 
 
-def _day_of_week(parts: Calendar) -> int:
+def _day_of_week(parts: CalendarParts) -> int:
     """Monday is 1, Sunday 7."""
     return (days_of(*parts[:3]) + 3) % 7 + 1
 
@@ -89,17 +89,17 @@ def _day_of_week(parts: Calendar) -> int:
 def _iso_year_start(days: int) -> int:
     """The Monday on which the ISO year of a day begins, in days since 1970."""
     thursday = days - (days + 3) % 7 + 3
-    year = calendar_of(Timestamp(thursday * DAY_SECONDS)).year
+    year = calendar_parts(Timestamp(thursday * DAY_SECONDS)).year
     fourth = days_of(year, 1, 4)
     return fourth - (fourth + 3) % 7
 
 
-def _iso_week(parts: Calendar) -> int:
+def _iso_week(parts: CalendarParts) -> int:
     days = days_of(*parts[:3])
     return (days - _iso_year_start(days)) // 7 + 1
 
 
-PARTS: Final[Mapping[str, Callable[[Calendar], int]]] = MappingProxyType(
+PARTS: Final[Mapping[str, Callable[[CalendarParts], int]]] = MappingProxyType(
     {
         "year": lambda parts: parts.year,
         "month": lambda parts: parts.month,
@@ -127,7 +127,7 @@ def part_of(name: str, items: Items) -> Items:
     if take is None:
         raise FunctionFault(FunctionRule.PART, CALL, text=name)
     moment = _instant(items)
-    return NULL if moment is None else (take(calendar_of(moment)),)
+    return NULL_ITEMS if moment is None else (take(calendar_parts(moment)),)
 
 
 def _part(name: str) -> SqlFunction:
@@ -161,10 +161,10 @@ def _steps(text: str, units: frozenset[str]) -> list[tuple[int, str]] | None:
     return steps if all(unit in units for _, unit in steps) else None
 
 
-def _add(arguments: Arguments, _: Env) -> Items:
+def _add(arguments: ArgumentItems, _: Env) -> Items:
     moment, text = _instant(arguments[0]), text_argument(arguments[1])
     if moment is None or text is None:
-        return NULL
+        return NULL_ITEMS
     steps = _steps(text, _ADDED)
     if steps is None:
         raise FunctionFault(FunctionRule.DURATION, CALL, text=text)
@@ -178,7 +178,7 @@ def _add(arguments: Arguments, _: Env) -> Items:
 
 def _months_later(moment: Timestamp, months: int) -> Timestamp:
     """On this day of another month, or on its last one."""
-    parts = calendar_of(moment)
+    parts = calendar_parts(moment)
     year, month = divmod(parts.year * 12 + parts.month - 1 + months, 12)
     if abs(year) > 20_000:  # far beyond any TIMESTAMP; the calendar need not reach there
         raise FunctionFault(FunctionRule.RANGE, None, text=f"{year:+}-{month + 1:02}")
@@ -191,10 +191,10 @@ def _month_days(year: int, month: int) -> int:
     return following - days_of(year, month, 1)
 
 
-def _difference(arguments: Arguments, _: Env) -> Items:
+def _difference(arguments: ArgumentItems, _: Env) -> Items:
     one, other = _instant(arguments[0]), _instant(arguments[1])
     if one is None or other is None:
-        return NULL
+        return NULL_ITEMS
     return (LongInt(milliseconds_of(one) - milliseconds_of(other)),)
 
 
@@ -204,15 +204,15 @@ _DURATION: Final = (
 )
 
 
-def _duration(arguments: Arguments, _: Env) -> Items:
+def _duration(arguments: ArgumentItems, _: Env) -> Items:
     """Milliseconds in words: `1 day 3 hours`."""
     items = arguments[0]
     if not items or items[0] is None:
-        return NULL
+        return NULL_ITEMS
     item = items[0]
     if not isinstance(item, int) or isinstance(item, bool):
         raise FunctionFault(
-            FunctionRule.CAST, CALL, item=text_of(item), type=type_name(item), wanted="Long"
+            FunctionRule.CAST, CALL, item=text_of(item), type=item_type_name(item), wanted="Long"
         )
     left, words = abs(int(item)), []
     for name, size in _DURATION:
@@ -225,28 +225,28 @@ def _duration(arguments: Arguments, _: Env) -> Items:
 # --- rounding ------------------------------------------------------------------------------------
 
 
-def _year_start(parts: Calendar) -> Calendar:
-    return Calendar(parts.year, 1, 1)
+def _year_start(parts: CalendarParts) -> CalendarParts:
+    return CalendarParts(parts.year, 1, 1)
 
 
-def _days_back(parts: Calendar, days: int) -> Calendar:
-    return calendar_of(Timestamp((days_of(*parts[:3]) - days) * DAY_SECONDS))
+def _days_back(parts: CalendarParts, days: int) -> CalendarParts:
+    return calendar_parts(Timestamp((days_of(*parts[:3]) - days) * DAY_SECONDS))
 
 
-_FLOORS: Final[Mapping[str, Callable[[Calendar], Calendar]]] = MappingProxyType(
+_FLOORS: Final[Mapping[str, Callable[[CalendarParts], CalendarParts]]] = MappingProxyType(
     {
         "YEAR": _year_start,
-        "IYEAR": lambda parts: calendar_of(
+        "IYEAR": lambda parts: calendar_parts(
             Timestamp(_iso_year_start(days_of(*parts[:3])) * DAY_SECONDS)
         ),
-        "QUARTER": lambda parts: Calendar(parts.year, (parts.month - 1) // 3 * 3 + 1, 1),
-        "MONTH": lambda parts: Calendar(parts.year, parts.month, 1),
+        "QUARTER": lambda parts: CalendarParts(parts.year, (parts.month - 1) // 3 * 3 + 1, 1),
+        "MONTH": lambda parts: CalendarParts(parts.year, parts.month, 1),
         "IWEEK": lambda parts: _days_back(parts, _day_of_week(parts) - 1),
         "WEEK": lambda parts: _days_back(parts, (_day_of_year(parts) - 1) % 7),
-        "DAY": lambda parts: Calendar(*parts[:3]),
-        "HOUR": lambda parts: Calendar(*parts[:4]),
-        "MINUTE": lambda parts: Calendar(*parts[:5]),
-        "SECOND": lambda parts: Calendar(*parts[:6]),
+        "DAY": lambda parts: CalendarParts(*parts[:3]),
+        "HOUR": lambda parts: CalendarParts(*parts[:4]),
+        "MINUTE": lambda parts: CalendarParts(*parts[:5]),
+        "SECOND": lambda parts: CalendarParts(*parts[:6]),
     }
 )
 _LENGTHS: Final = {  # in seconds, so long that the floor behind it is the next one
@@ -264,7 +264,7 @@ _LENGTHS: Final = {  # in seconds, so long that the floor behind it is the next 
 
 
 def _floor(moment: Timestamp, unit: str) -> Timestamp:
-    return instant_of(_FLOORS[unit](calendar_of(moment)))
+    return instant_of(_FLOORS[unit](calendar_parts(moment)))
 
 
 def _ceil(moment: Timestamp, unit: str) -> Timestamp:
@@ -275,7 +275,7 @@ def _ceil(moment: Timestamp, unit: str) -> Timestamp:
 def _next(start: Timestamp, unit: str) -> Timestamp:
     """The next start of a unit behind one."""
     if unit == "WEEK":  # weeks begin anew with each year
-        year = instant_of(Calendar(calendar_of(start).year + 1, 1, 1))
+        year = instant_of(CalendarParts(calendar_parts(start).year + 1, 1, 1))
         return min(Timestamp(start[0] + _LENGTHS[unit]), year)
     return _floor(Timestamp(start[0] + _LENGTHS[unit]), unit)
 
@@ -283,7 +283,7 @@ def _next(start: Timestamp, unit: str) -> Timestamp:
 def _round(moment: Timestamp, unit: str) -> Timestamp:
     """The nearer start; months turn on their 16th, years in July."""
     start = _floor(moment, unit)
-    parts = calendar_of(moment)
+    parts = calendar_parts(moment)
     turned = _TURNS.get(unit)
     if turned is not None:
         return _next(start, unit) if turned(parts) else start
@@ -293,7 +293,7 @@ def _round(moment: Timestamp, unit: str) -> Timestamp:
 
 
 _MID_MONTH: Final = 16
-_TURNS: Final[Mapping[str, Callable[[Calendar], bool]]] = MappingProxyType(
+_TURNS: Final[Mapping[str, Callable[[CalendarParts], bool]]] = MappingProxyType(
     {
         "YEAR": lambda parts: parts.month >= 7,
         "MONTH": lambda parts: parts.day >= _MID_MONTH,
@@ -305,14 +305,14 @@ _TURNS: Final[Mapping[str, Callable[[Calendar], bool]]] = MappingProxyType(
 
 
 def _to_unit(change: Callable[[Timestamp, str], Timestamp]) -> SqlFunction:
-    def call(arguments: Arguments, _: Env) -> Items:
+    def call(arguments: ArgumentItems, _: Env) -> Items:
         unit = "day" if len(arguments) < 2 else promote_text(arguments, 1)
         if unit is None:
-            return NULL
+            return NULL_ITEMS
         if unit.upper() not in _FLOORS:
             raise FunctionFault(FunctionRule.UNIT, CALL, text=unit)
         moment = _instant(arguments[0])
-        return NULL if moment is None else (_result(change(moment, unit.upper()), 0),)
+        return NULL_ITEMS if moment is None else (_result(change(moment, unit.upper()), 0),)
 
     return SqlFunction(1, 2, call, Kind.TIMESTAMP, 0)
 
@@ -320,69 +320,69 @@ def _to_unit(change: Callable[[Timestamp, str], Timestamp]) -> SqlFunction:
 _BUCKET_UNITS: Final = frozenset({"WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
 
 
-def _bucket(arguments: Arguments, _: Env) -> Items:
+def _bucket(arguments: ArgumentItems, _: Env) -> Items:
     """The start of the interval of an instant, counted from an origin, else from 1970."""
     text = "1 day" if len(arguments) < 2 else promote_text(arguments, 1)
     origin = Timestamp(0) if len(arguments) < 3 else _instant(arguments[2])
     if text is None or origin is None:
-        return NULL
+        return NULL_ITEMS
     steps = _steps(text, _BUCKET_UNITS)
     if steps is None or len(steps) != 1 or steps[0][0] <= 0:
         raise FunctionFault(FunctionRule.BUCKET, CALL, text=text)
     moment = _instant(arguments[0])
     if moment is None:
-        return NULL
+        return NULL_ITEMS
     size = steps[0][0] * _SPANS[steps[0][1]]
     passed = (moment[0] - origin[0]) * _NANOSECONDS + moment[1] - origin[1]
     start = origin[0] * _NANOSECONDS + origin[1] + passed // size * size
     return (_result(Timestamp(*divmod(start, _NANOSECONDS)), 9),)
 
 
-def _last_day(arguments: Arguments, _: Env) -> Items:
+def _last_day(arguments: ArgumentItems, _: Env) -> Items:
     moment = _instant(arguments[0])
     if moment is None:
-        return NULL
-    parts = calendar_of(moment)
+        return NULL_ITEMS
+    parts = calendar_parts(moment)
     day = _month_days(parts.year, parts.month)
-    return (_result(instant_of(Calendar(parts.year, parts.month, day)), 0),)
+    return (_result(instant_of(CalendarParts(parts.year, parts.month, day)), 0),)
 
 
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _zone(arguments: Arguments, at: int) -> str | None:
+def _zone(arguments: ArgumentItems, at: int) -> str | None:
     return "UTC" if len(arguments) <= at else promote_text(arguments, at)
 
 
-def _format(arguments: Arguments, _: Env) -> Items:
+def _format(arguments: ArgumentItems, _: Env) -> Items:
     moment = _instant(arguments[0])
     pattern = "" if len(arguments) < 2 else promote_text(arguments, 1)
     zone = _zone(arguments, 2)
     if moment is None or pattern is None or zone is None:
-        return NULL
+        return NULL_ITEMS
     if len(arguments) < 2:
         return (text_of(moment),)
     try:
         offset = zone_offset(zone, moment[0])
-        local = calendar_of(Timestamp(moment[0] + offset, moment[1]))
-        return (Pattern(pattern).format(local, offset, zone),)
+        local = calendar_parts(Timestamp(moment[0] + offset, moment[1]))
+        return (StampPattern(pattern).format(local, offset, zone),)
     except FormatFault as error:
         raise FunctionFault(FunctionRule.FORMAT, None, pattern=pattern, text=str(error)) from error
 
 
-def _parse(arguments: Arguments, _: Env) -> Items:
+def _parse(arguments: ArgumentItems, _: Env) -> Items:
     text = text_argument(arguments[0])
     pattern = "" if len(arguments) < 2 else promote_text(arguments, 1)
     zone = _zone(arguments, 2)
     if text is None or pattern is None or zone is None:
-        return NULL
+        return NULL_ITEMS
     if len(arguments) < 2:
         moment = moment_of_text(text)
         if moment is None:
             raise _unparsed(text, _DEFAULT_PATTERN, f"Text '{text}' could not be parsed at index 0")
         return (_result(moment, 9),)
     try:
-        local, offset = Pattern(pattern).parse(text)
+        local, offset = StampPattern(pattern).parse(text)
         moment = instant_of(local)
         shift = zone_offset(zone, moment[0]) if offset is None else offset
     except (FormatFault, ValueError) as error:
@@ -397,12 +397,12 @@ def _unparsed(value: str, pattern: str, text: str) -> FunctionFault:
     return FunctionFault(FunctionRule.PARSE, None, value=value, pattern=pattern, text=text)
 
 
-def _now(_: Arguments, env: Env) -> Items:
+def _now(_: ArgumentItems, env: Env) -> Items:
     moment = Timestamp(*divmod(env.now_us // 1000 * 1_000_000, _NANOSECONDS))
     return (stamp(moment, 3),)
 
 
-def _now_milliseconds(_: Arguments, env: Env) -> Items:
+def _now_milliseconds(_: ArgumentItems, env: Env) -> Items:
     return (LongInt(env.now_us // 1000),)
 
 
