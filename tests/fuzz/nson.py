@@ -12,7 +12,7 @@ from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.nosql.dialect import NOSQL_DIALECT
 from widerow.wire.nosql.faults import OLDER_FORM
-from widerow.wire.nosql.nson import EMPTY, TimestampText, decode_map, encode, read_text
+from widerow.wire.nosql.nson import EMPTY_VALUE, TimestampText, decode_map, encode, read_text
 
 __all__ = ["SEEDS", "answered", "check", "request"]
 
@@ -53,7 +53,7 @@ SEEDS: Final = (
     request(2, {"co": {"y": 1}, "k": _KEY}),
     request(3, {"rr": True, "ec": True, "l": _ROW}),
     request(3, {"rr": False, "ut": True, "tt": "5 DAYS", "ic": 7, "l": list(_ROW.values())}),
-    request(4, {"rr": True, "l": {**_ROW, "j": EMPTY}}),
+    request(4, {"rr": True, "l": {**_ROW, "j": EMPTY_VALUE}}),
     request(6, {"rr": True, "rv": _VERSION, "l": _ROW}),
     request(0, {"rr": True, "k": _KEY}),
     request(1, {"rr": False, "rv": _VERSION, "k": _KEY}),

@@ -11,7 +11,7 @@ from widerow.errors import InvalidRequest
 from widerow.limits import NSON_DEPTH_MAX
 from widerow.model.typed.values import JSON_NULL
 from widerow.wire.nosql.nson import (
-    EMPTY,
+    EMPTY_VALUE,
     TimestampText,
     decode_map,
     decode_value,
@@ -26,7 +26,7 @@ NAMES = {
     "Decimal": Decimal,
     "TimestampText": TimestampText,
     "JSON_NULL": JSON_NULL,
-    "EMPTY": EMPTY,
+    "EMPTY": EMPTY_VALUE,
 }
 
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 from widerow.engine.observer import Observers, RowEvent
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows
-from widerow.engine.typed.stored import StoredRow
 from widerow.storage.interface import Transaction
 
 __all__ = ["DeletedRows", "delete_selected"]
@@ -38,7 +37,7 @@ def delete_selected(
     With `kilobytes_max` it ends behind the row that reaches so many begun kilobytes.
     Cost: one read and one write for each row, and the work of observers; memory: all the rows.
     """
-    rows: list[StoredRow] = []
+    rows = []
     kilobytes = 0
     for row in scan_rows(txn, selection, now_hour):
         rows.append(row)

@@ -94,7 +94,7 @@ _UNITS: Final = {
 
 
 class TableLimits(NamedTuple):
-    """The throughput that a table was asked to have; kept and told, not enforced (wire §5.1).
+    """The throughput that a table was asked to have; kept and told, not enforced (nosql-wire §5.1).
 
     `read_units`, `write_units`: a second; `storage_gb`: gigabytes. `on_demand`: the two
     throughputs are those of the vendor's cloud for tables without an own one.

@@ -1,4 +1,4 @@
-"""Rows and what stands around them in answers (wire §3, §4)."""
+"""Rows and what stands around them in answers (nosql-wire §3, §4)."""
 
 import struct
 from collections.abc import Callable, Mapping
@@ -9,21 +9,21 @@ from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL
 from widerow.wire.nosql.nson import (
-    ARRAY,
-    BINARY,
-    BOOLEAN,
-    DOUBLE,
-    INTEGER,
-    LONG,
-    MAP,
-    NULL,
-    NUMBER,
-    STRING,
-    TIMESTAMP,
+    NSON_ARRAY,
+    NSON_BINARY,
+    NSON_BOOLEAN,
+    NSON_DOUBLE,
+    NSON_INTEGER,
+    NSON_LONG,
+    NSON_MAP,
+    NSON_NULL,
+    NSON_NUMBER,
+    NSON_STRING,
+    NSON_TIMESTAMP,
     EncodedValue,
     Long,
-    begin,
-    end,
+    begin_container,
+    end_container,
     put_binary,
     put_int,
     put_text,
@@ -33,19 +33,19 @@ from widerow.wire.nosql.timestamps import answer_text
 
 __all__ = [
     "Cost",
+    "encoded_value",
     "json_document",
     "kilobytes",
     "put_typed",
     "row_value",
     "stored_row",
-    "typed_value",
 ]
 
 _DOUBLE: Final = struct.Struct(">d")
 
 
 class Cost(NamedTuple):
-    """What a request consumed: read units, and kilobytes read and written (wire §4)."""
+    """What a request consumed: read units, and kilobytes read and written (nosql-wire §4)."""
 
     read_units: int = 0
     read_kb: int = 0
@@ -65,11 +65,11 @@ def row_value(row: StoredRow) -> EncodedValue:
     """All columns of a row in their declared order, encoded by their types."""
     out = bytearray()
     fields = row.table.fields
-    at = begin(out, MAP, len(fields))
+    at = begin_container(out, NSON_MAP, len(fields))
     for field, value in zip(fields, row.values_in_order(), strict=True):
         put_text(out, field.name)
         put_typed(out, value, field.type)
-    end(out, at)
+    end_container(out, at)
     return EncodedValue(bytes(out))
 
 
@@ -84,7 +84,7 @@ def stored_row(row: StoredRow) -> dict[str, Any]:
     }
 
 
-def typed_value(value: Any, kind: FieldType) -> EncodedValue:  # noqa: ANN401  # a column's value
+def encoded_value(value: Any, kind: FieldType) -> EncodedValue:  # noqa: ANN401  # a column's value
     """A value of a type, encoded."""
     out = bytearray()
     put_typed(out, value, kind)
@@ -94,74 +94,74 @@ def typed_value(value: Any, kind: FieldType) -> EncodedValue:  # noqa: ANN401  #
 def put_typed(out: bytearray, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # same
     """Append a value of a type; None is NULL."""
     if value is None:
-        out.append(NULL)
+        out.append(NSON_NULL)
     else:
         _PUT[kind.kind](out, value, kind)
 
 
 def _integer(out: bytearray, value: int, _: FieldType) -> None:
-    out.append(INTEGER)
+    out.append(NSON_INTEGER)
     put_int(out, value)
 
 
 def _long(out: bytearray, value: int, _: FieldType) -> None:
-    out.append(LONG)
+    out.append(NSON_LONG)
     put_int(out, value)
 
 
 def _double(out: bytearray, value: float, _: FieldType) -> None:
-    out.append(DOUBLE)
+    out.append(NSON_DOUBLE)
     out += _DOUBLE.pack(value)
 
 
 def _number(out: bytearray, value: Decimal, _: FieldType) -> None:
-    out.append(NUMBER)
+    out.append(NSON_NUMBER)
     put_text(out, str(value))
 
 
 def _text(out: bytearray, value: str, _: FieldType) -> None:
-    out.append(STRING)
+    out.append(NSON_STRING)
     put_text(out, value)
 
 
 def _boolean(out: bytearray, value: bool, _: FieldType) -> None:  # noqa: FBT001  # a value
-    out.append(BOOLEAN)
+    out.append(NSON_BOOLEAN)
     out.append(1 if value else 0)
 
 
 def _timestamp(out: bytearray, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # a Timestamp
-    out.append(TIMESTAMP)
+    out.append(NSON_TIMESTAMP)
     put_text(out, answer_text(value, kind.precision))
 
 
 def _binary(out: bytearray, value: bytes, _: FieldType) -> None:
-    out.append(BINARY)
+    out.append(NSON_BINARY)
     put_binary(out, value)
 
 
 def _array(out: bytearray, value: list[Any], kind: FieldType) -> None:
     assert kind.element is not None
-    at = begin(out, ARRAY, len(value))
+    at = begin_container(out, NSON_ARRAY, len(value))
     for item in value:
         put_typed(out, item, kind.element)
-    end(out, at)
+    end_container(out, at)
 
 
 def _map(out: bytearray, value: Mapping[str, Any], kind: FieldType) -> None:
     assert kind.element is not None
-    at = begin(out, MAP, len(value))
+    at = begin_container(out, NSON_MAP, len(value))
     for name, item in value.items():
         put_text(out, name)
         put_typed(out, item, kind.element)
-    end(out, at)
+    end_container(out, at)
 
 
 def _record(out: bytearray, value: Mapping[str, Any], kind: FieldType) -> None:
-    at = begin(out, MAP, len(kind.fields))
+    at = begin_container(out, NSON_MAP, len(kind.fields))
     for field in kind.fields:
         put_text(out, field.name)
         put_typed(out, value.get(field.name), field.type)
-    end(out, at)
+    end_container(out, at)
 
 
 def _json(out: bytearray, value: Any, _: FieldType) -> None:  # noqa: ANN401  # a document

@@ -1,4 +1,4 @@
-"""Values of requests made into values of columns, by the column's type (wire §8).
+"""Values of requests made into values of columns, by the column's type (nosql-wire §8).
 
 Drivers send the type that their language has; a column takes every type from which its value can be
 made without loss. One function for each kind, in a table.
@@ -19,11 +19,11 @@ from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import Field, FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, JsonNull, Timestamp, plain_number
 from widerow.wire.nosql.java_text import double_text
-from widerow.wire.nosql.nson import EMPTY, TYPE_NAMES, Empty, TimestampText
+from widerow.wire.nosql.nson import EMPTY_VALUE, TYPE_NAMES, EmptyValue, TimestampText
 from widerow.wire.nosql.rules import NosqlRule
 from widerow.wire.nosql.timestamps import timestamp_of
 
-__all__ = ["column_value", "key_of", "row_of", "type_name"]
+__all__ = ["column_value", "key_columns", "row_columns", "sent_type"]
 
 _INT_MIN: Final = -(2**31)
 _INT_MAX: Final = 2**31 - 1
@@ -31,7 +31,7 @@ _SINGLE_MAX: Final = 3.4028234663852886e38
 _BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 
 
-def type_name(value: Any) -> str:  # noqa: ANN401  # any value of a request
+def sent_type(value: Any) -> str:  # noqa: ANN401  # any value of a request
     """The name of the type that a value was sent as."""
     return TYPE_NAMES[_code(value)]
 
@@ -49,14 +49,14 @@ def _code(value: Any) -> int:  # noqa: ANN401  # as above
 
 _CODES: Final = (
     *((str, 7), (float, 3), (TimestampText, 8), (Mapping, 6), (Decimal, 9), (bytes, 1)),
-    *((list, 0), (JsonNull, 10), (Empty, 12)),
+    *((list, 0), (JsonNull, 10), (EmptyValue, 12)),
 )
 
 
 # --- rows and keys -------------------------------------------------------------------------------
 
 
-def row_of(table: TypedTable, given: Any, *, exact: bool) -> dict[str, Any]:  # noqa: ANN401  # a value
+def row_columns(table: TypedTable, given: Any, *, exact: bool) -> dict[str, Any]:  # noqa: ANN401  # a value
     """The columns of a row by name, converted. A column that is not given is not among them.
 
     Names that no column has are dropped, or refused if `exact`. Raises: `InvalidRequest`.
@@ -64,7 +64,7 @@ def row_of(table: TypedTable, given: Any, *, exact: bool) -> dict[str, Any]:  # 
     if isinstance(given, list):
         given = _positional(given, [field.name for field in table.fields])
     if not isinstance(given, dict):
-        raise InvalidRequest(NosqlRule.TYPE_RECORD, given=type_name(given))
+        raise InvalidRequest(NosqlRule.TYPE_RECORD, given=sent_type(given))
     row: dict[str, Any] = {}
     keys = table.key_positions
     for name, value in given.items():
@@ -91,8 +91,8 @@ def _check_null(field: Field, is_key: bool) -> None:  # noqa: FBT001  # one call
         raise InvalidRequest(NosqlRule.NOT_NULL, field=field.name)
 
 
-def key_of(form: TableForm, given: Any) -> dict[str, Any]:  # noqa: ANN401  # a value
-    """The key columns of a whole or partial key; other names are ignored (wire §4.1).
+def key_columns(form: TableForm, given: Any) -> dict[str, Any]:  # noqa: ANN401  # a value
+    """The key columns of a whole or partial key; other names are ignored (nosql-wire §4.1).
 
     Raises: `InvalidRequest`, also where no key column is given.
     """
@@ -100,7 +100,7 @@ def key_of(form: TableForm, given: Any) -> dict[str, Any]:  # noqa: ANN401  # a 
     if isinstance(given, list):
         given = _positional(given, list(table.primary_key))
     if not isinstance(given, dict):
-        raise InvalidRequest(NosqlRule.KEY_TYPE, found=type_name(given))
+        raise InvalidRequest(NosqlRule.KEY_TYPE, found=sent_type(given))
     keys = table.key_positions
     key: dict[str, Any] = {}
     for name, value in given.items():
@@ -141,7 +141,7 @@ def _long(value: Any, kind: FieldType, depth: int) -> int:  # noqa: ANN401, ARG0
     return _whole(value, "Long", "long", INT64_MIN, INT64_MAX)
 
 
-def _whole(value: Any, name: str, short: str, least: int, most: int) -> int:  # noqa: ANN401  # same
+def _whole(value: Any, name: str, short: str, least: int, most: int) -> int:  # noqa: ANN401, C901  # same; a branch for each type
     overflow = "Int" if short == "int" else "Long"
     if isinstance(value, bool):
         raise InvalidRequest(NosqlRule.TYPE_INVALID, type=name, given="BOOLEAN")
@@ -164,7 +164,7 @@ def _whole(value: Any, name: str, short: str, least: int, most: int) -> int:  # 
             if least <= number <= most:
                 return number
         raise InvalidRequest(NosqlRule.TEXT_INVALID, type=name, value=value[:100])
-    raise InvalidRequest(NosqlRule.TYPE_INVALID, type=name, given=type_name(value))
+    raise InvalidRequest(NosqlRule.TYPE_INVALID, type=name, given=sent_type(value))
 
 
 def _loses(given: str, kind: str, value: str) -> InvalidRequest:
@@ -205,7 +205,7 @@ def _real(value: Any, name: str, short: str) -> float:  # noqa: ANN401  # same
             return _REALS[value] if value in _REALS else float(_checked_number(value))
         except (ValueError, InvalidOperation):
             raise InvalidRequest(NosqlRule.TEXT_INVALID, type=name, value=value[:100]) from None
-    raise InvalidRequest(NosqlRule.TYPE_INVALID, type=name, given=type_name(value))
+    raise InvalidRequest(NosqlRule.TYPE_INVALID, type=name, given=sent_type(value))
 
 
 _REALS: Final = {
@@ -245,7 +245,7 @@ def _number(value: Any, kind: FieldType, depth: int) -> Decimal:  # noqa: ANN401
         if not made.is_finite() or len(made.as_tuple().digits) > NUMBER_DIGITS_MAX:
             raise InvalidRequest(NosqlRule.TEXT_INVALID, type="Decimal", value=value[:100])
         return plain_number(made)
-    raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Number", given=type_name(value))
+    raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Number", given=sent_type(value))
 
 
 # --- texts, bytes, instants ----------------------------------------------------------------------
@@ -256,20 +256,20 @@ def _boolean(value: Any, kind: FieldType, depth: int) -> bool:  # noqa: ANN401, 
         return value
     if isinstance(value, str):
         return value.lower() == "true"
-    raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Boolean", given=type_name(value))
+    raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Boolean", given=sent_type(value))
 
 
 def _string(value: Any, kind: FieldType, depth: int) -> str:  # noqa: ANN401, ARG001  # same
     if isinstance(value, str):
         return value
-    raise InvalidRequest(NosqlRule.TYPE_MISMATCH, type="STRING", given=type_name(value))
+    raise InvalidRequest(NosqlRule.TYPE_MISMATCH, type="STRING", given=sent_type(value))
 
 
 def _binary(value: Any, kind: FieldType, depth: int) -> bytes:  # noqa: ANN401, ARG001  # same
     if isinstance(value, str):
         value = _base64(value)
     if not isinstance(value, bytes):
-        raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Binary", given=type_name(value))
+        raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Binary", given=sent_type(value))
     if kind.kind is Kind.FIXED_BINARY and len(value) != kind.size:
         raise InvalidRequest(NosqlRule.BINARY_LENGTH, expected=kind.size, size=len(value))
     return value
@@ -294,7 +294,7 @@ def _timestamp(value: Any, kind: FieldType, depth: int) -> Timestamp:  # noqa: A
     if isinstance(value, int) and not isinstance(value, bool):
         seconds, milliseconds = divmod(value, 1000)
         return Timestamp(seconds, milliseconds * 1_000_000)
-    raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Timestamp", given=type_name(value))
+    raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Timestamp", given=sent_type(value))
 
 
 # --- containers ----------------------------------------------------------------------------------
@@ -302,14 +302,14 @@ def _timestamp(value: Any, kind: FieldType, depth: int) -> Timestamp:  # noqa: A
 
 def _array(value: Any, kind: FieldType, depth: int) -> list[Any]:  # noqa: ANN401  # same
     if not isinstance(value, list):
-        raise InvalidRequest(NosqlRule.TYPE_MISMATCH, type="ARRAY", given=type_name(value))
+        raise InvalidRequest(NosqlRule.TYPE_MISMATCH, type="ARRAY", given=sent_type(value))
     assert kind.element is not None
     return [_element(item, kind.element, depth - 1) for item in value]
 
 
 def _map(value: Any, kind: FieldType, depth: int) -> dict[str, Any]:  # noqa: ANN401  # same
     if not isinstance(value, dict):
-        raise InvalidRequest(NosqlRule.TYPE_MISMATCH, type="MAP", given=type_name(value))
+        raise InvalidRequest(NosqlRule.TYPE_MISMATCH, type="MAP", given=sent_type(value))
     assert kind.element is not None
     return {name: _element(item, kind.element, depth - 1) for name, item in value.items()}
 
@@ -330,7 +330,7 @@ _JAVA_NAMES: Final = {
 def _element(value: Any, kind: FieldType, depth: int) -> Any:  # noqa: ANN401  # same
     """An element of an ARRAY or MAP, which is never NULL."""
     if kind.kind is not Kind.JSON and (value is None or isinstance(value, JsonNull)):
-        given = type_name(value)
+        given = sent_type(value)
         if kind.kind is Kind.RECORD:
             raise InvalidRequest(NosqlRule.TYPE_RECORD, given=given)
         name = _JAVA_NAMES.get(kind.kind)
@@ -346,7 +346,7 @@ def _record(value: Any, kind: FieldType, depth: int) -> dict[str, Any]:  # noqa:
     if isinstance(value, list):
         value = _positional(value, [field.name for field in kind.fields])
     if not isinstance(value, dict):
-        raise InvalidRequest(NosqlRule.TYPE_RECORD, given=type_name(value))
+        raise InvalidRequest(NosqlRule.TYPE_RECORD, given=sent_type(value))
     record: dict[str, Any] = {}
     for name, item in value.items():
         field = kind.field(name)
@@ -371,7 +371,7 @@ def _json(value: Any, kind: FieldType, depth: int) -> Any:  # noqa: ANN401  # sa
         return b64encode(value).decode()
     if isinstance(value, TimestampText):
         return value.text
-    if value is EMPTY:
+    if value is EMPTY_VALUE:
         raise InvalidRequest(NosqlRule.TYPE_JSON, code=12)
     return value
 

@@ -1,7 +1,7 @@
 """The dialect of Oracle NoSQL's drivers as a value: what the server needs of this package.
 
 All operations have one target; which one a request asks for stands in its header. Errors are
-answers like any other, with the status 200 (wire §1).
+answers like any other, with the status 200 (nosql-wire §1).
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,15 @@ from widerow.wire.dialect import Dialect, HeaderNames, Refusal, WireOperation
 from widerow.wire.nosql.envelope import (
     DATA_PATHS,
     HEALTH_PATH,
-    answer_date,
-    header_of,
-    open_request,
-    response_headers,
+    frame_header,
+    frame_headers,
+    no_date,
+    open_frame,
 )
 from widerow.wire.nosql.faults import OLDER_FORM, fault_of
 from widerow.wire.nosql.nson import encode, put_text
-from widerow.wire.nosql.operations.table import BY_CODE, NAMES, OPERATIONS
+from widerow.wire.nosql.operations.names import NAMES
+from widerow.wire.nosql.operations.table import BY_CODE, NOSQL_OPERATIONS
 from widerow.wire.nosql.rules import NosqlRule
 
 __all__ = ["NOSQL_DIALECT"]
@@ -43,7 +44,7 @@ def _select(method: str, target: str, body: bytes) -> WireOperation:
         return found
     if target not in DATA_PATHS:
         raise InvalidRequest(NosqlRule.PATH, path=target[:100])
-    code = header_of(body).get("o")
+    code = frame_header(body).get("o")
     if not isinstance(code, int) or isinstance(code, bool) or not 0 <= code < len(NAMES):
         raise InvalidRequest(NosqlRule.OPCODE_UNKNOWN, code=str(code)[:20])
     operation = BY_CODE.get(code)
@@ -105,15 +106,15 @@ NOSQL_DIALECT: Final = Dialect(
     name="Oracle NoSQL",
     label="nosql/",
     open=_open,
-    operations=OPERATIONS,
+    operations=NOSQL_OPERATIONS,
     own=MappingProxyType({"health": _HEALTH, "versions": _VERSIONS}),
     refused=_REFUSED,
     paths=MappingProxyType({}),
     claims=_claims,
     select=_select,
     headers=HeaderNames(frozenset(("authorization",)), ("x-nosql-",)),
-    open_request=open_request,
-    answer_date=answer_date,
-    envelope=response_headers,
+    open_request=open_frame,
+    answer_date=no_date,
+    envelope=frame_headers,
     refuse=_refuse,
 )

@@ -1,7 +1,7 @@
 """Around every message: the operation it asks for, who sent it, and the lines of the answer.
 
-A request is a version of two bytes and one MAP with a header `h` and a payload `p` (wire §3). What
-is asked for stands in the header, so selecting reads that and no more.
+A request is a version of two bytes and one MAP with a header `h` and a payload `p` (nosql-wire §3).
+The operation stands in the header, so selecting it reads that and no more.
 
 Who may ask (docs/protocol/nosql.md, "Authorization"):
 
@@ -13,6 +13,7 @@ Who may ask (docs/protocol/nosql.md, "Authorization"):
 
 import re
 from collections.abc import Mapping
+from hmac import compare_digest
 from typing import Any, Final, NamedTuple
 
 from widerow.auth.keyring import AccessKey, ApiKey, Keyring
@@ -21,18 +22,18 @@ from widerow.errors import InvalidRequest, NotPermitted
 from widerow.limits import NSON_DEPTH_MAX
 from widerow.model.typed.names import DEFAULT_NAMESPACE
 from widerow.wire.dialect import Opened
-from widerow.wire.nosql.nson import MAP, decode_map, decode_value, read_text
+from widerow.wire.nosql.nson import NSON_MAP, decode_map, decode_value, read_text
 from widerow.wire.nosql.rules import NosqlRule
 
 __all__ = [
     "DATA_PATHS",
     "HEALTH_PATH",
     "Frame",
-    "answer_date",
-    "header_of",
-    "open_request",
+    "frame_header",
+    "frame_headers",
+    "no_date",
+    "open_frame",
     "read_frame",
-    "response_headers",
 ]
 
 DATA_PATHS: Final = ("/V2/nosql/data", "/V0/nosql/data")
@@ -68,7 +69,7 @@ class Frame(NamedTuple):
         return name if isinstance(name, str) else ""
 
 
-def header_of(body: bytes) -> dict[str, Any]:
+def frame_header(body: bytes) -> dict[str, Any]:
     """The header of a request. Raises: `InvalidRequest` (BODY_EMPTY, SERIAL_VERSION, HEADER)."""
     if not body:
         raise InvalidRequest(NosqlRule.BODY_EMPTY)
@@ -76,11 +77,11 @@ def header_of(body: bytes) -> dict[str, Any]:
     if version not in _VERSIONS:
         raise InvalidRequest(NosqlRule.SERIAL_VERSION, version=version)
     at = _VERSION_BYTES
-    if len(body) <= at or body[at] != MAP:
+    if len(body) <= at or body[at] != NSON_MAP:
         decode_value(body, at, NSON_DEPTH_MAX)  # tells what is wrong with it, if anything is
         raise InvalidRequest(NosqlRule.HEADER)
     name, at = read_text(body, at + 9)
-    if name != "h" or body[at : at + 1] != bytes((MAP,)):
+    if name != "h" or body[at : at + 1] != bytes((NSON_MAP,)):
         raise InvalidRequest(NosqlRule.HEADER)
     header, _ = decode_value(body, at, 2)
     found: dict[str, Any] = header
@@ -99,7 +100,7 @@ def read_frame(body: bytes) -> Frame:
     return Frame(int.from_bytes(body[:_VERSION_BYTES], "big"), header, payload)
 
 
-def open_request(
+def open_frame(
     path: str,
     headers: Mapping[str, str],
     body: bytes,
@@ -143,7 +144,7 @@ def _sender(authorization: str | None, keyring: Keyring, now_us: int) -> AccessK
 def default_key(keyring: Keyring) -> AccessKey | None:
     """The key that everybody knows, where the server has it."""
     for key in keyring.access_keys:
-        if key.id == _DEFAULT and key.secret == _DEFAULT:  # known to everybody
+        if key.id == _DEFAULT and compare_digest(key.secret, _DEFAULT):
             return key
     return None
 
@@ -156,12 +157,12 @@ def _by_token(token: str, keyring: Keyring, now_us: int) -> AccessKey | ApiKey:
     return keyring.find_api_key(token, now_us)
 
 
-def answer_date(now_us: int) -> None:
+def no_date(now_us: int) -> None:
     """No date: drivers read none."""
     del now_us
 
 
-def response_headers(
+def frame_headers(
     path: str, body: bytes, request_id: str, date: None, opened: Opened | None
 ) -> bytes:
     """The lines of an answer; they repeat the id that the driver gave its request."""

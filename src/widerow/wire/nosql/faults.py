@@ -1,4 +1,4 @@
-"""Errors as drivers are told them: a code, from which they make an exception, and a text (wire §7).
+"""Errors as drivers are told them: a code, that of an exception, and a text (nosql-wire §7).
 
 A rule has a row here, or the code of its kind of error. What an operation finds wrong with its
 arguments begins with the operation's name, as the vendor's proxy has it.
@@ -26,7 +26,7 @@ from widerow.model.typed.rules import TypedRule
 from widerow.wire.nosql.rules import NosqlRule as R
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["OLDER_FORM", "Fault", "fault_of"]
+__all__ = ["OLDER_FORM", "NosqlFault", "fault_of"]
 
 UNKNOWN_OPERATION: Final = 1
 TABLE_NOT_FOUND: Final = 2
@@ -57,7 +57,7 @@ OLDER_FORM: Final = frozenset((R.REQUEST_ID, R.BODY_EMPTY, R.SERIAL_VERSION))
 """The rules that are told in the form of the older protocol: the version is not known yet."""
 
 
-class Fault(NamedTuple):
+class NosqlFault(NamedTuple):
     """A code and a text."""
 
     code: int
@@ -161,27 +161,27 @@ _FAMILIES: Final = {
 }
 
 
-def fault_of(error: Exception, operation: str) -> Fault:
+def fault_of(error: Exception, operation: str) -> NosqlFault:
     """What a driver is told of an error of an operation ("" for none)."""
     if not isinstance(error, WiderowError):
-        return Fault(UNKNOWN_ERROR, f"{operation}: Unexpected exception: internal error")
+        return NosqlFault(UNKNOWN_ERROR, f"{operation}: Unexpected exception: internal error")
     rule = getattr(error, "rule", None)
     if not isinstance(rule, AnyRule):
-        return Fault(_code_of_kind(error), str(error))
+        return NosqlFault(_code_of_kind(error), str(error))
     text = _text(error, rule)
     if rule in _FRAMES:
-        return Fault(definition_code(text), text)
+        return NosqlFault(definition_code(text), text)
     code = _CODES.get(rule)
     if code is None:
         code = _code_of_kind(error)
     name = _FAMILIES.get(operation, operation)
     if code == UNKNOWN_ERROR:
-        return Fault(code, f"{name}: Unexpected exception: {text}")
+        return NosqlFault(code, f"{name}: Unexpected exception: {text}")
     if code != ILLEGAL_ARGUMENT or rule in _BARE:
-        return Fault(code, text)
+        return NosqlFault(code, text)
     if operation in _BARE_OPERATIONS and rule not in _PREFIXED_IN_TABLE_REQUESTS:
-        return Fault(definition_code(text), text)
-    return Fault(code, f"{name}: Illegal Argument: {text}")
+        return NosqlFault(definition_code(text), text)
+    return NosqlFault(code, f"{name}: Illegal Argument: {text}")
 
 
 def _code_of_kind(error: WiderowError) -> int:
@@ -200,7 +200,7 @@ def _text(error: WiderowError, rule: AnyRule) -> str:
 
 
 def definition_code(text: str) -> int:
-    """The code of a definition statement's error, which drivers of all versions go by (wire §5.1).
+    """The code of a definition statement's error, which drivers go by (nosql-wire §5.1).
 
     The vendor's proxy reads it off the text; so the code of each text is as surprising as there.
     """

@@ -1,13 +1,13 @@
-"""Members of a request's payload, checked for their types (wire §3.2)."""
+"""Members of a request's payload, checked for their types (nosql-wire §3.2)."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from widerow.errors import InvalidRequest
-from widerow.wire.nosql.convert import type_name
+from widerow.wire.nosql.convert import sent_type
 from widerow.wire.nosql.rules import NosqlRule
 
-__all__ = ["absolute", "binary", "flag", "number", "text"]
+__all__ = ["absolute", "binary_member", "flag_member", "number_member", "text_member"]
 
 _ABSOLUTE: Final = 0
 _EVENTUAL: Final = 1
@@ -15,7 +15,7 @@ _EVENTUAL: Final = 1
 Payload = Mapping[str, Any]
 
 
-def number(payload: Payload, name: str, default: int = 0) -> int:
+def number_member(payload: Payload, name: str, default: int = 0) -> int:
     """An INTEGER or LONG; `default` where it is left out. Raises `InvalidRequest`."""
     value = payload.get(name, default)
     if value is None:
@@ -25,7 +25,7 @@ def number(payload: Payload, name: str, default: int = 0) -> int:
     return value
 
 
-def flag(payload: Payload, name: str) -> bool:
+def flag_member(payload: Payload, name: str) -> bool:
     """A BOOLEAN; false where it is left out. Raises `InvalidRequest`."""
     value = payload.get(name, False)
     if value is None:
@@ -35,7 +35,7 @@ def flag(payload: Payload, name: str) -> bool:
     return value
 
 
-def text(payload: Payload, name: str) -> str | None:
+def text_member(payload: Payload, name: str) -> str | None:
     """A STRING; None where it is left out. Raises `InvalidRequest`."""
     value = payload.get(name)
     if value is not None and not isinstance(value, str):
@@ -43,7 +43,7 @@ def text(payload: Payload, name: str) -> str | None:
     return value
 
 
-def binary(payload: Payload, name: str) -> bytes | None:
+def binary_member(payload: Payload, name: str) -> bytes | None:
     """A BINARY; None where it is left out. Raises `InvalidRequest`."""
     value = payload.get(name)
     if value is not None and not isinstance(value, bytes):
@@ -52,7 +52,7 @@ def binary(payload: Payload, name: str) -> bytes | None:
 
 
 def absolute(payload: Payload) -> bool:
-    """Whether a read asks for absolute consistency; without `co` it does not (wire §4.1)."""
+    """Whether a read asks for absolute consistency; without `co` it does not (nosql-wire §4.1)."""
     given = payload.get("co")
     if given is None:
         return False
@@ -65,4 +65,4 @@ def absolute(payload: Payload) -> bool:
 
 
 def _wrong(name: str, kind: str, value: Any) -> InvalidRequest:  # noqa: ANN401  # any value
-    return InvalidRequest(NosqlRule.MEMBER_TYPE, name=name, type=kind, found=type_name(value))
+    return InvalidRequest(NosqlRule.MEMBER_TYPE, name=name, type=kind, found=sent_type(value))

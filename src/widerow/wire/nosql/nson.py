@@ -11,7 +11,7 @@
 | 7 | STRING | `str` |
 | 8 | TIMESTAMP | `TimestampText` |
 | 9 | NUMBER | `Decimal` |
-| 10, 11, 12 | JSON null, NULL, EMPTY | `JSON_NULL`, None, `EMPTY` |
+| 10, 11, 12 | JSON null, NULL, EMPTY | `JSON_NULL`, None, `EMPTY_VALUE` |
 
 Reading costs no more than the bytes that are there: a length or a count that promises more than
 follows is refused before anything is made for it, and depth is bounded.
@@ -28,28 +28,28 @@ from widerow.model.typed.values import JSON_NULL, JsonNull
 from widerow.wire.nosql.rules import NosqlRule
 
 __all__ = [
-    "ARRAY",
-    "BINARY",
-    "BOOLEAN",
-    "DOUBLE",
-    "EMPTY",
-    "INTEGER",
-    "LONG",
-    "MAP",
-    "NULL",
-    "NUMBER",
-    "STRING",
-    "TIMESTAMP",
+    "EMPTY_VALUE",
+    "NSON_ARRAY",
+    "NSON_BINARY",
+    "NSON_BOOLEAN",
+    "NSON_DOUBLE",
+    "NSON_INTEGER",
+    "NSON_LONG",
+    "NSON_MAP",
+    "NSON_NULL",
+    "NSON_NUMBER",
+    "NSON_STRING",
+    "NSON_TIMESTAMP",
     "TYPE_NAMES",
-    "Empty",
+    "EmptyValue",
     "EncodedValue",
     "Long",
     "TimestampText",
-    "begin",
+    "begin_container",
     "decode_map",
     "decode_value",
     "encode",
-    "end",
+    "end_container",
     "put_binary",
     "put_int",
     "put_text",
@@ -58,22 +58,32 @@ __all__ = [
     "read_text",
 ]
 
-ARRAY: Final = 0
-BINARY: Final = 1
-BOOLEAN: Final = 2
-DOUBLE: Final = 3
-INTEGER: Final = 4
-LONG: Final = 5
-MAP: Final = 6
-STRING: Final = 7
-TIMESTAMP: Final = 8
-NUMBER: Final = 9
+NSON_ARRAY: Final = 0
+NSON_BINARY: Final = 1
+NSON_BOOLEAN: Final = 2
+NSON_DOUBLE: Final = 3
+NSON_INTEGER: Final = 4
+NSON_LONG: Final = 5
+NSON_MAP: Final = 6
+NSON_STRING: Final = 7
+NSON_TIMESTAMP: Final = 8
+NSON_NUMBER: Final = 9
 NULL_JSON: Final = 10
-NULL: Final = 11
+NSON_NULL: Final = 11
 EMPTY_CODE: Final = 12
 
 TYPE_NAMES: Final = (
-    *("ARRAY", "BINARY", "BOOLEAN", "DOUBLE", "INTEGER", "LONG", "MAP", "STRING", "TIMESTAMP"),
+    *(
+        "ARRAY",
+        "BINARY",
+        "BOOLEAN",
+        "DOUBLE",
+        "INTEGER",
+        "LONG",
+        "MAP",
+        "STRING",
+        "TIMESTAMP",
+    ),
     *("NUMBER", "JSON_NULL", "NULL", "EMPTY"),
 )
 """The names of the types, by their codes."""
@@ -91,7 +101,7 @@ _LAST_OF_ONE: Final = 0xF7
 _LONG_BYTES: Final = 8
 
 
-class Empty:
+class EmptyValue:
     """The value EMPTY: a query's result without an item."""
 
     __slots__ = ()
@@ -103,7 +113,7 @@ class Empty:
         return False
 
 
-EMPTY: Final = Empty()
+EMPTY_VALUE: Final = EmptyValue()
 
 
 class TimestampText(NamedTuple):
@@ -166,38 +176,38 @@ def put_binary(out: bytearray, data: bytes) -> None:
 def put_value(out: bytearray, value: Any) -> None:  # noqa: ANN401, C901, PLR0912  # every type
     """Append a value with its type. An `int` of 32 bits is an INTEGER, another one a LONG."""
     if value is None:
-        out.append(NULL)
+        out.append(NSON_NULL)
     elif isinstance(value, str):
-        out.append(STRING)
+        out.append(NSON_STRING)
         put_text(out, value)
     elif isinstance(value, bool):
-        out.append(BOOLEAN)
+        out.append(NSON_BOOLEAN)
         out.append(1 if value else 0)
     elif isinstance(value, int):
-        out.append(INTEGER if _INT_MIN <= value <= _INT_MAX else LONG)
+        out.append(NSON_INTEGER if _INT_MIN <= value <= _INT_MAX else NSON_LONG)
         put_int(out, value)
     elif isinstance(value, float):
-        out.append(DOUBLE)
+        out.append(NSON_DOUBLE)
         out += _DOUBLE.pack(value)
     elif isinstance(value, EncodedValue):
         out += value.data
     elif isinstance(value, Long):
-        out.append(LONG)
+        out.append(NSON_LONG)
         put_int(out, value.value)
     elif isinstance(value, TimestampText):
-        out.append(TIMESTAMP)
+        out.append(NSON_TIMESTAMP)
         put_text(out, value.text)
     elif isinstance(value, Mapping):
         _put_map(out, value)
     elif isinstance(value, (bytes, bytearray)):
-        out.append(BINARY)
+        out.append(NSON_BINARY)
         put_binary(out, bytes(value))
     elif isinstance(value, Decimal):
-        out.append(NUMBER)
+        out.append(NSON_NUMBER)
         put_text(out, str(value))
     elif isinstance(value, JsonNull):
         out.append(NULL_JSON)
-    elif isinstance(value, Empty):
+    elif isinstance(value, EmptyValue):
         out.append(EMPTY_CODE)
     elif isinstance(value, (list, tuple)):
         _put_array(out, value)
@@ -206,22 +216,22 @@ def put_value(out: bytearray, value: Any) -> None:  # noqa: ANN401, C901, PLR091
 
 
 def _put_map(out: bytearray, entries: Mapping[str, Any]) -> None:
-    at = begin(out, MAP, len(entries))
+    at = begin_container(out, NSON_MAP, len(entries))
     for name, value in entries.items():
         put_text(out, name)
         put_value(out, value)
-    end(out, at)
+    end_container(out, at)
 
 
 def _put_array(out: bytearray, items: "list[Any] | tuple[Any, ...]") -> None:
-    at = begin(out, ARRAY, len(items))
+    at = begin_container(out, NSON_ARRAY, len(items))
     for item in items:
         put_value(out, item)
-    end(out, at)
+    end_container(out, at)
 
 
-def begin(out: bytearray, code: int, count: int) -> int:
-    """Begin an ARRAY or a MAP of `count` members; what is returned is for `end`."""
+def begin_container(out: bytearray, code: int, count: int) -> int:
+    """Begin an ARRAY or a MAP of `count` members; what is returned is for `end_container`."""
     out.append(code)
     at = len(out)
     out += b"\0\0\0\0"
@@ -229,8 +239,8 @@ def begin(out: bytearray, code: int, count: int) -> int:
     return at
 
 
-def end(out: bytearray, at: int) -> None:
-    """Write the length of an ARRAY or a MAP whose members were appended since `begin`."""
+def end_container(out: bytearray, at: int) -> None:
+    """Write the length of an ARRAY or a MAP whose members were appended since `begin_container`."""
     _LENGTH.pack_into(out, at, len(out) - at - 4)
 
 
@@ -302,35 +312,35 @@ def decode_value(data: bytes, at: int, depth: int) -> tuple[Any, int]:  # noqa: 
         raise _ended()
     code = data[at]
     at += 1
-    if code == STRING:
+    if code == NSON_STRING:
         return read_text(data, at)
-    if code in (INTEGER, LONG):
+    if code in (NSON_INTEGER, NSON_LONG):
         value, at = read_int(data, at)
-        if code == INTEGER and not _INT_MIN <= value <= _INT_MAX:
+        if code == NSON_INTEGER and not _INT_MIN <= value <= _INT_MAX:
             raise _bad(f"Invalid INTEGER: {value}")
         return _wrapped(value), at
-    if code == MAP:
+    if code == NSON_MAP:
         return _read_map(data, at, depth)
-    if code == ARRAY:
+    if code == NSON_ARRAY:
         return _read_array(data, at, depth)
-    if code == BOOLEAN:
+    if code == NSON_BOOLEAN:
         return _fixed(data, at, 1) != b"\0", at + 1
-    if code == DOUBLE:
+    if code == NSON_DOUBLE:
         return _DOUBLE.unpack(_fixed(data, at, 8))[0], at + 8
-    if code == BINARY:
+    if code == NSON_BINARY:
         return _read_bytes(data, at, "Binary")
-    if code == NULL:
+    if code == NSON_NULL:
         return None, at
     if code == NULL_JSON:
         return JSON_NULL, at
-    if code == TIMESTAMP:
+    if code == NSON_TIMESTAMP:
         text, at = read_text(data, at)
         return None if text is None else TimestampText(text), at
-    if code == NUMBER:
+    if code == NSON_NUMBER:
         text, at = read_text(data, at)
         return None if text is None else _number(text), at
     if code == EMPTY_CODE:
-        return EMPTY, at
+        return EMPTY_VALUE, at
     raise _bad(f"Unknown value type code: {code - 256 if code > 127 else code}")  # a signed byte
 
 

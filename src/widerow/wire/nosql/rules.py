@@ -68,7 +68,7 @@ class NosqlRule(AnyRule):
     RANGE_PATH = "Field does not exist in primary key: {field}"
     RANGE_ORDER = "FieldRange: start value must be less than the end value"
 
-    # Values (wire §8)
+    # Values (nosql-wire §8)
     OVERFLOW = "{type} overflow: {value}"
     LOSES = "Converting {given} to {type} loses information: {value}"
     TEXT_INVALID = "Invalid string for {type}: {value}"
@@ -91,7 +91,7 @@ class NosqlRule(AnyRule):
     )
     EXACT_FIELD = "There is no field with name {field}"
 
-    # Tables (wire §5)
+    # Tables (nosql-wire §5)
     TABLE_REQUEST = "Table Request must have either statement or limits plus table name"
     CREATE_LIMITS = "Create table requires throughput and capacity"
     ALTER_LIMITS = "Alter table accepts either a statement or limits, but not both"
@@ -123,7 +123,7 @@ class NosqlRule(AnyRule):
     SYSTEM_STATEMENT = "Execute with TableLimits is restricted to DDL operations"
     SYSTEM_PLAN = "Plan id {id} doesn't exist"
 
-    # Queries (wire §6)
+    # Queries (nosql-wire §6)
     QUERY_VERSION = "Unsupported query version {version}"
     QUERY_MISSING = "Bad protocol: a query needs a statement or a prepared query"
     QUERY_CONTEXT = "Bad protocol: unknown math context"

@@ -1,4 +1,4 @@
-"""A table's definition as JSON text, as GET_TABLE answers it (wire §5.2, model §12)."""
+"""A table's definition as JSON text, as GET_TABLE answers it (nosql-wire §5.2, model §12)."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from widerow.model.typed.schema_json import document_text
 from widerow.model.typed.table import Index, TableLimits, TypedTable
 from widerow.model.typed.types import Field, FieldType, IdentityMode, Kind
 
-__all__ = ["ON_DEMAND_UNITS", "schema_text", "told_units"]
+__all__ = ["ON_DEMAND_UNITS", "cloud_schema_json", "told_units"]
 
 ON_DEMAND_UNITS = 2**31 - 2
 """The throughput that is told of a table on demand."""
@@ -22,7 +22,7 @@ def told_units(limits: TableLimits) -> tuple[int, int]:
     return limits.read_units, limits.write_units
 
 
-def schema_text(table: TypedTable, limits: TableLimits | None, children: list[str]) -> str:
+def cloud_schema_json(table: TypedTable, limits: TableLimits | None, children: list[str]) -> str:
     """The text. `limits`: those of the top table; `children`: short names of child tables."""
     document: dict[str, Any] = {
         "json_version": 2,

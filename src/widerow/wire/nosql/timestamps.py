@@ -1,4 +1,4 @@
-"""Instants as drivers write them, and as answers have them (wire §2, §8)."""
+"""Instants as drivers write them, and as answers have them (nosql-wire §2, §8)."""
 
 import re
 from datetime import datetime
@@ -42,7 +42,7 @@ def timestamp_of(text: str, precision: int) -> Timestamp:
     hour, minute, second = (int(found[at] or 0) for at in (5, 6, 7))
     cycles = 0 if year >= 1 else -(year // 400) + 1  # the calendar repeats every 400 years
     try:
-        moment = datetime(year + 400 * cycles, month, day, hour, minute, second)  # noqa: DTZ001  # UTC
+        moment = datetime(year + 400 * cycles, month, day, hour, minute, second)  # noqa: DTZ001  # all of them are UTC
     except ValueError as error:
         raise _refused(text, str(error)) from None
     whole = Timestamp.from_datetime(moment).seconds - cycles * 146_097 * 86_400

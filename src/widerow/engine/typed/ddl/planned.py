@@ -20,7 +20,7 @@ from widerow.engine.typed.ddl.statements import (
     DropTableStatement,
     Statement,
 )
-from widerow.engine.typed.ddl.tables import altered_table, table_of
+from widerow.engine.typed.ddl.tables import altered_table, declared_table
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.first_build import with_first_build
 from widerow.engine.typed.form import TableForm
@@ -31,14 +31,14 @@ from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TableLimits
 from widerow.storage.interface import Outcome
 
-__all__ = ["Change", "Changed", "is_planned", "planned"]
+__all__ = ["ChangedDefinition", "DefinitionChange", "is_planned", "planned"]
 
 T = TypeVar("T")
 
 _FRAMED: Final = (InvalidRequest, NotFound, Conflict, Unsupported)
 
 
-class Change(Enum):
+class DefinitionChange(Enum):
     """What a statement does to a table."""
 
     CREATE = "create"
@@ -48,13 +48,13 @@ class Change(Enum):
     DROP_INDEX = "drop index"
 
 
-class Changed(NamedTuple):
+class ChangedDefinition(NamedTuple):
     """What a statement did. `form`: the table as it was before, or as it was created.
 
     `executed`: whether there was something to do. `index_name`: of the index it is about.
     """
 
-    change: Change
+    change: DefinitionChange
     name: str
     form: TableForm | None
     executed: bool = True
@@ -63,7 +63,7 @@ class Changed(NamedTuple):
 
 def planned(
     engine: TypedEngine, context: Context, statement: Statement, limits: TableLimits | None
-) -> "Changed | Plan[Changed]":
+) -> "ChangedDefinition | Plan[ChangedDefinition]":
     """The plan of a statement; an answer at once where there is nothing to do.
 
     `limits`: of a table that is created. Raises, or its plan does: `InvalidRequest`, `NotFound`,
@@ -121,19 +121,21 @@ def _create_table(
     context: Context,
     statement: CreateTableStatement,
     limits: TableLimits | None,
-) -> "Changed | Plan[Changed]":
-    definition = table_of(context, statement)
+) -> "ChangedDefinition | Plan[ChangedDefinition]":
+    definition = declared_table(context, statement)
     name = definition.qualified
     found = context.tables.get_qualified(name)
     if statement.if_not_exists and found is not None:
-        return Changed(Change.CREATE, name, found, executed=False)
+        return ChangedDefinition(DefinitionChange.CREATE, name, found, executed=False)
     if definition.parent is None:
         definition = replace(definition, limits=limits)
     plan = _framed(
         "CREATE TABLE", f"table {definition.name}", lambda: engine.create_table(definition)
     )
     return plan.answering(
-        lambda made: Changed(Change.CREATE, name, engine.tables.get_qualified(made.qualified))
+        lambda made: ChangedDefinition(
+            DefinitionChange.CREATE, name, engine.tables.get_qualified(made.qualified)
+        )
     )
 
 
@@ -142,8 +144,8 @@ def _alter_table(
     context: Context,
     statement: AlterTableStatement,
     _: TableLimits | None,
-) -> "Changed | Plan[Changed]":
-    def plan() -> Plan[Changed]:
+) -> "ChangedDefinition | Plan[ChangedDefinition]":
+    def plan() -> Plan[ChangedDefinition]:
         form = context.form(statement.name)
         changed = altered_table(form.table, statement)
         made = _framed(
@@ -152,7 +154,9 @@ def _alter_table(
             lambda: engine.alter_table(form, changed),
             lambda: plan_again(form),
         )
-        return made.answering(lambda _: Changed(Change.ALTER, form.table.qualified, form))
+        return made.answering(
+            lambda _: ChangedDefinition(DefinitionChange.ALTER, form.table.qualified, form)
+        )
 
     def plan_again(form: TableForm) -> Any:  # noqa: ANN401  # a plan of the changed table
         current = engine.tables.current(form)
@@ -166,16 +170,16 @@ def _drop_table(
     context: Context,
     statement: DropTableStatement,
     _: TableLimits | None,
-) -> "Changed | Plan[Changed]":
+) -> "ChangedDefinition | Plan[ChangedDefinition]":
     name = context.qualified(statement.name)
     found = context.tables.get_qualified(name)
     if found is None and statement.if_exists:
-        return Changed(Change.DROP, name, None, executed=False)
+        return ChangedDefinition(DefinitionChange.DROP, name, None, executed=False)
     what = f"table {split_name(name)[1]}"
     plan = _framed(
         "DROP TABLE", what, lambda: engine.drop_table(context.tables.find_qualified(name))
     )
-    return plan.answering(lambda _: Changed(Change.DROP, name, found))
+    return plan.answering(lambda _: ChangedDefinition(DefinitionChange.DROP, name, found))
 
 
 def _create_index(
@@ -183,12 +187,14 @@ def _create_index(
     context: Context,
     statement: CreateIndexStatement,
     _: TableLimits | None,
-) -> "Changed | Plan[Changed]":
+) -> "ChangedDefinition | Plan[ChangedDefinition]":
     form = context.form(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
     name, index = form.table.qualified, statement.name
     found = form.table.index(index)
     if statement.if_not_exists and found is not None and found.ready:
-        return Changed(Change.ADD_INDEX, name, form, executed=False, index_name=index)
+        return ChangedDefinition(
+            DefinitionChange.ADD_INDEX, name, form, executed=False, index_name=index
+        )
     plan = _framed(
         "CREATE INDEX",
         f"table {form.table.name}, index {index}",
@@ -199,7 +205,9 @@ def _create_index(
             index,
         ),
     )
-    return plan.answering(lambda _: Changed(Change.ADD_INDEX, name, form, index_name=index))
+    return plan.answering(
+        lambda _: ChangedDefinition(DefinitionChange.ADD_INDEX, name, form, index_name=index)
+    )
 
 
 def _drop_index(
@@ -207,11 +215,13 @@ def _drop_index(
     context: Context,
     statement: DropIndexStatement,
     _: TableLimits | None,
-) -> "Changed | Plan[Changed]":
+) -> "ChangedDefinition | Plan[ChangedDefinition]":
     found = context.tables.get_qualified(context.qualified(statement.table))
     index = statement.name
     if statement.if_exists and (found is None or found.table.index(index) is None):
-        return Changed(Change.DROP_INDEX, statement.table, found, executed=False, index_name=index)
+        return ChangedDefinition(
+            DefinitionChange.DROP_INDEX, statement.table, found, executed=False, index_name=index
+        )
     form = context.form(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
     plan = _framed(
         "DROP INDEX",
@@ -219,11 +229,15 @@ def _drop_index(
         lambda: drop_index(engine, engine.tables.current(form), index),
     )
     return plan.answering(
-        lambda _: Changed(Change.DROP_INDEX, form.table.qualified, form, index_name=index)
+        lambda _: ChangedDefinition(
+            DefinitionChange.DROP_INDEX, form.table.qualified, form, index_name=index
+        )
     )
 
 
-_PLAN: Final[Mapping[type[Statement], Callable[..., "Changed | Plan[Changed]"]]] = {
+_PLAN: Final[
+    Mapping[type[Statement], Callable[..., "ChangedDefinition | Plan[ChangedDefinition]"]]
+] = {
     CreateTableStatement: _create_table,
     AlterTableStatement: _alter_table,
     DropTableStatement: _drop_table,

@@ -28,7 +28,13 @@ from widerow.model.typed.names import folded, split_name
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 
-__all__ = ["altered_table", "run_alter_table", "run_create_table", "run_drop_table", "table_of"]
+__all__ = [
+    "altered_table",
+    "declared_table",
+    "run_alter_table",
+    "run_create_table",
+    "run_drop_table",
+]
 
 T = TypeVar("T")
 
@@ -38,7 +44,7 @@ _ATTEMPTS: Final = 8  # of an ALTER TABLE, when others change the table at the s
 def run_create_table(context: Context, statement: CreateTableStatement) -> StatementResult:
     """CREATE TABLE. Raises `InvalidRequest`, `NotFound` without parent, `Conflict`."""
     name = context.qualified(statement.name)
-    definition = table_of(context, statement)
+    definition = declared_table(context, statement)
     if statement.if_not_exists and context.tables.get_qualified(name) is not None:
         return NOT_REQUIRED
     try:
@@ -50,7 +56,7 @@ def run_create_table(context: Context, statement: CreateTableStatement) -> State
     return DONE
 
 
-def table_of(context: Context, statement: CreateTableStatement) -> TypedTable:
+def declared_table(context: Context, statement: CreateTableStatement) -> TypedTable:
     """The table that a statement declares. Raises `InvalidRequest`, `NotFound` without parent."""
     name = context.qualified(statement.name)
     namespace, path = split_name(name)

@@ -1,4 +1,4 @@
-"""PREPARE and QUERY (wire §6): statements are run whole on the server, page by page.
+"""PREPARE and QUERY (nosql-wire §6): statements are run whole on the server, page by page.
 
 A prepared query is the text of its statement: what drivers send back is read again, so it may come
 from anybody, and any server can go on. Plans are kept by their texts.
@@ -25,11 +25,23 @@ from widerow.errors import InvalidRequest, WiderowError
 from widerow.limits import NOSQL_KB_MAX, NUMBER_DIGITS_MAX
 from widerow.wire.nosql.answers import Cost
 from widerow.wire.nosql.envelope import Frame, read_frame
-from widerow.wire.nosql.members import absolute, binary, flag, number, text
+from widerow.wire.nosql.members import (
+    absolute,
+    binary_member,
+    flag_member,
+    number_member,
+    text_member,
+)
 from widerow.wire.nosql.nson import encode
 from widerow.wire.nosql.rules import NosqlRule
-from widerow.wire.nosql.sql.parse import parse
-from widerow.wire.nosql.sql.run import Asked, Page, Prepared, prepare, run
+from widerow.wire.nosql.sql.parse import parse_statement
+from widerow.wire.nosql.sql.run import (
+    Prepared,
+    QueryPage,
+    QueryRun,
+    prepare_statement,
+    run_prepared,
+)
 from widerow.wire.nosql.sql.syntax import SelectStatement
 
 __all__ = [
@@ -43,7 +55,7 @@ __all__ = [
 
 _MAGIC: Final = b"WIDEROW01"
 _VERSIONS: Final = frozenset(range(6))
-_PREPARING_KB: Final = 2  # that reading a statement costs (wire §6)
+_PREPARING_KB: Final = 2  # that reading a statement costs (nosql-wire §6)
 _KEPT_MAX: Final = 256
 _NO_PLAN: Final = b"\xff"
 
@@ -72,11 +84,11 @@ class KeptStatements:
         self._kept: dict[str, Prepared] = {}
 
     def of(self, engine: TypedEngine, statement: str) -> Prepared:
-        """A statement, prepared for the tables as they are now. Raises as `prepare`."""
+        """A statement, prepared for the tables as they are now. Raises as `prepare_statement`."""
         kept = self._kept.get(statement)
         if kept is not None and all(engine.tables.by_id(form.id) is form for form in kept.forms):
             return kept
-        made = prepare(statement, engine.tables)
+        made = prepare_statement(statement, engine.tables)
         if len(self._kept) >= _KEPT_MAX:
             self._kept = {}
         self._kept[statement] = made
@@ -90,7 +102,7 @@ _STATEMENTS: Final = KeptStatements()
 def _only_reads(statement: str) -> bool:
     """Whether a statement is a SELECT, or none."""
     try:
-        return isinstance(parse(statement), SelectStatement)
+        return isinstance(parse_statement(statement), SelectStatement)
     except WiderowError:
         return True
 
@@ -103,9 +115,9 @@ def permission_of_query(body: bytes) -> Permission:
 
 def _statement_of(payload: Mapping[str, Any]) -> tuple[str, bool]:
     """The statement of a query, and whether it came prepared. Raises `InvalidRequest`."""
-    kept = binary(payload, "pq")
+    kept = binary_member(payload, "pq")
     if kept is None:
-        statement = text(payload, "st")
+        statement = text_member(payload, "st")
         if statement is None:
             raise InvalidRequest(NosqlRule.QUERY_MISSING)
         return statement, False
@@ -118,7 +130,7 @@ def _statement_of(payload: Mapping[str, Any]) -> tuple[str, bool]:
 
 
 def _check_version(payload: Mapping[str, Any]) -> None:
-    version = number(payload, "qv", 4)
+    version = number_member(payload, "qv", 4)
     if version not in _VERSIONS:
         raise InvalidRequest(NosqlRule.QUERY_VERSION, version=version)
 
@@ -130,16 +142,16 @@ def prepare_query(engine: TypedEngine, _: str, asked: Frame) -> Answered:
     """Prepare a statement. Raises: `InvalidRequest`, `NotFound`."""
     payload = asked.payload
     _check_version(payload)
-    statement = text(payload, "st")
+    statement = text_member(payload, "st")
     if statement is None:
         raise InvalidRequest(NosqlRule.QUERY_MISSING)
     prepared = _STATEMENTS.of(engine, statement)
     members = _told(prepared)
     if prepared.variables and prepared.advanced:
         members["dq"] = _passing_plan(prepared)
-    if flag(payload, "gq"):
+    if flag_member(payload, "gq"):
         members["qs"] = prepared.plan()
-    if flag(payload, "gs"):
+    if flag_member(payload, "gs"):
         members["qc"] = prepared.schema()
     return Answered(members, Cost(_PREPARING_KB, _PREPARING_KB))
 
@@ -170,7 +182,7 @@ def _passing_plan(prepared: Prepared) -> bytes:
 
 
 def _packed_length(length: int) -> bytes:
-    """A length as packed integers of the protocol have it (wire §2)."""
+    """A length as packed integers of the protocol have it (nosql-wire §2)."""
     from widerow.wire.nosql.nson import put_int  # noqa: PLC0415  # one caller
 
     out = bytearray()
@@ -187,10 +199,10 @@ def run_query(engine: TypedEngine, _: str, asked: Frame) -> Answered | Plan[Answ
     _check_version(payload)
     statement, is_prepared = _statement_of(payload)
     prepared = _STATEMENTS.of(engine, statement)
-    page = run(prepared, engine, _bound(payload), _asked(engine, payload))
+    page = run_prepared(prepared, engine, _bound(payload), _asked(engine, payload))
     passing = is_prepared and payload.get("iq") is False
 
-    def told(page: Page) -> Answered:
+    def told(page: QueryPage) -> Answered:
         members: dict[str, Any] = {} if is_prepared else _told(prepared)
         members["qr"] = page.rows
         if page.continuation:
@@ -213,17 +225,17 @@ def _bound(payload: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidRequest(
             NosqlRule.MEMBER_TYPE, name="bv", type="ARRAY of MAP", found="another type"
         )
-    return {text(each, "m") or "": each.get("l") for each in given}
+    return {text_member(each, "m") or "": each.get("l") for each in given}
 
 
-def _asked(engine: TypedEngine, payload: Mapping[str, Any]) -> Asked:
-    read_kb = number(payload, "mr")
+def _asked(engine: TypedEngine, payload: Mapping[str, Any]) -> QueryRun:
+    read_kb = number_member(payload, "mr")
     if not 0 <= read_kb <= NOSQL_KB_MAX:
         raise InvalidRequest(NosqlRule.MAX_READ_KB, limit=NOSQL_KB_MAX, value=read_kb)
-    return Asked(
+    return QueryRun(
         engine.core.clock.now_us(),
-        binary(payload, "ck") or b"",
-        max(0, number(payload, "nl")),
+        binary_member(payload, "ck") or b"",
+        max(0, number_member(payload, "nl")),
         read_kb,
         absolute(payload),
         _context(payload),
@@ -233,11 +245,11 @@ def _asked(engine: TypedEngine, payload: Mapping[str, Any]) -> Asked:
 
 def _context(payload: Mapping[str, Any]) -> Context:
     """Digits and rounding of NUMBER. Raises `InvalidRequest`."""
-    code = number(payload, "mc", _CUSTOM_CONTEXT)
+    code = number_member(payload, "mc", _CUSTOM_CONTEXT)
     digits = _DIGITS.get(code)
     if digits is not None:
         return Context(prec=digits, rounding=ROUND_HALF_EVEN)
-    precision, rounding = number(payload, "cp", 7), number(payload, "rm", 6)
+    precision, rounding = number_member(payload, "cp", 7), number_member(payload, "rm", 6)
     if code != _CUSTOM_CONTEXT or not 0 <= rounding < len(_ROUNDINGS) or precision < 0:
         raise InvalidRequest(NosqlRule.QUERY_CONTEXT)
     precision = min(precision or NUMBER_DIGITS_MAX, NUMBER_DIGITS_MAX)

@@ -1,4 +1,4 @@
-"""GET, the PUT family and the DELETE family (wire §4.1 to §4.3)."""
+"""GET, the PUT family and the DELETE family (nosql-wire §4.1 to §4.3)."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -13,16 +13,16 @@ from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_KEY_BYTES_MAX, NOSQL_REQUEST_BYTES_MAX, NOSQL_ROW_BYTES_MAX
 from widerow.model.typed.requests import OperationKind, ReturnRow, Version, WriteChoice
 from widerow.model.typed.table import TimeToLive
-from widerow.wire.nosql.answers import Cost, kilobytes, row_value, stored_row, typed_value
-from widerow.wire.nosql.convert import key_of, row_of
+from widerow.wire.nosql.answers import Cost, encoded_value, kilobytes, row_value, stored_row
+from widerow.wire.nosql.convert import key_columns, row_columns
 from widerow.wire.nosql.envelope import Frame, read_frame
-from widerow.wire.nosql.members import absolute, binary, flag, text
+from widerow.wire.nosql.members import absolute, binary_member, flag_member, text_member
 from widerow.wire.nosql.nson import Long, encode
-from widerow.wire.nosql.operations.tables_found import find_table
+from widerow.wire.nosql.operations.tables_found import named_table
 from widerow.wire.nosql.rules import NosqlRule
 
 __all__ = [
-    "KINDS",
+    "WRITE_KINDS",
     "Found",
     "WriteAsked",
     "Written",
@@ -32,13 +32,13 @@ __all__ = [
     "decode_row_request",
     "encode_found",
     "encode_written",
-    "get_row",
+    "get_typed",
     "write_asked",
     "write_members",
-    "write_row",
+    "write_typed",
 ]
 
-KINDS: Final[Mapping[int, OperationKind]] = {
+WRITE_KINDS: Final[Mapping[int, OperationKind]] = {
     0: OperationKind.DELETE,
     1: OperationKind.DELETE_IF_VERSION,
     3: OperationKind.PUT,
@@ -70,11 +70,11 @@ class Found(NamedTuple):
     cost: Cost
 
 
-def get_row(engine: TypedEngine, _: str, asked: Frame) -> Found:
+def get_typed(engine: TypedEngine, _: str, asked: Frame) -> Found:
     """The row of a whole key. Raises: `NotFound`, `InvalidRequest`."""
-    form = find_table(engine, asked.table)
+    form = named_table(engine, asked.table)
     doubled = absolute(asked.payload)
-    row = engine.get(form, key_of(form, required(asked.payload, "k")))
+    row = engine.get(form, key_columns(form, required(asked.payload, "k")))
     read = 1 if row is None else row_kb(row)
     return Found(row, Cost(read * (2 if doubled else 1), read))
 
@@ -119,13 +119,13 @@ class Written(NamedTuple):
 
 def write_asked(form: TableForm, code: int, payload: Mapping[str, Any]) -> WriteAsked:
     """The write of an operation code and its members. Raises `InvalidRequest`."""
-    kind = KINDS[code]
-    version = binary(payload, "rv")
+    kind = WRITE_KINDS[code]
+    version = binary_member(payload, "rv")
     if kind is OperationKind.PUT and version is not None:
         kind = OperationKind.PUT_IF_VERSION
     if kind in _BY_VERSION and version is None:
         raise InvalidRequest(NosqlRule.MATCH_VERSION)
-    returns = flag(payload, "rr")
+    returns = flag_member(payload, "rr")
     return WriteAsked(form, choice_of(form, kind, payload, version, returns), returns)
 
 
@@ -140,24 +140,24 @@ def choice_of(
     returning = ReturnRow.ALL if returns else ReturnRow.NONE
     matched = None if version is None else Version.from_bytes(version)
     if kind in _DELETES:
-        key = key_of(form, required(payload, "k"))
+        key = key_columns(form, required(payload, "k"))
         return WriteChoice(kind, key, matched, returning=returning)
-    row = row_of(form.table, required(payload, "l"), exact=flag(payload, "ec"))
+    row = row_columns(form.table, required(payload, "l"), exact=flag_member(payload, "ec"))
     check_key_size(form, row)
-    ttl = text(payload, "tt")
+    ttl = text_member(payload, "tt")
     return WriteChoice(
         kind,
         row,
         matched,
         None if ttl is None else ttl_of(ttl),
-        flag(payload, "ut"),
+        flag_member(payload, "ut"),
         returning,
         bytes_max=NOSQL_ROW_BYTES_MAX,
     )
 
 
 def check_key_size(form: TableForm, row: Mapping[str, Any]) -> None:
-    """Refuse a primary key longer than the cloud has it (wire §7): text counts its characters."""
+    """Refuse a primary key longer than the cloud's (nosql-wire §7): text counts its characters."""
     size = 0
     for name in form.table.primary_key:
         value = row.get(name)
@@ -174,20 +174,20 @@ def ttl_of(given: str) -> TimeToLive:
         raise InvalidRequest(NosqlRule.TTL_TEXT, unit=unit[:40])
     digits = amount.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 18:  # of 64 bits
-        raise InvalidRequest(NosqlRule.TTL_NUMBER, text=given[:60])
+        raise InvalidRequest(NosqlRule.TTL_NUMBER, text_member=given[:60])
     value = int(amount)
     return TimeToLive.days(value) if unit == "DAYS" else TimeToLive.hours(value)
 
 
-def write_row(engine: TypedEngine, _: str, asked: Frame) -> Plan[Written]:
+def write_typed(engine: TypedEngine, _: str, asked: Frame) -> Plan[Written]:
     """Write or delete one row. Raises: `NotFound`, `InvalidRequest`."""
-    form = find_table(engine, asked.table)
+    form = named_table(engine, asked.table)
     write = write_asked(form, asked.header["o"], asked.payload)
     return engine.write(form, write.choice).answering(lambda result: Written(write, result))
 
 
 def cost_of_write(written: Written) -> Cost:
-    """What a write consumed (wire §4.2, §4.3): kilobytes of rows and of entries of indexes."""
+    """What a write consumed (nosql-wire §4.2, §4.3): kilobytes of rows and index entries."""
     (form, choice, returns), result = written
     former = row_size(result, result.former)
     reads = 0
@@ -233,7 +233,7 @@ def write_members(written: Written) -> dict[str, Any]:
     if result.success and result.generated is not None:
         field = form.table.generated
         assert field is not None
-        members["gn"] = typed_value(result.generated, field.type)
+        members["gn"] = encoded_value(result.generated, field.type)
     previous = result.previous
     if previous is not None and not (result.success and choice.kind in _BY_VERSION):
         members["ri"] = {

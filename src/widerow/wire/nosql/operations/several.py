@@ -1,4 +1,4 @@
-"""MULTI_DELETE and WRITE_MULTIPLE: rows of one shard key in one transaction (wire §4.4, §4.5)."""
+"""MULTI_DELETE and WRITE_MULTIPLE: rows of one shard key at once (nosql-wire §4.4, §4.5)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,12 +18,13 @@ from widerow.limits import (
 from widerow.model.typed.requests import FieldRange
 from widerow.storage.interface import Outcome
 from widerow.wire.nosql.answers import Cost
-from widerow.wire.nosql.convert import column_value, key_of
+from widerow.wire.nosql.convert import column_value, key_columns
 from widerow.wire.nosql.envelope import Frame, read_frame
-from widerow.wire.nosql.members import binary, flag, number, text
+from widerow.wire.nosql.members import binary_member, flag_member, number_member, text_member
 from widerow.wire.nosql.nson import encode
+from widerow.wire.nosql.operations.names import NAMES
 from widerow.wire.nosql.operations.rows import (
-    KINDS,
+    WRITE_KINDS,
     WriteAsked,
     Written,
     as_abort,
@@ -32,7 +33,7 @@ from widerow.wire.nosql.operations.rows import (
     write_asked,
     write_members,
 )
-from widerow.wire.nosql.operations.tables_found import find_table
+from widerow.wire.nosql.operations.tables_found import named_table
 from widerow.wire.nosql.rules import NosqlRule
 
 __all__ = [
@@ -40,7 +41,7 @@ __all__ = [
     "consumed_by_delete",
     "consumed_by_sequence",
     "decode_sequence",
-    "delete_rows",
+    "delete_range",
     "encode_deleted",
     "encode_sequence",
     "write_sequence",
@@ -50,16 +51,16 @@ __all__ = [
 # --- MULTI_DELETE --------------------------------------------------------------------------------
 
 
-def delete_rows(engine: TypedEngine, _: str, asked: Frame) -> Plan[DeletedRows]:
+def delete_range(engine: TypedEngine, _: str, asked: Frame) -> Plan[DeletedRows]:
     """Delete the rows of a partial key. Raises: `NotFound`, `InvalidRequest`."""
-    form, payload = find_table(engine, asked.table), asked.payload
-    most = number(payload, "mw")
+    form, payload = named_table(engine, asked.table), asked.payload
+    most = number_member(payload, "mw")
     if not 0 <= most <= NOSQL_KB_MAX:
         raise InvalidRequest(NosqlRule.MAX_WRITE_KB, limit=NOSQL_KB_MAX, value=most)
     given = required(payload, "k")
-    key = key_of(form, given) if given else {}
+    key = key_columns(form, given) if given else {}
     rows = MultiRow(key, range_of(form, payload.get("rg")))
-    return engine.delete_part(form, rows, most or NOSQL_KB_MAX, binary(payload, "ck") or b"")
+    return engine.delete_part(form, rows, most or NOSQL_KB_MAX, binary_member(payload, "ck") or b"")
 
 
 def range_of(form: TableForm, given: Any) -> FieldRange | None:  # noqa: ANN401  # a value
@@ -68,7 +69,7 @@ def range_of(form: TableForm, given: Any) -> FieldRange | None:  # noqa: ANN401 
         return None
     if not isinstance(given, dict):
         raise InvalidRequest(NosqlRule.MEMBER_TYPE, name="rg", type="MAP", found="another type")
-    name = text(given, "rp") or ""
+    name = text_member(given, "rp") or ""
     if name not in form.table.primary_key:  # in this case alone, as the vendor's proxy has it
         raise InvalidRequest(NosqlRule.RANGE_PATH, field=name[:100])
     bounds = [_bound(form, name, given.get(side)) for side in ("sr", "en")]
@@ -84,7 +85,7 @@ def _bound(form: TableForm, name: str, given: Any) -> tuple[Any, bool]:  # noqa:
         return None, True
     field = form.table.field(name)
     assert field is not None
-    return column_value(given.get("l"), field.type), flag(given, "in")
+    return column_value(given.get("l"), field.type), flag_member(given, "in")
 
 
 def _cost_of_delete(gone: DeletedRows) -> Cost:
@@ -128,7 +129,7 @@ def write_sequence(engine: TypedEngine, _: str, asked: Frame) -> Plan[SequenceEn
     given = required(asked.payload, "os")
     if not isinstance(given, list):
         raise InvalidRequest(NosqlRule.MEMBER_TYPE, name="os", type="ARRAY", found="another type")
-    expected = number(asked.payload, "no", len(given))
+    expected = number_member(asked.payload, "no", len(given))
     if expected != len(given):
         raise InvalidRequest(NosqlRule.BATCH_NUMBER, found=len(given), expected=expected)
     if not given:
@@ -163,15 +164,13 @@ def _write_of(engine: TypedEngine, table: str, given: Any) -> WriteAsked:  # noq
     first = next(iter(given), "")
     if first not in {"n", "o"}:
         raise InvalidRequest(NosqlRule.BATCH_FIRST, name=first[:40])
-    code = number(given, "o", -1)
-    if code not in KINDS:
-        from widerow.wire.nosql.operations.table import NAMES  # noqa: PLC0415  # it imports this
-
+    code = number_member(given, "o", -1)
+    if code not in WRITE_KINDS:
         name = NAMES[code] if 0 <= code < len(NAMES) else str(code)
         raise InvalidRequest(NosqlRule.BATCH_KIND, name=name)
-    form = find_table(engine, text(given, "n") or table)
+    form = named_table(engine, text_member(given, "n") or table)
     write = write_asked(form, code, given)
-    return write._replace(choice=as_abort(write.choice, flag(given, "a")))
+    return write._replace(choice=as_abort(write.choice, flag_member(given, "a")))
 
 
 def _check_related(writes: Sequence[WriteAsked]) -> None:

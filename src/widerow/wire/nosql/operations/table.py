@@ -1,4 +1,4 @@
-"""All operations of the dialect, by their codes (wire §3.1)."""
+"""All operations of the dialect, by their codes (nosql-wire §3.1)."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -9,21 +9,9 @@ from widerow.engine.typed.engine import TypedEngine
 from widerow.wire.dialect import WireOperation
 from widerow.wire.nosql.envelope import Frame
 from widerow.wire.nosql.operations import query, rows, several, tables
+from widerow.wire.nosql.operations.names import NAMES
 
-__all__ = ["BY_CODE", "NAMES", "OPERATIONS"]
-
-NAMES: Final[tuple[str, ...]] = (
-    *("DELETE", "DELETE_IF_VERSION", "GET", "PUT", "PUT_IF_ABSENT", "PUT_IF_PRESENT"),
-    *("PUT_IF_VERSION", "QUERY", "PREPARE", "WRITE_MULTIPLE", "MULTI_DELETE", "GET_TABLE"),
-    *("GET_INDEXES", "GET_TABLE_USAGE", "LIST_TABLES", "TABLE_REQUEST", "SCAN", "INDEX_SCAN"),
-    *("CREATE_TABLE", "ALTER_TABLE", "DROP_TABLE", "CREATE_INDEX", "DROP_INDEX"),
-    *("SYSTEM_REQUEST", "SYSTEM_STATUS_REQUEST", "GET_TABLES", "GET_TABLE_INDEXES"),
-    *("CREATE_TABLE_REST", "ALTER_TABLE_REST", "DROP_TABLE_REST", "CREATE_INDEX_REST"),
-    *("DROP_INDEX_REST", "GET_INDEX", "ADD_REPLICA", "DROP_REPLICA", "GET_REPLICA_STATS"),
-    *("INTERNAL_DDL", "INTERNAL_STATUS", "GET_CONFIGURATION", "UPDATE_CONFIGURATION"),
-    *("GET_KMS_KEY", "UPDATE_KMS_KEY", "REMOVE_KMS_KEY"),
-)
-"""The names of the operations, by their codes."""
+__all__ = ["BY_CODE", "NOSQL_OPERATIONS"]
 
 
 def _write(code: int) -> WireOperation:
@@ -32,7 +20,7 @@ def _write(code: int) -> WireOperation:
         Permission.WRITE,
         writes=True,
         decode=rows.decode_row_request,
-        call=rows.write_row,
+        call=rows.write_typed,
         encode=rows.encode_written,
         consumed=rows.consumed_by_write,
         foreseen=True,
@@ -54,13 +42,13 @@ def _about_tables(
 
 BY_CODE: Final[Mapping[int, WireOperation]] = MappingProxyType(
     {
-        **{code: _write(code) for code in rows.KINDS},
+        **{code: _write(code) for code in rows.WRITE_KINDS},
         2: WireOperation(
             NAMES[2],
             Permission.READ,
             writes=False,
             decode=rows.decode_row_request,
-            call=rows.get_row,
+            call=rows.get_typed,
             encode=rows.encode_found,
             consumed=lambda found: (found.cost.read_units, 0),
             foreseen=True,
@@ -100,7 +88,7 @@ BY_CODE: Final[Mapping[int, WireOperation]] = MappingProxyType(
             Permission.WRITE,
             writes=True,
             decode=rows.decode_row_request,
-            call=several.delete_rows,
+            call=several.delete_range,
             encode=several.encode_deleted,
             consumed=several.consumed_by_delete,
             lengthy=lambda _: True,
@@ -108,13 +96,13 @@ BY_CODE: Final[Mapping[int, WireOperation]] = MappingProxyType(
         11: _about_tables(11, tables.get_table),
         12: _about_tables(12, tables.get_indexes),
         13: _about_tables(13, tables.get_table_usage),
-        14: _about_tables(14, tables.list_tables),
+        14: _about_tables(14, tables.list_typed),
         15: WireOperation(
             NAMES[15],
             Permission.MANAGE,
             writes=True,
             decode=rows.decode_row_request,
-            call=tables.table_request,
+            call=tables.request_table,
             encode=tables.encode_message,
             lengthy=lambda _: True,
         ),
@@ -128,5 +116,5 @@ def _by_name() -> dict[str, Any]:
     return {each.name: each for each in BY_CODE.values()}
 
 
-OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(_by_name())
+NOSQL_OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(_by_name())
 """The same, by their names."""

@@ -1,4 +1,4 @@
-"""TABLE_REQUEST, GET_TABLE, LIST_TABLES, GET_INDEXES, GET_TABLE_USAGE (wire §5).
+"""TABLE_REQUEST, GET_TABLE, LIST_TABLES, GET_INDEXES, GET_TABLE_USAGE (nosql-wire §5).
 
 A definition is changed by one commit and answered with the state in between, as drivers expect; the
 operation id tells what GET_TABLE is to look for. Building an index takes longer: its table is
@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import IntEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
@@ -22,11 +22,11 @@ from widerow.model.typed.names import same_name
 from widerow.model.typed.table import TableLimits, TypedTable
 from widerow.model.typed.values import Timestamp
 from widerow.wire.nosql.envelope import Frame
-from widerow.wire.nosql.members import number, text
+from widerow.wire.nosql.members import number_member, text_member
 from widerow.wire.nosql.nson import Long, encode
-from widerow.wire.nosql.operations.tables_found import find_table
+from widerow.wire.nosql.operations.tables_found import named_table
 from widerow.wire.nosql.rules import NosqlRule
-from widerow.wire.nosql.schema_text import schema_text, told_units
+from widerow.wire.nosql.schema_text import cloud_schema_json, told_units
 from widerow.wire.nosql.timestamps import timestamp_of
 
 __all__ = [
@@ -35,9 +35,9 @@ __all__ = [
     "get_indexes",
     "get_table",
     "get_table_usage",
-    "list_tables",
+    "list_typed",
     "replica_stats",
-    "table_request",
+    "request_table",
 ]
 
 Message = dict[str, Any]
@@ -72,9 +72,9 @@ def get_table(engine: TypedEngine, _: str, asked: Frame) -> Message:
     Raises: `NotFound`, `InvalidRequest` for an unknown id, and for an index that could not be made.
     """
     name = asked.table
-    operation = text(asked.payload, "od")
+    operation = text_member(asked.payload, "od")
     if operation is None:
-        return table_message(engine, find_table(engine, name), name, State.ACTIVE)
+        return table_message(engine, named_table(engine, name), name, State.ACTIVE)
     found = _OPERATION.match(operation)
     if found is None:
         raise InvalidRequest(NosqlRule.OPERATION_ID, id=operation[:60])
@@ -84,7 +84,7 @@ def get_table(engine: TypedEngine, _: str, asked: Frame) -> Message:
         if form is None or form.table.id != int(found[2]):
             return {"n": name, "as": int(State.DROPPED)}
         return table_message(engine, form, name, State.DROPPING, operation)
-    form = find_table(engine, name)
+    form = named_table(engine, name)
     if kind != "i":
         return table_message(engine, form, name, State.ACTIVE)
     made = form.table.index(index)
@@ -99,7 +99,9 @@ def _index_failed(engine: TypedEngine, table: TypedTable, name: str) -> InvalidR
     for (_, index), error in engine.builds.failures.items():
         if same_name(index, name):
             reason = str(error)
-    return InvalidRequest(NosqlRule.INDEX_FAILED, index=name, table=table.qualified, text=reason)
+    return InvalidRequest(
+        NosqlRule.INDEX_FAILED, index=name, table=table.qualified, text_member=reason
+    )
 
 
 def table_message(
@@ -117,7 +119,7 @@ def table_message(
     if limits is not None and table.parent is None:
         message["lm"] = limits_members(limits)
     children = [child.table.short_name for child in engine.tables.children(table.id)]
-    message["ac"] = schema_text(table, limits, sorted(children))
+    message["ac"] = cloud_schema_json(table, limits, sorted(children))
     from widerow.engine.typed.ddl.text import definition_text  # noqa: PLC0415  # the grammar is slow to load
 
     message["td"] = definition_text(table)
@@ -146,19 +148,19 @@ def limits_members(limits: TableLimits) -> Message:
 # --- TABLE_REQUEST -------------------------------------------------------------------------------
 
 
-def table_request(engine: TypedEngine, _: str, asked: Frame) -> "Message | Plan[Message]":
-    """Change definitions: by a statement, or the limits of a table by themselves (wire §5.1).
+def request_table(engine: TypedEngine, _: str, asked: Frame) -> "Message | Plan[Message]":
+    """Change definitions: by a statement, or the limits of a table by themselves (nosql-wire §5.1).
 
     Raises, or its plan does: `InvalidRequest`, `NotFound`, `Conflict`, `Unsupported`.
     """
     payload = asked.payload
-    statement, limits = text(payload, "st"), read_limits(payload)
+    statement, limits = text_member(payload, "st"), read_limits(payload)
     if payload.get("ff") is not None or payload.get("dt") is not None:
         if limits is not None:
             raise InvalidRequest(NosqlRule.LIMITS_AND_TAGS)
         raise Unsupported(NosqlRule.TAGS)
     if statement is not None:
-        return run_statement(engine, statement, limits, etag_asked=text(payload, "et"))
+        return run_statement(engine, statement, limits, etag_asked=text_member(payload, "et"))
     if limits is None or not asked.table:
         raise InvalidRequest(NosqlRule.TABLE_REQUEST)
     return change_limits(engine, asked.table, limits)
@@ -169,10 +171,10 @@ def read_limits(payload: Mapping[str, Any]) -> TableLimits | None:
     given = payload.get("lm")
     if given is None:
         return None
-    if not isinstance(given, dict) or number(given, "mo", 1) not in _MODES:
+    if not isinstance(given, dict) or number_member(given, "mo", 1) not in _MODES:
         raise InvalidRequest(NosqlRule.LIMITS_MODE)
-    on_demand = _MODES[number(given, "mo", 1)]
-    read, write, storage = (number(given, name) for name in ("ru", "wu", "sg"))
+    on_demand = _MODES[number_member(given, "mo", 1)]
+    read, write, storage = (number_member(given, name) for name in ("ru", "wu", "sg"))
     if not on_demand and read <= 0:
         raise InvalidRequest(NosqlRule.LIMITS_READ)
     if not on_demand and write <= 0:
@@ -220,7 +222,7 @@ def run_statement(
     return _answer(engine, made, limits, told)
 
 
-def _waits(plan: Plan[Any]) -> Any:  # noqa: ANN401  # never
+def _waits(_: Plan[Any]) -> Any:  # noqa: ANN401  # never
     raise AssertionError("statements of requests are plans")
 
 
@@ -244,7 +246,7 @@ _QUERYING: Final = frozenset(
 
 
 def check_limits(statement: Any, limits: TableLimits | None) -> None:  # noqa: ANN401  # a statement
-    """Refuse limits where a statement takes none, and a table without (wire §5.1)."""
+    """Refuse limits where a statement takes none, and a table without (nosql-wire §5.1)."""
     kind = type(statement).__name__
     if kind == "CreateTableStatement":
         is_child = "." in statement.name
@@ -274,7 +276,10 @@ _KINDS: Final = {
 
 
 def _answer(
-    engine: TypedEngine, changed: Any, limits: TableLimits | None, told: Message | None
+    engine: TypedEngine,
+    changed: Any,  # noqa: ANN401  # a ChangedDefinition, whose module is slow to load
+    limits: TableLimits | None,
+    told: Message | None,
 ) -> Message:
     """The answer to a statement: the state in between, and the id to ask with."""
     kind, state = _KINDS[changed.change.value]
@@ -302,14 +307,14 @@ def _answer(
 # --- lists ---------------------------------------------------------------------------------------
 
 
-def list_tables(engine: TypedEngine, _: str, asked: Frame) -> Message:
-    """Names of tables, children before their parents (wire §5.3). Raises `InvalidRequest`."""
-    start, most = number(asked.payload, "ls"), number(asked.payload, "lx")
+def list_typed(engine: TypedEngine, _: str, asked: Frame) -> Message:
+    """Names of tables, children before their parents (nosql-wire §5.3). Raises `InvalidRequest`."""
+    start, most = number_member(asked.payload, "ls"), number_member(asked.payload, "lx")
     if start < 0:
         raise InvalidRequest(NosqlRule.LIST_START)
     if most < 0:
         raise InvalidRequest(NosqlRule.LIST_LIMIT)
-    namespace = text(asked.payload, "ns")
+    namespace = text_member(asked.payload, "ns")
     tables = engine.tables
     forms = tables.all() if namespace is None else tables.in_namespace(namespace)
     names = list(_children_first(forms))
@@ -332,9 +337,9 @@ def _children_first(forms: list[TableForm]) -> Iterator[str]:
 
 
 def get_indexes(engine: TypedEngine, _: str, asked: Frame) -> Message:
-    """The indexes of a table, or one of them (wire §5.4). Raises `NotFound`, `InvalidRequest`."""
-    table = find_table(engine, asked.table).table
-    name = text(asked.payload, "i")
+    """The indexes of a table, or one (nosql-wire §5.4). Raises `NotFound`, `InvalidRequest`."""
+    table = named_table(engine, asked.table).table
+    name = text_member(asked.payload, "i")
     indexes = list(table.indexes)
     if name is not None:
         found = table.index(name)
@@ -361,19 +366,19 @@ def get_indexes(engine: TypedEngine, _: str, asked: Frame) -> Message:
 
 
 def get_table_usage(engine: TypedEngine, _: str, asked: Frame) -> Message:
-    """The use of a table: no records are kept, so there is one without any use (wire §5.5).
+    """The use of a table: no records are kept, so there is one without any use (nosql-wire §5.5).
 
     Raises: `InvalidRequest`.
     """
     payload = asked.payload
-    most = number(payload, "lx")
+    most = number_member(payload, "lx")
     if most > NOSQL_USAGE_RECORDS_MAX:
         raise InvalidRequest(NosqlRule.USAGE_LIMIT, limit=NOSQL_USAGE_RECORDS_MAX, value=most)
     times = [_instant(payload.get(name)) for name in ("sr", "en")]
     start, stop = times
     if start is not None and stop is not None and stop < start:
         raise InvalidRequest(NosqlRule.USAGE_TIMES)
-    form = find_table(engine, asked.table)
+    form = named_table(engine, asked.table)
     begun = start or Timestamp(form.table.created_us // 1_000_000)
     record = dict.fromkeys(("ru", "wu", "sg", "rt", "wt", "sl", "ms"), 0)
     return {"n": asked.table, "u": [{"sr": begun.text(3), "pd": 60, **record}], "li": 1}
@@ -388,8 +393,8 @@ def _instant(given: Any) -> Timestamp | None:  # noqa: ANN401  # a member
 
 
 def replica_stats(engine: TypedEngine, _: str, asked: Frame) -> Message:
-    """The lag of replicas: there are none, so there is one record without a time (wire §3.1)."""
-    form = find_table(engine, asked.table)
+    """The lag of replicas: there are none, so one record without a time (nosql-wire §3.1)."""
+    form = named_table(engine, asked.table)
     return {
         "n": form.table.qualified,
         "ni": Long(1),

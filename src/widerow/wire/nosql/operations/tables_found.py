@@ -5,10 +5,10 @@ from widerow.engine.typed.form import TableForm
 from widerow.errors import InvalidRequest, NotFound
 from widerow.wire.nosql.rules import NosqlRule
 
-__all__ = ["find_table"]
+__all__ = ["named_table"]
 
 
-def find_table(engine: TypedEngine, name: str) -> TableForm:
+def named_table(engine: TypedEngine, name: str) -> TableForm:
     """The table of a name in any case. Raises: `InvalidRequest` for no name, `NotFound`."""
     if not name.strip():
         raise InvalidRequest(NosqlRule.TABLE_NAME)

@@ -18,7 +18,7 @@ from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.tables import TypedTables
 from widerow.errors import InvalidRequest
 from widerow.wire.nosql.convert import column_value
-from widerow.wire.nosql.nson import Empty, Long, TimestampText
+from widerow.wire.nosql.nson import EmptyValue, Long, TimestampText
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import AccessPath
 from widerow.wire.nosql.sql.bind_select import BoundSelect, bind_select, fault_at
@@ -215,7 +215,7 @@ def _item(value: Any) -> Any:  # noqa: ANN401  # values of NSON
         return LongInt(value.value)
     if isinstance(value, TimestampText):
         return cast_item(value.text, syntax.TypeNode("TIMESTAMP", size=9), TextPlace())
-    if isinstance(value, Empty):
+    if isinstance(value, EmptyValue):
         return None
     if isinstance(value, Mapping):
         return {name: _item(each) for name, each in value.items()}

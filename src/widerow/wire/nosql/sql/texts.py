@@ -11,21 +11,16 @@
 """
 
 import json
-import math
-import struct
 from base64 import b64encode
 from decimal import Decimal
 from typing import Any, Final
 
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, Timestamp, plain_number
+from widerow.wire.nosql.java_text import double_text
 from widerow.wire.nosql.sql.items import EnumItem, FloatItem, RecordItem, StampItem, is_long
 
 __all__ = ["column_type_text", "item_type_name", "text_of"]
-
-_FLOAT: Final = struct.Struct("<f")
-_FLOAT_DIGITS_MAX: Final = 9  # that tell every FLOAT from all others
-_PLAIN_FROM, _PLAIN_TO = -3, 7  # powers of ten between which Java writes no exponent
 
 
 def text_of(item: Any) -> str:  # noqa: ANN401  # any item
@@ -43,7 +38,7 @@ def _atomic(item: Any) -> str:  # noqa: ANN401  # any item but texts and contain
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, float):
-        return _double(item)
+        return double_text(item, single=isinstance(item, FloatItem))
     if isinstance(item, Decimal):
         return str(plain_number(item))
     if isinstance(item, Timestamp):
@@ -67,39 +62,6 @@ def _json(item: Any) -> str:  # noqa: ANN401  # any item
 
 def _quoted(text: str) -> str:
     return json.dumps(str(text), ensure_ascii=False)
-
-
-def _double(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    sign = "-" if math.copysign(1.0, value) < 0 else ""
-    if value == 0:
-        return f"{sign}0.0"
-    digits, power = _digits(value)
-    if _PLAIN_FROM <= power < 0:
-        return f"{sign}0.{'0' * (-power - 1)}{digits}"
-    if 0 <= power < _PLAIN_TO:
-        whole = digits[: power + 1].ljust(power + 1, "0")
-        return f"{sign}{whole}.{digits[power + 1 :] or '0'}"
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
-
-
-def _digits(value: float) -> tuple[str, int]:
-    """The fewest digits that tell the value from others of its type, and the power of the first."""
-    written = repr(abs(float(value)))
-    if isinstance(value, FloatItem):
-        for count in range(1, _FLOAT_DIGITS_MAX + 1):
-            written = f"{abs(float(value)):.{count}g}"
-            # What rounds up to beyond the largest FLOAT is told from it by more digits.
-            if float(written) < 2.0**128 and _FLOAT.pack(float(written)) == _FLOAT.pack(abs(value)):
-                break
-    number = Decimal(written)
-    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
-    # Java writes the smallest DOUBLE and FLOAT with two digits.
-    smallest = {"5e-324": ("49", -324), "1e-45": ("14", -45)}
-    return smallest.get(written, (digits, number.adjusted()))
 
 
 def item_type_name(item: Any) -> str:  # noqa: ANN401  # any item

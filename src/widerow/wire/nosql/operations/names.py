@@ -1,0 +1,18 @@
+"""The names of the operations of the protocol (nosql-wire §3.1)."""
+
+from typing import Final
+
+__all__ = ["NAMES"]
+
+NAMES: Final[tuple[str, ...]] = (
+    *("DELETE", "DELETE_IF_VERSION", "GET", "PUT", "PUT_IF_ABSENT", "PUT_IF_PRESENT"),
+    *("PUT_IF_VERSION", "QUERY", "PREPARE", "WRITE_MULTIPLE", "MULTI_DELETE", "GET_TABLE"),
+    *("GET_INDEXES", "GET_TABLE_USAGE", "LIST_TABLES", "TABLE_REQUEST", "SCAN", "INDEX_SCAN"),
+    *("CREATE_TABLE", "ALTER_TABLE", "DROP_TABLE", "CREATE_INDEX", "DROP_INDEX"),
+    *("SYSTEM_REQUEST", "SYSTEM_STATUS_REQUEST", "GET_TABLES", "GET_TABLE_INDEXES"),
+    *("CREATE_TABLE_REST", "ALTER_TABLE_REST", "DROP_TABLE_REST", "CREATE_INDEX_REST"),
+    *("DROP_INDEX_REST", "GET_INDEX", "ADD_REPLICA", "DROP_REPLICA", "GET_REPLICA_STATS"),
+    *("INTERNAL_DDL", "INTERNAL_STATUS", "GET_CONFIGURATION", "UPDATE_CONFIGURATION"),
+    *("GET_KMS_KEY", "UPDATE_KMS_KEY", "REMOVE_KMS_KEY"),
+)
+"""The names of the operations, by their codes."""
