@@ -185,8 +185,13 @@ def _is_table(words: WordCursor, tables: list[syntax.FromTable]) -> bool:
     word = words.next
     if word.kind != "name" or words.ahead(1).is_sign("("):
         return False
-    aliased = any(table.alias == word.text for table in tables)
-    return not (aliased and words.ahead(1).is_sign(".", "["))
+    if not any(table.alias == word.text for table in tables):
+        return True
+    at = 1
+    while words.ahead(at).is_sign(".") and words.ahead(at + 1).kind == "name":
+        at += 2
+    at += words.ahead(at).is_word("AS")
+    return not words.ahead(at).is_sign(".", "[") and words.ahead(at).kind != "variable"
 
 
 def _item(words: WordCursor) -> syntax.FromItems:

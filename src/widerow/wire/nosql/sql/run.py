@@ -1,7 +1,7 @@
 """Preparing and running statements of SQL: what the dialect's queries call (nosql-wire §6).
 
     prepared = prepare_statement("SELECT * FROM users WHERE id = ?", tables)
-    page = run_prepared(prepared, engine, {"#1": 7}, QueryRun(now_us=…))
+    page = run_prepared(prepared, engine, {"#1": 7}, QueryRun(…))
 
 Everything is done here: sorting, grouping and joining too, so drivers never get a plan to run.
 """
@@ -56,12 +56,12 @@ class QueryRun(NamedTuple):
     """
 
     now_us: int
-    continuation: bytes = b""
-    limit: int = 0
-    read_kb: int = 0
-    absolute: bool = False
-    context: Context = Context(prec=7)
-    random: Callable[[int], bytes] = bytes
+    continuation: bytes
+    limit: int
+    read_kb: int
+    absolute: bool
+    context: Context
+    random: Callable[[int], bytes]
 
 
 class QueryPage(NamedTuple):
