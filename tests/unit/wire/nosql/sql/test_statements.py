@@ -135,8 +135,10 @@ JOINS: list[tuple[str, list[Any]]] = [
         [(1, 2, 7), (2, None, None), (3, 5, None)],
     ),
     (
-        "SELECT p.k, count(c.c) FROM p p LEFT OUTER JOIN p.c c ON p.k = c.k GROUP BY p.k "
-        "ORDER BY p.k",
+        (
+            "SELECT p.k, count(c.c) FROM p p LEFT OUTER JOIN p.c c ON p.k = c.k GROUP BY p.k "
+            "ORDER BY p.k"
+        ),
         [(1, 2), (2, 0), (3, 1)],
     ),
 ]
