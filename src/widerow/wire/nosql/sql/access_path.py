@@ -87,6 +87,12 @@ class AccessPath:
         )
 
     @property
+    def one_row(self) -> bool:
+        """Whether the whole primary key is given, by equality."""
+        whole = self.index is None and len(self.conditions) == self.form.key.length
+        return whole and all(any(_is_single(each) for each in col) for col in self.conditions)
+
+    @property
     def may_repeat(self) -> bool:
         """Whether a row may come several times: not where one value of the members is asked for."""
         assert self.index is not None

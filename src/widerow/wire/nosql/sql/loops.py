@@ -91,6 +91,7 @@ class Looping:
         self._loops = loops
         self._simple = len(loops) == 1 and not self._outermost.descendants
         self._ancestors: dict[int, tuple[bytes, StoredRow | None]] = {}
+        self._known: dict[int, tuple[list[ByteRange], list[StoredRow]]] = {}
         self.kb = 0
         self.reads = False
 
@@ -145,15 +146,31 @@ class Looping:
     def _rows(self, loop: TableLoop) -> Iterator[None]:
         """The rows of an inner table."""
         frame, found = self._frame, False
-        for (row, _), is_first in loop.path.scan(self._engine, loop.path.ranges(frame)):
-            self.kb += row_kilobytes(row)
+        for row in self._inner(loop):
             frame.rows[loop.slot] = row
-            if is_first and (loop.on is None or _true(loop.on, frame)):
+            if loop.on is None or _true(loop.on, frame):
                 found = True
                 yield
         if loop.outer and not found:
             frame.rows[loop.slot] = None
             yield
+
+    def _inner(self, loop: TableLoop) -> Iterator[StoredRow]:
+        """The rows of the ranges of an inner table; one row is read once for outer rows in turn."""
+        ranges = loop.path.ranges(self._frame)
+        single = loop.path.one_row
+        known = self._known.get(loop.slot)
+        if single and known is not None and known[0] == ranges:
+            yield from known[1]
+            return
+        kept: list[StoredRow] = []
+        for (row, _), is_first in loop.path.scan(self._engine, ranges):
+            self.kb += row_kilobytes(row)
+            if is_first:
+                kept += [row] if single else []
+                yield row
+        if single:
+            self._known[loop.slot] = (ranges, kept)
 
     # --- nested tables -----------------------------------------------------------------------
 

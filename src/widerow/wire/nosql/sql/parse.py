@@ -191,7 +191,7 @@ def _is_table(words: WordCursor, tables: list[syntax.FromTable]) -> bool:
     while words.ahead(at).is_sign(".") and words.ahead(at + 1).kind == "name":
         at += 2
     at += words.ahead(at).is_word("AS")
-    return not words.ahead(at).is_sign(".", "[") and words.ahead(at).kind != "variable"
+    return not words.ahead(at).is_sign(".", "[", "(") and words.ahead(at).kind != "variable"
 
 
 def _item(words: WordCursor) -> syntax.FromItems:
