@@ -135,8 +135,8 @@ def test_an_endpoint_is_answered_with_what_to_do_instead(tmp_path: Path) -> None
     done = kv("--endpoint", "http://localhost:8087", "show", "tables", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == (
-        "widerow kv: widerow serves no NoSQL protocol over the network yet, so the shell cannot "
-        "work through a server. Stop the server and use: widerow kv --path DIR\n"
+        "widerow kv: the shell cannot work through a server yet, as drivers do. "
+        "Stop the server and use: widerow kv --path DIR\n"
     )
     assert not list(tmp_path.iterdir())
 

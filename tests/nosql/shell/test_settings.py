@@ -105,7 +105,7 @@ def test_connect_uses_another_store(shell: "Shell", tmp_path: Path) -> None:
 def test_connect_says_that_servers_cannot_be_reached(shell: "Shell", flags: str) -> None:
     line = f"connect store {flags}"
     text, code = shell.run(line)
-    assert text.startswith(f"Error handling command {line}: widerow serves no NoSQL protocol")
+    assert text.startswith(f"Error handling command {line}: the shell cannot work through a server")
     assert "widerow kv --path DIR" in text
     assert code == 1
 

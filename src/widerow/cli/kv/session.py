@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 NO_SERVER: Final = (
-    "widerow serves no NoSQL protocol over the network yet, so the shell cannot work through a "
-    "server. Stop the server and use: widerow kv --path DIR"
+    "the shell cannot work through a server yet, as drivers do. Stop the server and use: "
+    "widerow kv --path DIR"
 )
 _MAKE_NEW: Final = "widerow kv --create --path DIR makes a new one"
 _DEFAULT_PAGE_HEIGHT: Final = 24  # lines, where no terminal can be asked

@@ -69,7 +69,7 @@ KV: Final = command(
     SHELL_JSON,
     Flag(
         "endpoint",
-        "A server to work through. Not possible yet: no server speaks a NoSQL protocol.",
+        "A server to work through. Not possible yet: the shell opens the store itself.",
         "URL",
     ),
     examples="""

@@ -150,9 +150,12 @@ def default_key(keyring: Keyring) -> AccessKey | None:
 
 
 def _by_token(token: str, keyring: Keyring, now_us: int) -> AccessKey | ApiKey:
-    """The key of a `Bearer` token of a server that has keys of its own."""
+    """The key of a `Bearer` token of a server that has keys of its own.
+
+    Where API keys are not taken, because somebody may read along, no secret is.
+    """
     identity, colon, secret = token.partition(":")
-    if colon:
+    if colon and keyring.takes_api_keys:
         return keyring.find_pair(identity, secret, "", now_us)
     return keyring.find_api_key(token, now_us)
 

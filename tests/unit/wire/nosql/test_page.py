@@ -1,0 +1,43 @@
+"""docs/protocol/nosql.md names the operations that are served and the codes that are answered."""
+
+import re
+from pathlib import Path
+
+from widerow.wire.nosql import faults
+from widerow.wire.nosql.operations.table import BY_CODE, NAMES
+
+PAGE = (Path(__file__).parents[4] / "docs" / "protocol" / "nosql.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    """The text of a section."""
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_operations_are_those_that_are_served() -> None:
+    shown: dict[int, str] = {}
+    for names, codes in re.findall(
+        r"^\| ([A-Z_, ]+) \| ([\d, ]+) \|", section("Operations"), re.MULTILINE
+    ):
+        pairs = zip(codes.split(", "), names.split(", "), strict=True)
+        shown |= {int(code): name for code, name in pairs}
+    answered = {
+        code for code in BY_CODE if NAMES[code] not in {"SYSTEM_REQUEST", "SYSTEM_STATUS_REQUEST"}
+    }
+    assert answered <= shown.keys()
+    for code, name in shown.items():
+        assert NAMES[code] == name
+        assert code in BY_CODE, name
+
+
+def test_codes_are_those_that_are_answered() -> None:
+    shown = {
+        name: int(code)
+        for code, name in re.findall(r"^\| (\d+) \| ([A-Z_]+) \|", section("Errors"), re.MULTILINE)
+    }
+    known = {
+        name: value
+        for name, value in vars(faults).items()
+        if name.isupper() and isinstance(value, int)
+    }
+    assert shown == known
