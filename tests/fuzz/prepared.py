@@ -13,6 +13,7 @@ from tests.support.engines import open_tablestore
 from tests.support.requests import ANY, BODIES, create_table_request
 from tools.recorded import NOW_MS
 
+from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -33,7 +34,8 @@ A = TypeVar("A", bound=Message)
 def ask(engine: TablestoreEngine, action: WireOperation, body: bytes) -> bytes:
     """The answer's bytes. Raises what the action raises."""
     found: Any = action.call(engine, "i", action.decode(body))
-    if action.writes:
+    assert isinstance(found, Plan) or not action.writes
+    if isinstance(found, Plan):  # of a statement it is one where the statement writes
         found = engine.core.run(found)
     return action.encode(found)
 
