@@ -9,7 +9,7 @@ from widerow.auth.keyring import AccessKey, ApiKey, Keyring
 from widerow.auth.policy import ANY_INSTANCE, InstancePolicy
 from widerow.errors import InvalidRequest, NotPermitted
 from widerow.wire.nosql.dialect import NOSQL_DIALECT
-from widerow.wire.nosql.envelope import HEALTH_PATH, open_request
+from widerow.wire.nosql.envelope import HEALTH_PATH, open_frame
 
 SIGNATURE: Final = (
     'Signature algorithm="rsa-sha256",headers="date",keyId="ocid/user/aa:bb",signature="abc",'
@@ -28,7 +28,7 @@ def opened(keyring: Keyring, authorization: str, instances: InstancePolicy = ANY
     headers = {"x-nosql-request-id": "7"}
     if authorization:
         headers["authorization"] = authorization
-    found, body = open_request("/", headers, b"body", keyring, instances, 0)
+    found, body = open_frame("/", headers, b"body", keyring, instances, 0)
     assert (body, found.instance, found.reply) == (b"body", "sysdefault", "7")
     return found.key.id if isinstance(found.key, AccessKey) else found.key.name
 
@@ -78,8 +78,8 @@ def test_a_server_whose_list_has_no_typed_tables_refuses() -> None:
 
 def test_a_request_has_an_id_and_a_look_at_the_health_needs_none() -> None:
     with pytest.raises(InvalidRequest) as caught:
-        open_request("/", {"authorization": "Bearer x"}, b"", OWN, ANY_INSTANCE, 0)
+        open_frame("/", {"authorization": "Bearer x"}, b"", OWN, ANY_INSTANCE, 0)
     assert NOSQL_DIALECT.refuse(caught.value, "", "").body[0] == 17
-    anybody = open_request(HEALTH_PATH, {}, b"", OWN, ANY_INSTANCE, 0)[0].key
+    anybody = open_frame(HEALTH_PATH, {}, b"", OWN, ANY_INSTANCE, 0)[0].key
     assert isinstance(anybody, AccessKey)
     assert anybody not in OWN.access_keys

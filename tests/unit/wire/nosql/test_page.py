@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 from widerow.wire.nosql import faults
-from widerow.wire.nosql.operations.table import BY_CODE, NAMES
+from widerow.wire.nosql.operations.names import NAMES
+from widerow.wire.nosql.operations.table import BY_CODE
 
 PAGE = (Path(__file__).parents[4] / "docs" / "protocol" / "nosql.md").read_text(encoding="utf-8")
 
