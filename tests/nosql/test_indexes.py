@@ -8,6 +8,8 @@ import pytest
 
 from widerow import nosql
 from widerow.engine.check import check_store
+from widerow.engine.typed.ddl.parse import parse
+from widerow.engine.typed.ddl.text import statement_text
 from widerow.engine.typed.index_build import begin_index, build_step
 from widerow.errors import Unsupported
 from widerow.limits import INDEX_KEYS_PER_ROW_MAX
@@ -427,3 +429,43 @@ def test_a_path_of_any_atomic_type_sorts_numbers_before_texts_before_booleans(
     assert [row["k"] for row in table.index_iterator("any", {"j.x": "b"})] == [1]
     with pytest.raises(nosql.InvalidRequest):
         table.put({"k": 10, "j": {"x": [1]}})
+
+
+FUNCTIONS: list[tuple[str, list[Any]]] = [
+    # of an index on the function, the indexed values in their order
+    ("lower(s)", ["abc", "x", None]),
+    ("substring(s, 1, 2)", ["BC", None, None]),
+    ("length(s)", [1, 3, None]),
+    ("abs(k)", [1, 2, 3]),
+    ("year(t)", [1999, 2020, None]),
+    ("upper(j.p AS STRING)", ["NULL", "Q", None]),
+]
+
+
+def test_functions_of_paths_are_indexed(store: nosql.TypedStore) -> None:
+    columns = "k INTEGER, s STRING, t TIMESTAMP(0), j JSON"
+    store.run_statement(f"CREATE TABLE t ({columns}, PRIMARY KEY(k))")
+    table = store.table("t")
+    table.put({"k": -3, "s": "ABC", "t": "2020-02-03", "j": {"p": "q"}})
+    table.put({"k": 1, "s": "x", "t": "1999-12-31", "j": {"p": None}})
+    table.put({"k": 2, "s": None})
+    for number, (field, expected) in enumerate(FUNCTIONS):
+        store.run_statement(f"CREATE INDEX i{number} ON t({field})")
+        found = [next(iter(key.values.values())) for key in table.index_keys_iterator(f"i{number}")]
+        assert [None if not isinstance(value, int | str) else value for value in found] == expected
+        written = statement_text(parse(f"CREATE INDEX i{number} ON t({field})"))
+        assert parse(written) == parse(f"CREATE INDEX i{number} ON t({field})")
+    for field, text in (("nosuchfn(s)", "Could not find function"), ("lower(q)", "no field named")):
+        with pytest.raises(nosql.InvalidRequest, match=text):
+            store.run_statement(f"CREATE INDEX bad ON t({field})")
+
+
+def test_the_time_that_a_row_expires_at_is_indexed(store: nosql.TypedStore) -> None:
+    store.run_statement("CREATE TABLE t (k INTEGER, PRIMARY KEY(k))")
+    store.run_statement("CREATE INDEX ends ON t(expiration_time())")
+    table = store.table("t")
+    for k, days in ((1, 5), (2, 3), (3, 0)):
+        table.put({"k": k}, ttl=nosql.TimeToLive.days(days))
+    assert [row["k"] for row in table.index_iterator("ends")] == [2, 1, 3]
+    table.put({"k": 1}, ttl=nosql.TimeToLive.days(1), update_ttl=True)
+    assert [row["k"] for row in table.index_iterator("ends")] == [1, 2, 3]

@@ -309,7 +309,6 @@ def test_what_is_no_statement(statement: str, text: str) -> None:
         ("alter table t freeze schema", "(1, 14) FREEZE SCHEMA"),
         ("alter table t enable before image", "(1, 14) ENABLE BEFORE"),
         ("create index i on t (j.x as point)", "(1, 28) AS POINT"),
-        ("create index i on t (lower(x))", "(1, 21) an index on the function lower"),
     ],
 )
 def test_what_is_left_out_is_refused_by_name(statement: str, what: str) -> None:

@@ -19,11 +19,12 @@ from widerow.keys.layout import SPACE_ROWS, index_prefix
 from widerow.keys.typed import decoder_of, encoder_of
 from widerow.limits import INDEX_KEYS_PER_ROW_MAX, TYPED_KEY_BYTES_MAX
 from widerow.model.typed.coerce import coerce
+from widerow.model.typed.index_functions import applied
 from widerow.model.typed.index_paths import EMPTY, Empty, IndexPath, index_paths
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
 from widerow.model.typed.types import FieldType, Kind
-from widerow.model.typed.values import JSON_NULL, JsonNull, TypedValue
+from widerow.model.typed.values import JSON_NULL, JsonNull, Timestamp, TypedValue
 from widerow.rows.typed import typed_table_and_expiry
 
 __all__ = ["IndexEntry", "IndexForm", "expiry_value"]
@@ -69,7 +70,7 @@ class IndexForm:
         value = expiry_value(row.record)
         tail = row.encoded_key[1:]
         found: dict[bytes, bytes] = {}
-        for values in self._tuples(row.values_in_order()):
+        for values in self._tuples(row):
             head = self._head(values)
             if len(head) > TYPED_KEY_BYTES_MAX:
                 size = len(head)
@@ -84,11 +85,19 @@ class IndexForm:
                 raise InvalidRequest(TypedRule.INDEX_KEYS_PER_ROW, limit=INDEX_KEYS_PER_ROW_MAX)
         return found
 
-    def _tuples(self, row: Sequence[TypedValue]) -> Iterable[list[TypedValue]]:
+    def _tuples(self, stored: StoredRow) -> Iterable[list[TypedValue]]:
         """The indexed values of a row, one tuple for each member of the indexed array or map."""
+        row = stored.values_in_order()
         through = next((path for path in self.paths if path.split >= 0), None)
         members = [(None, None)] if through is None else through.members(row)
-        fixed = [None if path.split >= 0 else path.find(row) for path in self.paths]
+        fixed = [
+            _of_row(path, stored)
+            if path.column < 0
+            else None
+            if path.split >= 0
+            else path.find(row)
+            for path in self.paths
+        ]
         for member in members:
             values = [
                 path.find_in(member) if path.split >= 0 else value
@@ -102,6 +111,8 @@ class IndexForm:
         for path, encode, value in zip(self.paths, self._encoders, values, strict=True):
             if path.json_from >= 0 and not _is_special(value):
                 value = _from_document(value, path, self.index)  # noqa: PLW2901  # the same value, typed
+            if path.function is not None and path.column >= 0:
+                value = applied(path.function, value)  # noqa: PLW2901  # what is indexed of it
             parts.append(_marked(encode, value))
         return b"".join(parts)
 
@@ -146,6 +157,18 @@ class IndexForm:
         return IndexEntry(tuple(values), SPACE_ROWS + key[at:])
 
 
+def _of_row(path: IndexPath, row: StoredRow) -> TypedValue:
+    """The value of a function of the row; NULL where it never expires."""
+    assert path.function is not None
+    modified = path.function.name == "modification_time"
+    milliseconds = row.modified_ms if modified else row.expires_ms
+    if not milliseconds:
+        return None
+    if path.type.kind is Kind.LONG:
+        return milliseconds
+    return Timestamp(milliseconds // 1000, milliseconds % 1000 * 1_000_000)
+
+
 def _marked(encode: Any, value: TypedValue) -> bytes:  # noqa: ANN401  # an encoder
     if value is None:
         return _NULL
@@ -171,7 +194,8 @@ def _from_document(value: Any, path: IndexPath, index: Index) -> TypedValue:  # 
     if isinstance(value, (list, Mapping)):
         raise InvalidRequest(TypedRule.INDEX_VALUE_COMPLEX, path=path.text, index=index.name)
     try:
-        return coerce(_number(value, path.type), path.type, path.text)
+        kind = path.source or path.type
+        return coerce(_number(value, kind), kind, path.text)
     except (InvalidRequest, ArithmeticError) as error:
         raise InvalidRequest(
             TypedRule.INDEX_VALUE,

@@ -17,6 +17,12 @@ from typing import Any, Final
 
 from widerow.errors import InvalidRequest
 from widerow.limits import INDEX_FIELDS_MAX
+from widerow.model.typed.index_functions import (
+    IndexFunction,
+    index_function,
+    joined,
+    parted,
+)
 from widerow.model.typed.names import check_index_name, folded
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, IndexField, TypedTable
@@ -68,7 +74,8 @@ class IndexPath:
     `text`: in the declared case. `column`: where the column stands in rows. `steps` lead from its
     value to the indexed one; `split`: how many of them lead to the array or map whose members are
     indexed, -1 without. `json_from`: the step from which on values lie inside JSON, -1 if none do.
-    `type`: what is indexed; inside JSON, what is expected there.
+    `type`: what is indexed; inside JSON, what is expected there. `function`: what is applied to the
+    value, which is of the type `source`, before it is indexed.
     """
 
     text: str
@@ -77,6 +84,8 @@ class IndexPath:
     split: int
     json_from: int
     type: FieldType
+    function: IndexFunction | None = None
+    source: FieldType | None = None
 
     @property
     def container(self) -> tuple[int, tuple[_Step, ...]] | None:
@@ -165,10 +174,22 @@ def _resolved(table: TypedTable, field: IndexField) -> IndexPath:
         raise told from error
 
 
-_BARE: Final = frozenset((TypedRule.INDEX_JSON_TYPE,))
+_BARE: Final = frozenset((TypedRule.INDEX_JSON_TYPE, TypedRule.INDEX_NO_FUNCTION))
 
 
 def _path(table: TypedTable, field: IndexField) -> IndexPath:
+    function, inner = parted(field.path)
+    if function is None:
+        return _plain_path(table, field)
+    if not inner:
+        return IndexPath(field.path, -1, (), -1, -1, index_function(function, None), function)
+    plain = _plain_path(table, IndexField(inner, field.type))
+    kind = index_function(function, plain.type)
+    text = joined(function.name, plain.text, function.constants)
+    return replace(plain, text=text, type=kind, function=function, source=plain.type)
+
+
+def _plain_path(table: TypedTable, field: IndexField) -> IndexPath:
     found = _NAME.match(field.path)
     name = field.path if found is None else found.group()
     column = table.field(name)

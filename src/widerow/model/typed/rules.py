@@ -209,6 +209,7 @@ class TypedRule(AnyRule):
     INDEX_KIND = "Field type cannot be part of an index: {type}"
     INDEX_JSON_TYPE = "Must specify data type for JSON index field."
     INDEX_TYPE_OUTSIDE_JSON = "Only a path inside JSON takes a data type."
+    INDEX_NO_FUNCTION = "Could not find function with name {name} and arity {count}"
     INDEX_MULTIKEY = "An index can hold the elements of one array or map only"
     INDEX_DUPLICATE = "Index already contains the field: {path}"
     INDEX_EMPTY = "An index needs at least one field"

@@ -42,6 +42,7 @@ from widerow.engine.typed.ddl.statements import (
 )
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.limits import DDL_LIST_MAX
+from widerow.model.typed.index_functions import joined
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import IndexField, TimeToLive
 from widerow.model.typed.types import (
@@ -96,6 +97,14 @@ class _Comment(NamedTuple):
     """A COMMENT clause."""
 
     text: str
+
+
+_MEMBERS_OF: Final = {"keyof": ".keys()", "elementof": ".values()"}
+
+
+def _constant(literal: Literal) -> str | int:
+    number = literal.kind is LiteralKind.NUMBER and literal.text.lstrip("-").isdigit()
+    return int(literal.text) if number else literal.text
 
 
 _INDEX_TYPES: Final = {
@@ -477,8 +486,17 @@ class StatementBuilder(Transformer[Token, Any]):
         raise failed_at(type_.position, told)
 
     def index_function(self, parts: Parts) -> IndexField:
-        """A function of a path."""
-        raise _unsupported(f"an index on the function {parts[0].text[:100]}", parts[0].position)
+        """A function of a path, with constants."""
+        name, path, as_, type_, *literals = parts
+        field = self.index_field([path, as_, type_])
+        if name.text.lower() in _MEMBERS_OF and not literals:
+            return IndexField(field.path + _MEMBERS_OF[name.text.lower()], field.type)
+        constants = [_constant(each) for each in literals]
+        return IndexField(joined(name.text, field.path, constants), field.type)
+
+    def index_row_function(self, parts: Parts) -> IndexField:
+        """A function of the row."""
+        return IndexField(joined(parts[0].text, "", ()))
 
     def create_index(self, parts: Parts) -> CreateIndexStatement:
         """CREATE INDEX."""

@@ -35,6 +35,7 @@ from widerow.engine.typed.ddl.statements import (
     ShowTableStatement,
     Statement,
 )
+from widerow.model.typed.index_functions import parted
 from widerow.model.typed.names import same_name
 from widerow.model.typed.table import IndexField, TypedTable
 from widerow.model.typed.types import Field, FieldType, Identity, IdentityMode, Kind
@@ -255,7 +256,14 @@ def _create_index(statement: CreateIndexStatement) -> str:
 
 
 def _index_field(field: IndexField) -> str:
-    return field.path if field.type is None else f"{field.path} AS {field.type.value}"
+    function, path = parted(field.path)
+    typed = path if field.type is None else f"{path} AS {field.type.value}"
+    if function is None:
+        return typed
+    constants = [
+        quoted(each) if isinstance(each, str) else str(each) for each in function.constants
+    ]
+    return f"{function.name}({', '.join([*([typed] if typed else []), *constants])})"
 
 
 def _flag(words: str, given: bool) -> list[str]:  # noqa: FBT001  # whether it is written

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from itertools import count
 from typing import Any, Final
 
+from widerow.model.typed.index_functions import joined
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import KeyCondition, Operand
 from widerow.wire.nosql.sql.casts import sql_type
@@ -88,6 +89,8 @@ def path_text(
             return _column_path(column, table)
         found = path_text(source, table, roots)
         return None if found is None else _field_path(found, expression.name)
+    if isinstance(expression, syntax.CallNode):
+        return _function_path(expression, table, roots)
     if isinstance(expression, syntax.Keys | syntax.ValuesNode) and expression.condition is None:
         found = path_text(expression.source, table, roots)
         step = ".keys()" if isinstance(expression, syntax.Keys) else ".values()"
@@ -97,6 +100,25 @@ def path_text(
         whole = expression.condition is None or _is_position(expression.condition)
         return _element(found) if whole and found is not None else None
     return None
+
+
+_INDEXED: Final = {
+    **dict.fromkeys(("lower", "upper", "ltrim", "rtrim", "reverse"), syntax.TypeNode("STRING")),
+    "length": syntax.TypeNode("INTEGER"),
+}
+"""Functions of one text that give in an index what they give in a statement."""
+
+
+def _function_path(
+    call: syntax.CallNode, table: ScopeTable, roots: dict[str, _Path] | None
+) -> _Path | None:
+    kind = _INDEXED.get(call.name)
+    if kind is None or len(call.arguments) != 1:
+        return None
+    found = path_text(call.arguments[0], table, roots)
+    if found is None or found[1] is None or found[1].name not in ("STRING", "JSON"):
+        return None
+    return joined(call.name, found[0], ()), kind
 
 
 def _is_position(expression: syntax.SqlExpression) -> bool:

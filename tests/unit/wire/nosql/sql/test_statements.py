@@ -114,6 +114,23 @@ def test_what_cannot_be_is_refused(users: SqlStore) -> None:
             users.rows(text)
 
 
+def test_an_index_on_a_function_serves_its_comparisons(sql: SqlStore) -> None:
+    sql.define(
+        "CREATE TABLE t (k INTEGER, s STRING, PRIMARY KEY(k))", "CREATE INDEX f ON t(lower(s))"
+    )
+    for k, s in enumerate(('"Ada"', '"ADA"', '"Bo"', "null")):
+        sql.rows(f"INSERT INTO t VALUES ({k}, {s})")
+    for text, expected in (
+        ('lower(s) = "ada"', [0, 1]),
+        ('lower(s) > "ada"', [2]),
+        ("lower(s) IS NULL", [3]),
+    ):
+        query = f"SELECT k FROM t WHERE {text}"
+        assert sql.values(query) == expected
+        assert '"index used": "f"' in sql.plan(query)
+    assert '"index used": "primary index"' in sql.plan('SELECT k FROM t WHERE upper(s) = "ADA"')
+
+
 # --- tables of one hierarchy ---------------------------------------------------------------------
 
 JOINS: list[tuple[str, list[Any]]] = [
