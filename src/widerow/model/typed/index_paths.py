@@ -20,7 +20,7 @@ from widerow.limits import INDEX_FIELDS_MAX
 from widerow.model.typed.index_functions import (
     IndexFunction,
     index_function,
-    joined,
+    joined_path,
     parted,
 )
 from widerow.model.typed.names import check_index_name, folded
@@ -185,7 +185,7 @@ def _path(table: TypedTable, field: IndexField) -> IndexPath:
         return IndexPath(field.path, -1, (), -1, -1, index_function(function, None), function)
     plain = _plain_path(table, IndexField(inner, field.type))
     kind = index_function(function, plain.type)
-    text = joined(function.name, plain.text, function.constants)
+    text = joined_path(function.name, plain.text, function.constants)
     return replace(plain, text=text, type=kind, function=function, source=plain.type)
 
 

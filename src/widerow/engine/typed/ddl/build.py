@@ -42,7 +42,7 @@ from widerow.engine.typed.ddl.statements import (
 )
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.limits import DDL_LIST_MAX
-from widerow.model.typed.index_functions import joined
+from widerow.model.typed.index_functions import joined_path
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import IndexField, TimeToLive
 from widerow.model.typed.types import (
@@ -492,11 +492,11 @@ class StatementBuilder(Transformer[Token, Any]):
         if name.text.lower() in _MEMBERS_OF and not literals:
             return IndexField(field.path + _MEMBERS_OF[name.text.lower()], field.type)
         constants = [_constant(each) for each in literals]
-        return IndexField(joined(name.text, field.path, constants), field.type)
+        return IndexField(joined_path(name.text, field.path, constants), field.type)
 
     def index_row_function(self, parts: Parts) -> IndexField:
         """A function of the row."""
-        return IndexField(joined(parts[0].text, "", ()))
+        return IndexField(joined_path(parts[0].text, "", ()))
 
     def create_index(self, parts: Parts) -> CreateIndexStatement:
         """CREATE INDEX."""

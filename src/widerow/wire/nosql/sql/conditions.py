@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from itertools import count
 from typing import Any, Final
 
-from widerow.model.typed.index_functions import joined
+from widerow.model.typed.index_functions import joined_path
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import KeyCondition, Operand
 from widerow.wire.nosql.sql.casts import sql_type
@@ -118,7 +118,7 @@ def _function_path(
     found = path_text(call.arguments[0], table, roots)
     if found is None or found[1] is None or found[1].name not in ("STRING", "JSON"):
         return None
-    return joined(call.name, found[0], ()), kind
+    return joined_path(call.name, found[0], ()), kind
 
 
 def _is_position(expression: syntax.SqlExpression) -> bool:
