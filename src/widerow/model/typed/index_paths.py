@@ -130,6 +130,10 @@ class IndexPath:
             if value is None or isinstance(value, Empty):
                 return value
             if not isinstance(value, Mapping):
+                if isinstance(value, list) and 0 <= self.json_from <= index:
+                    raise InvalidRequest(
+                        TypedRule.INDEX_VALUE_ATOMIC, path=self.text, step=str(self.steps[index])
+                    )
                 return EMPTY
             value = value.get(self.steps[index], EMPTY)
             if value is None and 0 <= self.json_from <= index:

@@ -215,6 +215,7 @@ class TypedRule(AnyRule):
     INDEX_EMPTY = "An index needs at least one field"
     INDEX_FIELDS = "An index has at most {limit} fields"
     INDEX_VALUE = "Cannot index the value {value} at {path} of index {index} as {type}"
+    INDEX_VALUE_ATOMIC = "Unexpected value in atomic path {path} at step {step}: an array"
     INDEX_VALUE_COMPLEX = "Cannot index an object or an array at {path} of index {index}"
     INDEX_KEY_LENGTH = "Index key length:{size} exceeds maximum key permissible length:{limit}"
     INDEX_KEYS_PER_ROW = "Number of index keys per row exceeds the limit: {limit}"

@@ -62,13 +62,19 @@ def kilobytes(size: int) -> int:
 
 
 def row_value(row: StoredRow) -> EncodedValue:
-    """All columns of a row in their declared order, encoded by their types."""
+    """All columns of a row in their declared order, encoded by their types.
+
+    Of a collection the key, and behind it what the document has.
+    """
     out = bytearray()
-    fields = row.table.fields
-    at = begin_container(out, NSON_MAP, len(fields))
-    for field, value in zip(fields, row.values_in_order(), strict=True):
+    fields, document = row.table.shown_fields, row.document()
+    at = begin_container(out, NSON_MAP, len(fields) + len(document))
+    for field, value in zip(fields, row.values_in_order(), strict=False):
         put_text(out, field.name)
         put_typed(out, value, field.type)
+    for name, value in document.items():
+        put_text(out, name)
+        put_value(out, _inner(value))
     end_container(out, at)
     return EncodedValue(bytes(out))
 

@@ -4,15 +4,23 @@ Drivers send the type that their language has; a column takes every type from wh
 made without loss. One function for each kind, in a table.
 """
 
+import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from math import isfinite
 from typing import Any, Final
 
 from widerow.engine.typed.form import TableForm
 from widerow.errors import InvalidRequest
-from widerow.limits import INT64_MAX, INT64_MIN, NUMBER_DIGITS_MAX, VALUE_DEPTH_MAX
+from widerow.limits import (
+    INT64_MAX,
+    INT64_MIN,
+    NOSQL_KEY_BYTES_MAX,
+    NUMBER_DIGITS_MAX,
+    VALUE_DEPTH_MAX,
+)
 from widerow.model.typed.coerce import single_precision
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
@@ -28,6 +36,8 @@ __all__ = ["column_value", "key_columns", "row_columns", "sent_type"]
 _INT_MIN: Final = -(2**31)
 _INT_MAX: Final = 2**31 - 1
 _SINGLE_MAX: Final = 3.4028234663852886e38
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_JSON_TYPE: Final = FieldType(Kind.JSON)
 _BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 
 
@@ -62,16 +72,18 @@ def row_columns(table: TypedTable, given: Any, *, exact: bool) -> dict[str, Any]
     Names that no column has are dropped, or refused if `exact`. Raises: `InvalidRequest`.
     """
     if isinstance(given, list):
-        given = _positional(given, [field.name for field in table.fields])
+        given = _positional(given, [field.name for field in table.shown_fields])
     if not isinstance(given, dict):
         raise InvalidRequest(NosqlRule.TYPE_RECORD, given=sent_type(given))
+    if table.collection:
+        return _document_of(table, given)
+    if exact:
+        _check_exact(given, table.fields)
     row: dict[str, Any] = {}
     keys = table.key_positions
     for name, value in given.items():
         position = table.positions.get(name.lower())
         if position is None:
-            if exact:
-                raise InvalidRequest(NosqlRule.EXACT_FIELD, field=name[:100])
             continue
         field = table.fields[position]
         made = column_value(value, field.type)
@@ -79,6 +91,32 @@ def row_columns(table: TypedTable, given: Any, *, exact: bool) -> dict[str, Any]
             _check_null(field, position in keys)
         row[field.name] = made
     return row
+
+
+def _document_of(table: TypedTable, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a collection: its key by the columns' types, the rest as JSON."""
+    row: dict[str, Any] = {}
+    for name, value in given.items():
+        position = table.positions.get(name.lower())
+        if position is not None and position in table.key_positions:
+            field = table.fields[position]
+            row[field.name] = _element(value, field.type, VALUE_DEPTH_MAX)
+        elif isinstance(value, bytes):
+            raise InvalidRequest(NosqlRule.TYPE_COLLECTION, type="binary")
+        else:
+            row[name] = None if value is None else _json(value, _JSON_TYPE, VALUE_DEPTH_MAX)
+    return row
+
+
+def _check_exact(given: Mapping[str, Any], fields: Sequence[Field]) -> None:
+    """Refuse names that no column has, and that no field of a record has (nosql-wire §8)."""
+    known = {field.name.lower(): field.type for field in fields}
+    for name, value in given.items():
+        kind = known.get(name.lower())
+        if kind is None:
+            raise InvalidRequest(NosqlRule.EXACT_FIELD, field=name[:100])
+        if kind.kind is Kind.RECORD and isinstance(value, dict):
+            _check_exact(value, kind.fields)
 
 
 def _check_null(field: Field, is_key: bool) -> None:  # noqa: FBT001  # one caller
@@ -114,6 +152,9 @@ def key_columns(form: TableForm, given: Any) -> dict[str, Any]:  # noqa: ANN401 
         key[field.name] = made
     if not key:
         raise InvalidRequest(NosqlRule.KEY_EMPTY)
+    size = sum(len(value) if isinstance(value, str) else 1 for value in key.values())
+    if size > NOSQL_KEY_BYTES_MAX:
+        raise InvalidRequest(NosqlRule.KEY_SIZE, size=size, limit=NOSQL_KEY_BYTES_MAX)
     return key
 
 
@@ -141,28 +182,19 @@ def _long(value: Any, kind: FieldType, depth: int) -> int:  # noqa: ANN401, ARG0
     return _whole(value, "Long", "long", INT64_MIN, INT64_MAX)
 
 
-def _whole(value: Any, name: str, short: str, least: int, most: int) -> int:  # noqa: ANN401, C901  # same; a branch for each type
-    overflow = "Int" if short == "int" else "Long"
-    if isinstance(value, bool):
-        raise InvalidRequest(NosqlRule.TYPE_INVALID, type=name, given="BOOLEAN")
-    if isinstance(value, int):
-        if least <= value <= most:
-            return value
-        raise InvalidRequest(NosqlRule.OVERFLOW, type=overflow, value=value)
+def _whole(value: Any, name: str, short: str, least: int, most: int) -> int:  # noqa: ANN401  # same
+    if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
+        if least <= value <= most and value == int(value):
+            return int(value)
+        kind = "Int" if short == "int" else "Long"
+        raise InvalidRequest(NosqlRule.OVERFLOW, type=kind, value=str(value)[:100])
     if isinstance(value, float):
-        if value.is_integer() and least <= value <= most:
+        if least <= value <= most and value.is_integer():
             return int(value)
         raise _loses("double", short, double_text(value))
-    if isinstance(value, Decimal):
-        if value == value.to_integral_value() and least <= value <= most:
-            return int(value)
-        raise InvalidRequest(NosqlRule.OVERFLOW, type=overflow, value=str(value)[:100])
     if isinstance(value, str):
-        digits = value[1:] if value[:1] in ("-", "+") else value
-        if digits.isascii() and digits.isdigit() and len(digits) < 20:  # of 64 bits
-            number = int(value)
-            if least <= number <= most:
-                return number
+        if _WHOLE.fullmatch(value) and least <= int(value) <= most:
+            return int(value)
         raise InvalidRequest(NosqlRule.TEXT_INVALID, type=name, value=value[:100])
     raise InvalidRequest(NosqlRule.TYPE_INVALID, type=name, given=sent_type(value))
 
@@ -196,8 +228,8 @@ def _real(value: Any, name: str, short: str) -> float:  # noqa: ANN401  # same
             raise _loses("long", short, str(value))
         return float(value)
     if isinstance(value, Decimal):
-        number = float(value)
-        if number in (float("inf"), float("-inf")) or Decimal(repr(number)) != value:
+        number = float(value)  # beyond the range it is infinite, as with the original
+        if isfinite(number) and Decimal(repr(number)) != value:
             raise _loses("decimal", short, str(value))
         return number
     if isinstance(value, str):

@@ -80,6 +80,8 @@ def frame_header(body: bytes) -> dict[str, Any]:
     if len(body) <= at or body[at] != NSON_MAP:
         decode_value(body, at, NSON_DEPTH_MAX)  # tells what is wrong with it, if anything is
         raise InvalidRequest(NosqlRule.HEADER)
+    if body[at + 5 : at + 9] == bytes(4):  # without a member
+        raise InvalidRequest(NosqlRule.HEADER)
     name, at = read_text(body, at + 9)
     if name != "h" or body[at : at + 1] != bytes((NSON_MAP,)):
         raise InvalidRequest(NosqlRule.HEADER)

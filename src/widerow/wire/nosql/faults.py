@@ -117,6 +117,7 @@ _CODES: Final[Mapping[AnyRule, int]] = {
     TypedRule.INDEX_MISSING: INDEX_NOT_FOUND,
     TypedRule.INDEX_EXISTS: INDEX_EXISTS,
     TypedRule.DDL_UNSUPPORTED: NOT_SUPPORTED,
+    TypedRule.IDENTITY_EXHAUSTED: ILLEGAL_ARGUMENT,
     TypedRule.ACROSS_SHARDS: NOT_SUPPORTED,
     Rule.PERMISSION_MISSING: INSUFFICIENT_PERMISSION,
     Rule.INSTANCE_FORBIDDEN: INSUFFICIENT_PERMISSION,
@@ -169,6 +170,9 @@ def fault_of(error: Exception, operation: str) -> NosqlFault:
     if not isinstance(rule, AnyRule):
         return NosqlFault(_code_of_kind(error), str(error))
     text = _text(error, rule)
+    told = _told_bare(error)
+    if told is not None:
+        return NosqlFault(ILLEGAL_ARGUMENT, str(told))
     if rule in _FRAMES:
         return NosqlFault(definition_code(text), text)
     code = _CODES.get(rule)
@@ -182,6 +186,15 @@ def fault_of(error: Exception, operation: str) -> NosqlFault:
     if operation in _BARE_OPERATIONS and rule not in _PREFIXED_IN_TABLE_REQUESTS:
         return NosqlFault(definition_code(text), text)
     return NosqlFault(code, f"{name}: Illegal Argument: {text}")
+
+
+def _told_bare(error: BaseException | None) -> BaseException | None:
+    """The error inside one of a statement that is told without a place; None for most."""
+    while error is not None:
+        if getattr(error, "rule", None) is TypedRule.CHILD_FIELD_IN_PARENT_KEY:
+            return error
+        error = error.__cause__
+    return None
 
 
 def _code_of_kind(error: WiderowError) -> int:

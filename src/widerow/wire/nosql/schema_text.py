@@ -1,18 +1,20 @@
 """A table's definition as JSON text, as GET_TABLE answers it (nosql-wire §5.2, model §12)."""
 
-from typing import Any
+from typing import Any, Final
 
 from widerow.model.typed.json_rows import value_to_json
 from widerow.model.typed.schema_json import document_text
 from widerow.model.typed.table import Index, TableLimits, TypedTable
-from widerow.model.typed.types import Field, FieldType, IdentityMode, Kind
+from widerow.model.typed.types import Field, FieldType, Identity, IdentityMode, Kind
 
 __all__ = ["ON_DEMAND_UNITS", "cloud_schema_json", "told_units"]
 
-ON_DEMAND_UNITS = 2**31 - 2
+ON_DEMAND_UNITS: Final = 2**31 - 2
 """The throughput that is told of a table on demand."""
 
-_INDEX_KEY_BYTES = 64
+_INDEX_KEY_BYTES: Final = 64
+_WIDEST: Final = (-(2**63), 2**63 - 1)
+_TYPE_NAMES: Final = {Kind.ANY_ATOMIC: "AnyAtomic"}
 
 
 def told_units(limits: TableLimits) -> tuple[int, int]:
@@ -29,18 +31,19 @@ def cloud_schema_json(table: TypedTable, limits: TableLimits | None, children: l
         "type": "table",
         "namespace": table.shown_namespace,
         "name": table.short_name,
-        "ttl": table.ttl.text() if table.ttl else None,
+        "ttl": _ttl(table),
         "id": str(table.id),
         "parent": table.parent.rpartition(".")[2] if table.parent else None,
         "comment": table.comment,
         "limits": None if limits is None else _limits(limits),
-        "fields": [_field(field) for field in table.fields],
+        "jsonCollection": True if table.collection else None,
+        "fields": [_field(field) for field in table.shown_fields],
         "primaryKey": list(table.primary_key),
         "primaryKeySizes": list(table.key_sizes) if any(table.key_sizes) else None,
         "shardKey": list(table.shard_key),
-        "identity": _identity(table),
         "children": children or None,
-        "indexes": [_index(index) for index in table.indexes] or None,
+        "indexes": [_index(index) for index in _by_name(table)] or None,
+        "identity": _identity(table),
     }
     return document_text({name: value for name, value in document.items() if value is not None})
 
@@ -60,7 +63,6 @@ def _field(field: Field) -> dict[str, Any]:
     document = {
         "name": field.name,
         "type": field.type.kind.value,
-        "comment": field.comment,
         "nullable": field.nullable,
         "default": None if default is None else value_to_json(default, field.type),
         **_members(field.type),
@@ -93,12 +95,41 @@ def _identity(table: TypedTable) -> dict[str, Any] | None:
         "name": made.name,
         "always": mode is IdentityMode.ALWAYS,
         "null": mode is IdentityMode.BY_DEFAULT_ON_NULL,
+        "sequence": _sequence(made.identity, made.type),
     }
+
+
+def _sequence(identity: Identity, kind: FieldType) -> dict[str, Any]:
+    """A generator of values; of a NUMBER without the bounds that it was not given."""
+    bounds = {"min": identity.minimum, "max": identity.maximum}
+    cache: int | float = identity.cache
+    if kind.kind is Kind.NUMBER:
+        bounds = {} if (identity.minimum, identity.maximum) == _WIDEST else bounds
+        cache = float(cache)
+    return {
+        "start": identity.start,
+        "increment": identity.increment,
+        **bounds,
+        "cache": cache,
+        "cycle": identity.cycle,
+    }
+
+
+def _ttl(table: TypedTable) -> str | None:
+    """The default time to live; none at all, once there was one, is told in days."""
+    if table.ttl is None:
+        return None
+    return table.ttl.text() if table.ttl.value else "0 DAYS"
+
+
+def _by_name(table: TypedTable) -> list[Index]:
+    return sorted(table.indexes, key=lambda index: index.name.lower())
 
 
 def _index(index: Index) -> dict[str, Any]:
     fields = [
-        {"path": path} | ({} if kind is None else {"type": kind.value.capitalize()})
+        {"path": path}
+        | ({} if kind is None else {"type": _TYPE_NAMES.get(kind, kind.value.capitalize())})
         for path, kind in index.fields
     ]
     return {

@@ -37,7 +37,7 @@ VALUES: Final[tuple[tuple[str, Any, int], ...]] = (
     ("s", INFINITE, ILLEGAL),
     ("s", "٣", ILLEGAL),  # a digit, but none of ASCII
     ("s", 2**63, ILLEGAL),  # wraps, as the driver that sends it wraps it
-    ("d", Decimal("1E999999"), ILLEGAL),
+    ("d", Decimal("1E999999"), 0),  # infinite
     ("d", 2**63 - 1, ILLEGAL),
     ("d", NOT_A_NUMBER, 0),
     ("n", Decimal("1E999999999"), 0),

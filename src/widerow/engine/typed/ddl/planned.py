@@ -182,13 +182,21 @@ def _drop_table(
     return plan.answering(lambda _: ChangedDefinition(DefinitionChange.DROP, name, found))
 
 
+def _indexed(context: Context, name: str) -> TableForm:
+    """The table of a statement about an index. Raises `NotFound`, without a place."""
+    found = context.tables.get_qualified(context.qualified(name))
+    if found is None:
+        raise NotFound(TypedRule.DDL_TABLE_NOT_FOUND, table=split_name(name)[1][:300])
+    return found
+
+
 def _create_index(
     engine: TypedEngine,
     context: Context,
     statement: CreateIndexStatement,
     _: TableLimits | None,
 ) -> "ChangedDefinition | Plan[ChangedDefinition]":
-    form = context.form(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
+    form = _indexed(context, statement.table)
     name, index = form.table.qualified, statement.name
     found = form.table.index(index)
     if statement.if_not_exists and found is not None and found.ready:
@@ -216,13 +224,11 @@ def _drop_index(
     statement: DropIndexStatement,
     _: TableLimits | None,
 ) -> "ChangedDefinition | Plan[ChangedDefinition]":
-    found = context.tables.get_qualified(context.qualified(statement.table))
-    index = statement.name
-    if statement.if_exists and (found is None or found.table.index(index) is None):
+    form, index = _indexed(context, statement.table), statement.name
+    if statement.if_exists and form.table.index(index) is None:
         return ChangedDefinition(
-            DefinitionChange.DROP_INDEX, statement.table, found, executed=False, index_name=index
+            DefinitionChange.DROP_INDEX, statement.table, form, executed=False, index_name=index
         )
-    form = context.form(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
     plan = _framed(
         "DROP INDEX",
         f"table {form.table.name}, index {index}",

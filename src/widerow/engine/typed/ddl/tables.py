@@ -169,9 +169,9 @@ def _add(evolver: TableEvolver, column: ColumnDefinition) -> None:
 def _modify(evolver: TableEvolver, change: ModifyField) -> None:
     """Change the generator of a column; a type may only repeat that of a UUID column."""
     column = evolver.table.field(change.path)
-    if column is not None and change.identity is None:
+    if change.identity is None and (column is not None or change.type is not None):
         asked = change.type
-        if not column.type.uuid or (asked is not None and not asked.uuid):
+        if column is None or not column.type.uuid or (asked is not None and not asked.uuid):
             shown = "STRING AS UUID" if asked is None or asked.uuid else type_text(asked)
             raise InvalidRequest(TypedRule.DDL_MODIFY, type=shown[:200])
     evolver.modify_generation(
