@@ -236,7 +236,7 @@ def test_maps(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
 
 
 def test_typed_paths_inside_json(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
-    documents: list[Any] = [{"x": 5}, {"x": 4.0}, {"x": None}, {}, nosql.JSON_NULL, None, [1]]
+    documents: list[Any] = [{"x": 5}, {"x": 4.0}, {"x": None}, {}, nosql.JSON_NULL, None, 7]
     things.put_many([{"id": i, "j": document} for i, document in enumerate(documents)])
     store.create_index(things, index("i", ("j.x", Kind.INTEGER)))
     # ordinary values, EMPTY, JSON null, NULL (ddl §3, sorting)
@@ -247,6 +247,10 @@ def test_typed_paths_inside_json(store: nosql.TypedStore, things: nosql.TableHan
             things.put({"id": 9, "j": {"x": wrong}})
     with pytest.raises(nosql.InvalidRequest, match=r"Cannot index an object or an array at j.x"):
         things.put({"id": 9, "j": {"x": [1]}})
+    with pytest.raises(
+        nosql.InvalidRequest, match=r"Unexpected value in atomic path j.x at step x"
+    ):
+        things.put({"id": 9, "j": [1]})
     assert things.get({"id": 9}) is None
 
 

@@ -85,6 +85,14 @@ class IndexForm:
                 raise InvalidRequest(TypedRule.INDEX_KEYS_PER_ROW, limit=INDEX_KEYS_PER_ROW_MAX)
         return found
 
+    def new_entries(self, row: StoredRow) -> dict[bytes, bytes]:
+        """The entries of a row that is written. Raises as `entries`, and as `check_atomic`."""
+        values = row.values_in_order()
+        for path in self.paths:
+            if path.column >= 0:
+                path.check_atomic(values)
+        return self.entries(row)
+
     def _tuples(self, stored: StoredRow) -> Iterable[list[TypedValue]]:
         """The indexed values of a row, one tuple for each member of the indexed array or map."""
         row = stored.values_in_order()

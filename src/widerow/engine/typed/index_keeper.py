@@ -55,7 +55,7 @@ class IndexKeeper:
         """
         old, new = event.old, event.new
         for index in self.forms(table):
-            after = _NONE if new is None else index.entries(new)
+            after = _NONE if new is None else index.new_entries(new)
             before = _NONE if old is None else _former(index, old)
             replace_entries(txn, before, after)
 

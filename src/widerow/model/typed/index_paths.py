@@ -96,6 +96,19 @@ class IndexPath:
         """The value at a path without members; None is NULL, a null of JSON is `JSON_NULL`."""
         return self._walk(row[self.column], 0, len(self.steps))
 
+    def check_atomic(self, row: Sequence[TypedValue]) -> None:
+        """Refuse an array inside JSON where the path names a member of an object.
+
+        For new rows only: earlier versions took such rows as EMPTY. Raises `InvalidRequest`.
+        """
+        value = row[self.column]
+        for index, step in enumerate(self.steps):
+            if isinstance(value, list) and isinstance(step, str) and 0 <= self.json_from <= index:
+                raise InvalidRequest(TypedRule.INDEX_VALUE_ATOMIC, path=self.text, step=step)
+            if not isinstance(value, Mapping) or not isinstance(step, str):
+                return
+            value = value.get(step)
+
     def members(self, row: Sequence[TypedValue]) -> list[tuple[Any, Any]]:
         """The members of the array or map, as pairs of key (None in an array) and value.
 
@@ -130,10 +143,6 @@ class IndexPath:
             if value is None or isinstance(value, Empty):
                 return value
             if not isinstance(value, Mapping):
-                if isinstance(value, list) and 0 <= self.json_from <= index:
-                    raise InvalidRequest(
-                        TypedRule.INDEX_VALUE_ATOMIC, path=self.text, step=str(self.steps[index])
-                    )
                 return EMPTY
             value = value.get(self.steps[index], EMPTY)
             if value is None and 0 <= self.json_from <= index:
