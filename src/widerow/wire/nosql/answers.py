@@ -61,22 +61,32 @@ def kilobytes(size: int) -> int:
     return max(1, -(-size // 1024))
 
 
-def row_value(row: StoredRow) -> EncodedValue:
+def row_value(row: StoredRow, *, by_name: bool = False) -> EncodedValue:
     """All columns of a row in their declared order, encoded by their types.
 
-    Of a collection the key, and behind it what the document has.
+    Of a collection the key, and behind it what the document has. `by_name`: names inside JSON are
+    sorted; else they are in the order in which they were written.
     """
     out = bytearray()
     fields, document = row.table.shown_fields, row.document()
     at = begin_container(out, NSON_MAP, len(fields) + len(document))
     for field, value in zip(fields, row.values_in_order(), strict=False):
         put_text(out, field.name)
+        if by_name and field.type.kind is Kind.JSON:
+            value = _sorted(value)  # noqa: PLW2901  # the same document
         put_typed(out, value, field.type)
     for name, value in document.items():
         put_text(out, name)
         put_value(out, _inner(value))
     end_container(out, at)
     return EncodedValue(bytes(out))
+
+
+def _sorted(value: Any) -> Any:  # noqa: ANN401  # a document
+    """A document with the names of its objects in order."""
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def stored_row(row: StoredRow) -> dict[str, Any]:

@@ -38,6 +38,17 @@ def _claims(target: str) -> bool:
     return target.startswith(("/V2/", "/V0/"))
 
 
+_RULES: Final[Mapping[int, NosqlRule]] = MappingProxyType(
+    {
+        23: NosqlRule.SYSTEM_CLOUD,
+        24: NosqlRule.SYSTEM_CLOUD,
+        33: NosqlRule.REPLICA_ADD,
+        34: NosqlRule.REPLICA_DROP,
+    }
+)
+"""What operations are answered that the cloud does not have, or one place does not."""
+
+
 def _select(method: str, target: str, body: bytes) -> WireOperation:
     found = _PAGES.get((method, target))
     if found is not None:
@@ -47,6 +58,9 @@ def _select(method: str, target: str, body: bytes) -> WireOperation:
     code = frame_header(body).get("o")
     if not isinstance(code, int) or isinstance(code, bool) or not 0 <= code < len(NAMES):
         raise InvalidRequest(NosqlRule.OPCODE_UNKNOWN, code=str(code)[:20])
+    rule = _RULES.get(code)
+    if rule is not None:
+        raise Unsupported(rule)
     operation = BY_CODE.get(code)
     if operation is None:
         raise Unsupported(NosqlRule.OPCODE_UNSERVED, name=NAMES[code])

@@ -145,7 +145,14 @@ _FRAMES: Final = frozenset((TypedRule.DDL_FAULT, TypedRule.DDL_CREATING, TypedRu
 _BARE: Final = frozenset(
     (
         *(R.TABLE_NAME, R.TABLE_REQUEST, R.CREATE_LIMITS, R.ALTER_LIMITS, R.LIMITS_AND_TAGS),
-        *(R.LIMITS_CHILD, R.QUERY_STATEMENT, R.OPERATION_ID, R.INDEX_FAILED, R.USAGE_TIMES),
+        *(
+            R.LIMITS_CHILD,
+            R.NAMESPACE,
+            R.QUERY_STATEMENT,
+            R.OPERATION_ID,
+            R.INDEX_FAILED,
+            R.USAGE_TIMES,
+        ),
         *(R.NUMBER_CHARACTER, R.NUMBER_TEXT),
         *(StatementRule.VARIABLE_UNKNOWN, StatementRule.VARIABLE_VALUE),
     )

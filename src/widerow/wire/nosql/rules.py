@@ -107,6 +107,7 @@ class NosqlRule(AnyRule):
     LIMITS_ONPREM = "Table limit operation is not supported"
     ETAG = "The ETag does not match: the table was changed meanwhile"
     TAGS = "Tags are not supported by widerow"
+    NAMESPACE = "Namespaces are not supported"
     QUERY_STATEMENT = "Unsupported query operation {word}"
     OPERATION_ID = "Unable to get status of operation id {id}: no such operation"
     INDEX_FAILED = "Unable to create index {index} of table {table}: {text}"

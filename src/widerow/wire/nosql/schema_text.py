@@ -2,9 +2,10 @@
 
 from typing import Any, Final
 
+from widerow.model.typed.index_paths import IndexPath, index_paths
 from widerow.model.typed.json_rows import value_to_json
 from widerow.model.typed.schema_json import document_text
-from widerow.model.typed.table import Index, TableLimits, TypedTable
+from widerow.model.typed.table import Index, IndexField, TableLimits, TypedTable
 from widerow.model.typed.types import Field, FieldType, Identity, IdentityMode, Kind
 
 __all__ = ["ON_DEMAND_UNITS", "cloud_schema_json", "told_units"]
@@ -42,7 +43,7 @@ def cloud_schema_json(table: TypedTable, limits: TableLimits | None, children: l
         "primaryKeySizes": list(table.key_sizes) if any(table.key_sizes) else None,
         "shardKey": list(table.shard_key),
         "children": children or None,
-        "indexes": [_index(index) for index in _by_name(table)] or None,
+        "indexes": [_index(index, table) for index in _by_name(table)] or None,
         "identity": _identity(table),
     }
     return document_text({name: value for name, value in document.items() if value is not None})
@@ -126,16 +127,27 @@ def _by_name(table: TypedTable) -> list[Index]:
     return sorted(table.indexes, key=lambda index: index.name.lower())
 
 
-def _index(index: Index) -> dict[str, Any]:
-    fields = [
-        {"path": path}
-        | ({} if kind is None else {"type": _TYPE_NAMES.get(kind, kind.value.capitalize())})
-        for path, kind in index.fields
-    ]
+def _index(index: Index, table: TypedTable) -> dict[str, Any]:
+    paths = zip(index_paths(table, index), index.fields, strict=True)
     return {
         "name": index.name,
         "type": "secondary",
-        "fields": fields,
+        "fields": [_indexed(path, field) for path, field in paths],
         "withNoNulls": not index.with_nulls,
         "withUniqueKeysPerRow": index.unique_keys_per_row,
     }
+
+
+def _indexed(path: IndexPath, field: IndexField) -> dict[str, Any]:
+    """One path of an index, or a function of one with the type of its result."""
+    if path.function is not None:
+        _, _, arguments = field.path.partition("#")
+        kind = path.type.kind
+        return {"function": path.function.name, "arguments": arguments, "type": _type_name(kind)}
+    if field.type is None:
+        return {"path": field.path}
+    return {"path": field.path, "type": _type_name(field.type)}
+
+
+def _type_name(kind: Kind) -> str:
+    return _TYPE_NAMES.get(kind, kind.value.capitalize())

@@ -20,6 +20,7 @@ ROW_SIZE: Final = 5
 KEY_SIZE: Final = 6
 REQUEST_SIZE: Final = 8
 BAD_PROTOCOL: Final = 17
+NOT_SUPPORTED: Final = 21
 
 
 def nested(depth: int) -> Any:  # noqa: ANN401  # lists in lists
@@ -86,7 +87,15 @@ MEMBERS: Final[tuple[tuple[int, dict[str, Any], int], ...]] = (
     (10, {"k": {"s": 1}, "rg": {"rp": "id"}}, ILLEGAL),
     (10, {"k": {"s": 1}, "ck": b"\xff" * 40}, ILLEGAL),
     (11, {"od": ""}, ILLEGAL),
+    (13, {"sr": 2**62}, ILLEGAL),
     (14, {"lx": 2**62, "ls": -1}, BAD_PROTOCOL),
+    (
+        15,
+        {"st": "CREATE TABLE other:t (k LONG, PRIMARY KEY(k))", "lm": {"ru": 1, "wu": 1, "sg": 1}},
+        ILLEGAL,
+    ),
+    (23, {"st": b"show tables"}, BAD_PROTOCOL),
+    (33, {}, NOT_SUPPORTED),
     (15, {"st": "(" * 100_000}, ILLEGAL),
     (15, {"lm": 5}, ILLEGAL),
 )

@@ -258,7 +258,11 @@ def _context(payload: Mapping[str, Any]) -> Context:
 
 def encode_answered(answered: Answered) -> bytes:
     """The answer to PREPARE and QUERY."""
-    return encode({"e": 0, "c": answered.cost.members(), **answered.members})
+    members = dict(answered.members)
+    message: dict[str, Any] = {"e": 0}
+    if "qr" in members:  # in the order of the vendor's proxy
+        message["qr"] = members.pop("qr")
+    return encode({**message, "c": answered.cost.members(), **members})
 
 
 def consumed_by_query(answered: Answered) -> tuple[int, int]:

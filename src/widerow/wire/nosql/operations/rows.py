@@ -219,11 +219,19 @@ def index_kb(form: TableForm, result: WriteResult) -> int:
 
 
 def _entries(form: TableForm, index: IndexForm, key: bytes, record: bytes) -> frozenset[bytes]:
-    return frozenset(index.entries(StoredRow(form, key, record))) if record else frozenset()
+    """The entries of a row: none of one that the index cannot hold, which came before it."""
+    try:
+        return frozenset(index.entries(StoredRow(form, key, record))) if record else frozenset()
+    except InvalidRequest:
+        return frozenset()
 
 
-def write_members(written: Written) -> dict[str, Any]:
-    """The members of an answer that tell what became of a write."""
+def write_members(written: Written, *, by_name: bool = False) -> dict[str, Any]:
+    """The members of an answer that tell what became of a write.
+
+    `by_name`: names inside JSON of the former row are sorted, as the vendor's proxy has them where
+    several rows are written at once.
+    """
     (form, choice, _), result = written
     members: dict[str, Any] = {}
     if choice.kind in _DELETES:
@@ -237,7 +245,7 @@ def write_members(written: Written) -> dict[str, Any]:
     previous = result.previous
     if previous is not None and not (result.success and choice.kind in _BY_VERSION):
         members["ri"] = {
-            "el": row_value(previous),
+            "el": row_value(previous, by_name=by_name),
             "ct": Long(0),
             "em": Long(previous.modified_ms),
             "ev": previous.version.to_bytes(),

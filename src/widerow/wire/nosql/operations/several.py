@@ -194,7 +194,8 @@ def encode_sequence(end: SequenceEnd) -> bytes:
     """The answer to WRITE_MULTIPLE."""
     message: dict[str, Any] = {"e": 0, "c": _cost_of_sequence(end).members()}
     told: list[Mapping[str, Any]] = [
-        {"ss": written.result.success, **write_members(written)} for written in end.written
+        {"ss": written.result.success, **write_members(written, by_name=True)}
+        for written in end.written
     ]
     if end.aborted_at is None:
         message["ws"] = told

@@ -18,8 +18,11 @@ from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.schema_changes import SchemaChanges
 from widerow.errors import Conflict, InvalidRequest, NotFound, Unsupported
 from widerow.limits import NOSQL_USAGE_RECORDS_MAX
+from widerow.model.typed.coerce import coerce
+from widerow.model.typed.index_paths import IndexPath, index_paths
 from widerow.model.typed.names import same_name
-from widerow.model.typed.table import TableLimits, TypedTable
+from widerow.model.typed.table import IndexField, TableLimits, TypedTable
+from widerow.model.typed.types import Kind, timestamp
 from widerow.model.typed.values import Timestamp
 from widerow.wire.nosql.envelope import Frame
 from widerow.wire.nosql.members import number_member, text_member
@@ -53,6 +56,7 @@ class State(IntEnum):
     UPDATING = 4
 
 
+_MILLISECONDS: Final = timestamp(3)
 _MODES: Final = {1: False, 2: True}  # PROVISIONED, ON_DEMAND
 _WORD: Final = re.compile(r"(?:\s|/\*.*?\*/|//[^\n]*|#[^\n]*)*([A-Za-z]+)", re.DOTALL)
 _OPERATION: Final = re.compile(r"([cadix])-(\d{1,18})(?:-([A-Za-z][A-Za-z0-9_]*))?\Z", re.ASCII)
@@ -249,6 +253,8 @@ def check_limits(statement: Any, limits: TableLimits | None) -> None:  # noqa: A
     """Refuse limits where a statement takes none, and a table without (nosql-wire §5.1)."""
     kind = type(statement).__name__
     if kind == "CreateTableStatement":
+        if ":" in statement.name:
+            raise InvalidRequest(NosqlRule.NAMESPACE)
         is_child = "." in statement.name
         if is_child and limits is not None:
             raise InvalidRequest(NosqlRule.LIMITS_CHILD, table=statement.name[:300])
@@ -257,7 +263,7 @@ def check_limits(statement: Any, limits: TableLimits | None) -> None:  # noqa: A
     elif kind == "AlterTableStatement" and limits is not None:
         raise InvalidRequest(NosqlRule.ALTER_LIMITS)
     elif "Namespace" in kind:
-        raise InvalidRequest(NosqlRule.QUERY_STATEMENT, word="NAMESPACE")
+        raise InvalidRequest(NosqlRule.NAMESPACE)
 
 
 def _check_etag(engine: TypedEngine, name: str, asked: str) -> None:
@@ -353,13 +359,20 @@ def get_indexes(engine: TypedEngine, _: str, asked: Frame) -> Message:
             {
                 "m": index.name,
                 "f": [
-                    {"pt": path} | ({} if kind is None else {"y": kind.value})
-                    for path, kind in index.fields
+                    {"pt": field.path.partition(",")[0]} | _told_type(path, field)
+                    for path, field in zip(index_paths(table, index), index.fields, strict=True)
                 ],
             }
             for index in sorted(indexes, key=lambda each: each.name.lower())
         ]
     }
+
+
+def _told_type(path: IndexPath, field: IndexField) -> Message:
+    """The type of a path inside JSON, which every such path has."""
+    if field.type is not None:
+        return {"y": field.type.name}
+    return {"y": Kind.STRING.name} if path.json_from >= 0 and path.function is None else {}
 
 
 # --- usage ---------------------------------------------------------------------------------------
@@ -388,8 +401,11 @@ def _instant(given: Any) -> Timestamp | None:  # noqa: ANN401  # a member
     if given is None:
         return None
     if isinstance(given, int) and not isinstance(given, bool):
-        return Timestamp(given // 1000, given % 1000 * 1_000_000)
-    return timestamp_of(str(getattr(given, "text", given)), 3)
+        made = Timestamp(given // 1000, given % 1000 * 1_000_000)
+    else:
+        made = timestamp_of(str(getattr(given, "text", given)), 3)
+    found: Timestamp = coerce(made, _MILLISECONDS, "time")
+    return found
 
 
 def replica_stats(engine: TypedEngine, _: str, asked: Frame) -> Message:
