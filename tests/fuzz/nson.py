@@ -1,5 +1,6 @@
 """A request of Oracle NoSQL's drivers is answered in NSON, or refused so; what decodes, encodes."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
@@ -14,7 +15,7 @@ from widerow.wire.nosql.dialect import NOSQL_DIALECT
 from widerow.wire.nosql.faults import OLDER_FORM
 from widerow.wire.nosql.nson import EMPTY_VALUE, TimestampText, decode_map, encode, read_text
 
-__all__ = ["SEEDS", "answered", "check", "request"]
+__all__ = ["SEEDS", "answered", "answered_in_order", "check", "request"]
 
 _TABLE: Final = (
     "CREATE TABLE t (s INTEGER, id STRING, d DOUBLE, n NUMBER, b BOOLEAN, at TIMESTAMP(3), "
@@ -113,7 +114,16 @@ def answered(data: bytes) -> dict[str, Any]:
 
     It has `e` and `x` where the request was refused. Raises what is no refusal.
     """
+    return answered_in_order((data,))[0]
+
+
+def answered_in_order(requests: Iterable[bytes]) -> list[dict[str, Any]]:
+    """The answers to requests one after the other, to one store."""
     made = _Store()
+    return [_answered(made, data) for data in requests]
+
+
+def _answered(made: _Store, data: bytes) -> dict[str, Any]:
     name = ""
     try:
         name = NOSQL_DIALECT.select("POST", _TARGET, data).name

@@ -19,15 +19,22 @@ class OperationFailed(Conflict):
     """A write of a sequence did not succeed and was to abort it; nothing was written.
 
     `index`: its place in the sequence, from 0. `kind`: its kind. `result`: what it would have
-    returned.
+    returned. `before`: what the writes before it would have returned.
     """
 
-    def __init__(self, index: int, kind: OperationKind, result: WriteResult) -> None:
+    def __init__(
+        self,
+        index: int,
+        kind: OperationKind,
+        result: WriteResult,
+        before: Sequence[WriteResult] = (),
+    ) -> None:
         """The failure of the write at `index`."""
         super().__init__(TypedRule.EXECUTE_FAILED, kind=kind.value, index=index)
         self.index = index
         self.kind = kind
         self.result = result
+        self.before = before
 
 
 def check_one_sequence(writes: Sequence[TypedRowWrite]) -> None:
@@ -65,7 +72,7 @@ def run_sequence(
     for index, ((write, form), moment) in enumerate(zip(writes, moments, strict=True)):
         result = write_typed_row(txn, write, form, moment, observers.of(form))
         if write.choice.abort_if_unsuccessful and not result.success:
-            raise OperationFailed(index, write.choice.kind, result)
+            raise OperationFailed(index, write.choice.kind, result, tuple(results))
         results.append(result)
     return results
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from widerow.engine.observer import Observers, RowEvent
 from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.row_units import counted_kilobytes
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows
 from widerow.storage.interface import Transaction
 
@@ -41,7 +42,7 @@ def delete_selected(
     kilobytes = 0
     for row in scan_rows(txn, selection, now_hour):
         rows.append(row)
-        kilobytes += -(-(len(row.encoded_key) + len(row.record)) // 1024)
+        kilobytes += counted_kilobytes(len(row.encoded_key) + len(row.record))
         if 0 < kilobytes_max <= kilobytes:
             break
     ended = 0 < kilobytes_max <= kilobytes

@@ -35,7 +35,6 @@ __all__ = [
     "Cost",
     "encoded_value",
     "json_document",
-    "kilobytes",
     "put_typed",
     "row_value",
     "stored_row",
@@ -54,11 +53,6 @@ class Cost(NamedTuple):
     def members(self) -> dict[str, int]:
         """The members of an answer that tell it."""
         return {"ru": self.read_units, "rk": self.read_kb, "wk": self.write_kb}
-
-
-def kilobytes(size: int) -> int:
-    """Begun kilobytes of a number of bytes, at least one."""
-    return max(1, -(-size // 1024))
 
 
 def row_value(row: StoredRow, *, by_name: bool = False) -> EncodedValue:

@@ -7,13 +7,14 @@ from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
+from widerow.engine.typed.row_units import counted_kilobytes
 from widerow.engine.typed.stored import StoredRow
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_KEY_BYTES_MAX, NOSQL_REQUEST_BYTES_MAX, NOSQL_ROW_BYTES_MAX
 from widerow.model.typed.requests import OperationKind, ReturnRow, Version, WriteChoice
 from widerow.model.typed.table import TimeToLive
-from widerow.wire.nosql.answers import Cost, encoded_value, kilobytes, row_value, stored_row
+from widerow.wire.nosql.answers import Cost, encoded_value, row_value, stored_row
 from widerow.wire.nosql.convert import key_columns, row_columns
 from widerow.wire.nosql.envelope import Frame, read_frame
 from widerow.wire.nosql.members import absolute, binary_member, flag_member, text_member
@@ -89,7 +90,7 @@ def encode_found(found: Found) -> bytes:
 
 def row_kb(row: StoredRow) -> int:
     """The kilobytes that a row counts as."""
-    return kilobytes(len(row.encoded_key) + len(row.record))
+    return counted_kilobytes(len(row.encoded_key) + len(row.record))
 
 
 def required(payload: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401  # a value
@@ -192,12 +193,12 @@ def cost_of_write(written: Written) -> Cost:
     former = row_size(result, result.former)
     reads = 0
     if choice.kind is not OperationKind.PUT or (returns and former):
-        reads = kilobytes(former)
+        reads = counted_kilobytes(former)
     writes = 0
     if result.success:
-        writes = (kilobytes(former) if former else 0) + index_kb(form, result)
+        writes = (counted_kilobytes(former) if former else 0) + index_kb(form, result)
         if result.record:
-            writes += kilobytes(row_size(result, result.record))
+            writes += counted_kilobytes(row_size(result, result.record))
     return Cost(2 * reads, reads, writes)
 
 

@@ -1,7 +1,7 @@
 """MULTI_DELETE and WRITE_MULTIPLE: rows of one shard key at once (nosql-wire §4.4, §4.5)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import MultiRow, TypedEngine
@@ -15,7 +15,7 @@ from widerow.limits import (
     NOSQL_BATCH_OPERATIONS_MAX,
     NOSQL_KB_MAX,
 )
-from widerow.model.typed.requests import FieldRange
+from widerow.model.typed.requests import FieldRange, OperationKind
 from widerow.storage.interface import Outcome
 from widerow.wire.nosql.answers import Cost
 from widerow.wire.nosql.convert import column_value, key_columns
@@ -111,7 +111,7 @@ def consumed_by_delete(gone: DeletedRows) -> tuple[int, int]:
 
 
 class SequenceEnd(NamedTuple):
-    """How a sequence ended: each write of it, or the place of the one that aborted it."""
+    """How a sequence ended: its writes, up to the one that aborted it, if one did; its place."""
 
     written: Sequence[Written]
     aborted_at: int | None = None
@@ -151,8 +151,8 @@ def _ending(writes: Sequence[WriteAsked], plan: Plan[list[WriteResult]]) -> Plan
         try:
             return SequenceEnd(tuple(map(Written, writes, finish(outcomes))))
         except OperationFailed as error:
-            written = Written(writes[error.index], error.result)
-            return SequenceEnd((written,), error.index)
+            results = (*error.before, error.result)
+            return SequenceEnd(tuple(map(Written, writes, results)), error.index)
 
     rest = None if again is None else lambda outcomes: _ending(writes, again(outcomes))
     return Plan(plan.writes, ended, plan.size, rest, prepares=plan.prepares)
@@ -185,9 +185,17 @@ def _check_related(writes: Sequence[WriteAsked]) -> None:
 
 
 def _cost_of_sequence(end: SequenceEnd) -> Cost:
+    """The cost of all writes; where one aborted them, that of what was read.
+
+    What a replacing put aborts was written all the same, and counts (nosql-wire §4.5).
+    """
     costs = [cost_of_write(written) for written in end.written]
     read = sum(cost.read_kb for cost in costs)
-    return Cost(2 * read, read, sum(cost.write_kb for cost in costs))
+    write = sum(cost.write_kb for cost in costs)
+    last = end.written[-1].asked.choice.kind
+    if end.aborted_at is not None and last not in _REPLACING:
+        write = 0
+    return Cost(2 * read, read, write)
 
 
 def encode_sequence(end: SequenceEnd) -> bytes:
@@ -200,8 +208,11 @@ def encode_sequence(end: SequenceEnd) -> bytes:
     if end.aborted_at is None:
         message["ws"] = told
     else:
-        message["wf"] = {"wi": end.aborted_at, "wr": told[0]}
+        message["wf"] = {"wi": end.aborted_at, "wr": told[-1]}
     return encode(message)
+
+
+_REPLACING: Final = frozenset((OperationKind.PUT_IF_PRESENT, OperationKind.PUT_IF_VERSION))
 
 
 def consumed_by_sequence(end: SequenceEnd) -> tuple[int, int]:

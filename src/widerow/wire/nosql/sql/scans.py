@@ -7,14 +7,14 @@ from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.index_scan import IndexSelection, index_pages
+from widerow.engine.typed.row_units import counted_kilobytes
 from widerow.engine.typed.scan import MultiRowSelection
 from widerow.engine.typed.stored import StoredRow
 from widerow.errors import StoreDamaged
 from widerow.wire.nosql.sql.key_ranges import ByteRange
 
-__all__ = ["KB", "Scanned", "ranges_left", "row_kilobytes", "scan_entries", "scan_keys"]
+__all__ = ["Scanned", "ranges_left", "row_kilobytes", "scan_entries", "scan_keys"]
 
-KB = 1024
 PAGE_ROWS = 100
 
 
@@ -27,7 +27,7 @@ class Scanned(NamedTuple):
 
 def row_kilobytes(row: StoredRow) -> int:
     """The kilobytes that reading or writing a row counts, at least 1 (nosql-wire §4.1)."""
-    return max(1, -(-(len(row.record) + len(row.encoded_key)) // KB))
+    return counted_kilobytes(len(row.record) + len(row.encoded_key))
 
 
 def ranges_left(
