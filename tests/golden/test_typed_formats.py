@@ -15,7 +15,7 @@ from widerow.errors import StoreDamaged
 from widerow.keys.typed import decoder_of, encoder_of
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.coerce import coerce
-from widerow.model.typed.table import TypedTable
+from widerow.model.typed.table import TableLimits, TypedTable
 from widerow.model.typed.types import (
     BINARY,
     BOOLEAN,
@@ -135,6 +135,7 @@ def test_the_catalogue_example_is_what_is_written() -> None:
     assert table.ttl is not None
     assert table.ttl.text() == "5 DAYS"
     assert table.splits == (encoder_of(LONG)(7),)
+    assert table.limits == TableLimits(50, 60, 2)
 
 
 def test_a_record_from_before_there_were_partitions_is_read() -> None:
