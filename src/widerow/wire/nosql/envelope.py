@@ -29,6 +29,7 @@ __all__ = [
     "DATA_PATHS",
     "HEALTH_PATH",
     "Frame",
+    "default_key",
     "frame_header",
     "frame_headers",
     "no_date",

@@ -26,7 +26,36 @@ from widerow.model.typed.rules import TypedRule
 from widerow.wire.nosql.rules import NosqlRule as R
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["OLDER_FORM", "NosqlFault", "fault_of"]
+__all__ = [
+    "BAD_PROTOCOL",
+    "BATCH_COUNT",
+    "ETAG_MISMATCH",
+    "ILLEGAL_ARGUMENT",
+    "INDEX_EXISTS",
+    "INDEX_NOT_FOUND",
+    "INSUFFICIENT_PERMISSION",
+    "INVALID_AUTHORIZATION",
+    "KEY_SIZE",
+    "NOT_SUPPORTED",
+    "OLDER_FORM",
+    "OPERATION_LIMIT",
+    "REQUEST_SIZE",
+    "RESOURCE_EXISTS",
+    "RESOURCE_NOT_FOUND",
+    "ROW_SIZE",
+    "SERVER_ERROR",
+    "SIZE_LIMIT",
+    "TABLE_EXISTS",
+    "TABLE_NOT_FOUND",
+    "UNAVAILABLE",
+    "UNKNOWN_ERROR",
+    "UNKNOWN_OPERATION",
+    "UNSUPPORTED_PROTOCOL",
+    "UNSUPPORTED_QUERY_VERSION",
+    "NosqlFault",
+    "definition_code",
+    "fault_of",
+]
 
 UNKNOWN_OPERATION: Final = 1
 TABLE_NOT_FOUND: Final = 2

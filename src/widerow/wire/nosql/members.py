@@ -7,7 +7,7 @@ from widerow.errors import InvalidRequest
 from widerow.wire.nosql.convert import sent_type
 from widerow.wire.nosql.rules import NosqlRule
 
-__all__ = ["absolute", "binary_member", "flag_member", "number_member", "text_member"]
+__all__ = ["Payload", "absolute", "binary_member", "flag_member", "number_member", "text_member"]
 
 _ABSOLUTE: Final = 0
 _EVENTUAL: Final = 1

@@ -28,6 +28,7 @@ from widerow.model.typed.values import JSON_NULL, JsonNull
 from widerow.wire.nosql.rules import NosqlRule
 
 __all__ = [
+    "EMPTY_CODE",
     "EMPTY_VALUE",
     "NSON_ARRAY",
     "NSON_BINARY",
@@ -40,6 +41,7 @@ __all__ = [
     "NSON_NUMBER",
     "NSON_STRING",
     "NSON_TIMESTAMP",
+    "NULL_JSON",
     "TYPE_NAMES",
     "EmptyValue",
     "EncodedValue",

@@ -46,6 +46,7 @@ from widerow.wire.nosql.sql.syntax import SelectStatement
 
 __all__ = [
     "Answered",
+    "KeptStatements",
     "consumed_by_query",
     "encode_answered",
     "permission_of_query",

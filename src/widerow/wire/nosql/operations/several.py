@@ -44,6 +44,7 @@ __all__ = [
     "delete_range",
     "encode_deleted",
     "encode_sequence",
+    "range_of",
     "write_sequence",
 ]
 

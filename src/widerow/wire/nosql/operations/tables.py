@@ -33,14 +33,21 @@ from widerow.wire.nosql.schema_text import cloud_schema_json, told_units
 from widerow.wire.nosql.timestamps import timestamp_of
 
 __all__ = [
+    "Message",
     "State",
+    "change_limits",
+    "check_limits",
     "encode_message",
+    "etag",
     "get_indexes",
     "get_table",
     "get_table_usage",
+    "limits_members",
     "list_typed",
+    "read_limits",
     "replica_stats",
     "request_table",
+    "table_message",
 ]
 
 Message = dict[str, Any]
@@ -164,7 +171,7 @@ def request_table(engine: TypedEngine, _: str, asked: Frame) -> "Message | Plan[
             raise InvalidRequest(NosqlRule.LIMITS_AND_TAGS)
         raise Unsupported(NosqlRule.TAGS)
     if statement is not None:
-        return run_statement(engine, statement, limits, etag_asked=text_member(payload, "et"))
+        return _run_statement(engine, statement, limits, etag_asked=text_member(payload, "et"))
     if limits is None or not asked.table:
         raise InvalidRequest(NosqlRule.TABLE_REQUEST)
     return change_limits(engine, asked.table, limits)
@@ -204,7 +211,7 @@ def _operation(kind: str, table: TypedTable, index: str = "") -> str:
     return f"{kind}-{table.id}-{index}" if index else f"{kind}-{table.id}"
 
 
-def run_statement(
+def _run_statement(
     engine: TypedEngine, statement: str, limits: TableLimits | None, etag_asked: str | None
 ) -> "Message | Plan[Message]":
     """Run a definition statement in the cloud's way: a table without a parent has limits."""
