@@ -14,6 +14,7 @@ def show_compatibility(given: Given) -> None:
     """Print the matrix, as a table or as one JSON document."""
     rows = [
         {
+            "protocol": dialect.name,
             "action": name,
             "status": "served",
             "permission": entry.permission.value,
@@ -24,7 +25,13 @@ def show_compatibility(given: Given) -> None:
     ]
     if not given["supported"]:
         rows += [
-            {"action": name, "status": "refused", "permission": "", "feature": feature}
+            {
+                "protocol": dialect.name,
+                "action": name,
+                "status": "refused",
+                "permission": "",
+                "feature": feature,
+            }
             for dialect in DIALECTS
             for name, feature in dialect.refused.items()
         ]
@@ -36,15 +43,16 @@ def _show(rows: Sequence[Mapping[str, str]]) -> None:
     from rich.table import Column, Table  # noqa: PLC0415  # same
 
     action = Column("action", no_wrap=True, min_width=max(len(row["action"]) for row in rows))
-    table = Table(action, "status", "permission", "what it does or belongs to")
+    table = Table("protocol", action, "status", "permission", "what it does or belongs to")
     for row in rows:
         style = None if row["status"] == "served" else "dim"
         table.add_row(*row.values(), style=style)
     console = Console()
     console.print(table)
-    served = sum(len(dialect.operations) for dialect in DIALECTS)
-    refused = sum(len(dialect.refused) for dialect in DIALECTS)
-    console.print(f"{served} of {served + refused} actions are served.")
+    for dialect in DIALECTS:
+        served = len(dialect.operations)
+        total = served + len(dialect.refused)
+        console.print(f"{dialect.name}: {served} of {total} actions are served.")
 
 
 COMPAT: Final = command(

@@ -11,7 +11,9 @@ from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
 def test_every_action_is_listed_once(capsys: pytest.CaptureFixture[str]) -> None:
     show_compatibility({"as_json": True, "supported": False})
-    rows = json.loads(capsys.readouterr().out)
+    every = json.loads(capsys.readouterr().out)
+    assert {row["protocol"] for row in every} == {"Tablestore", "Oracle NoSQL"}
+    rows = [row for row in every if row["protocol"] == "Tablestore"]
     assert [row["action"] for row in rows] == [*OPERATIONS, *UNSUPPORTED]
     served = {row["action"]: row for row in rows if row["status"] == "served"}
     assert served.keys() == OPERATIONS.keys()
@@ -34,4 +36,4 @@ def test_the_table_counts_what_is_served(capsys: pytest.CaptureFixture[str]) -> 
     assert all(name in shown for name in OPERATIONS)
     assert "LoadTable" not in shown
     total = len(OPERATIONS) + len(UNSUPPORTED)
-    assert f"{len(OPERATIONS)} of {total} actions are served." in shown
+    assert f"Tablestore: {len(OPERATIONS)} of {total} actions are served." in shown

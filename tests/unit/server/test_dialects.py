@@ -299,7 +299,7 @@ def test_one_dialect_of_a_port_at_most_answers_what_none_claims(
 ) -> None:
     twice = tuple(replace(each, answers_unclaimed=True) for each in (*DIALECTS, TINY))
     monkeypatch.setattr(lifecycle, "DIALECTS", twice)
-    with pytest.raises(ValueError, match="not: Tablestore, Tiny"):
+    with pytest.raises(ValueError, match="not: Tablestore, Oracle NoSQL, Tiny"):
         serve()
 
 

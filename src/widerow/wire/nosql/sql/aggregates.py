@@ -14,7 +14,7 @@ from widerow.model.typed.values import JsonNull
 from widerow.wire.nosql.sql.order_keys import is_atomic, item_key
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["Holder", "SqlAggregation", "accumulator"]
+__all__ = ["Holder", "SqlAggregation", "accumulator", "added_numbers"]
 
 
 class Holder:
@@ -87,7 +87,7 @@ class _Sum(SqlAggregation):
             if isinstance(item, bool) or not isinstance(item, int | float | Decimal):
                 continue
             self.count += 1
-            self._sum = item if self._sum is None else added(self._sum, item, self._context)
+            self._sum = item if self._sum is None else added_numbers(self._sum, item, self._context)
 
     def result(self) -> int | float | Decimal | None:
         return self._sum
@@ -146,7 +146,7 @@ class _Collect(SqlAggregation):
         return self._items
 
 
-def added(one: Any, other: Any, context: Context) -> int | float | Decimal:  # noqa: ANN401  # numbers
+def added_numbers(one: Any, other: Any, context: Context) -> int | float | Decimal:  # noqa: ANN401  # numbers
     """The sum of two numbers of any types."""
     if isinstance(one, Decimal) or isinstance(other, Decimal):
         return context.add(Decimal(one), Decimal(other))

@@ -23,7 +23,7 @@ from widerow.wire.nosql.sql.scope import ScopeTable, SqlScope
 from widerow.wire.nosql.sql.select_run import SelectPlan, Sorting, SqlAggregateCall, SqlGrouping
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["BoundSelect", "add_table", "bind_select", "fault_at", "hinted", "table_found"]
+__all__ = ["BoundSelect", "Find", "add_table", "bind_select", "fault_at", "hinted", "table_found"]
 
 Find = Callable[[str], TableForm | None]
 _NOWHERE: Final = TextPlace()

@@ -39,7 +39,7 @@ from widerow.wire.nosql.sql.targets import place_item, target_of
 from widerow.wire.nosql.sql.texts import item_type_name, text_of
 from widerow.wire.nosql.sql.update_run import Clause, Lifetime, UpdatePlan
 
-__all__ = ["BoundWrite", "bind_delete", "bind_insert", "bind_update"]
+__all__ = ["BoundWrite", "bind_delete", "bind_insert", "bind_update", "plain", "stored_value"]
 
 
 @dataclass(frozen=True)
@@ -361,7 +361,7 @@ _APPLY: Final[dict[type, Callable[[Any, Compiled, Any, Any], _Apply]]] = {
 }
 
 
-def _remove(clause: syntax.RemoveClause, find: Any) -> Clause:  # noqa: ANN401  # a `targets.Find`
+def _remove(clause: syntax.RemoveClause, find: Any) -> Clause:  # noqa: ANN401  # a `targets.PlacesOf`
     from widerow.wire.nosql.sql.places import PlaceKind  # noqa: PLC0415  # needed here only
 
     place = clause.target.place

@@ -13,7 +13,7 @@ from widerow.wire.nosql.sql.choose import PathCandidate
 from widerow.wire.nosql.sql.expressions import compile_expression
 from widerow.wire.nosql.sql.scope import ScopeTable, SqlScope
 
-__all__ = ["Conditions", "conjuncts", "path_text", "tables_used"]
+__all__ = ["Conditions", "children", "conjuncts", "path_text", "tables_used"]
 
 _FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _JSON: Final = syntax.TypeNode("JSON")

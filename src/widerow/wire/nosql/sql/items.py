@@ -32,6 +32,7 @@ __all__ = [
     "is_long",
     "is_number",
     "item_of",
+    "record_converter",
     "stamp",
 ]
 

@@ -19,7 +19,7 @@ from widerow.wire.nosql.sql.key_ranges import ByteRange
 from widerow.wire.nosql.sql.resume import QueryResume
 from widerow.wire.nosql.sql.scans import row_kilobytes, scan_keys
 
-__all__ = ["Ancestor", "Descendant", "ItemLoop", "Loop", "Looped", "Looping", "TableLoop"]
+__all__ = ["Ancestor", "Descendant", "Expr", "ItemLoop", "Loop", "Looped", "Looping", "TableLoop"]
 
 
 class Expr(Protocol):

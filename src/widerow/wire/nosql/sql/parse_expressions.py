@@ -12,7 +12,7 @@ from widerow.wire.nosql.sql.parse_types import parse_type
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.nosql.sql.words import WordCursor
 
-__all__ = ["parse_expression", "parse_path", "parse_sum"]
+__all__ = ["number_literal", "parse_expression", "parse_path", "parse_sum"]
 
 _ENDS: Final = frozenset(
     (
@@ -219,7 +219,7 @@ def _negative(value: Any) -> Any:  # noqa: ANN401  # a number
         return LongInt(-(2**63)) if value == 2**63 else -value
     if isinstance(value, float):
         return -value
-    return number_of(str(-value))
+    return number_literal(str(-value))
 
 
 # --- paths ---------------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ def _primary(words: WordCursor) -> syntax.SqlExpression:
     word = words.next
     if word.kind == "number":
         words.take()
-        return syntax.LiteralNode(word.place, number_of(word.text))
+        return syntax.LiteralNode(word.place, number_literal(word.text))
     if word.kind == "text":
         words.take()
         return syntax.LiteralNode(word.place, word.text)
@@ -405,7 +405,7 @@ def _extract(words: WordCursor) -> syntax.SqlExpression:
     return syntax.CallNode(place, part, (source,))
 
 
-def number_of(text: str) -> int | float | Decimal:
+def number_literal(text: str) -> int | float | Decimal:
     """The value of a number as written: 32 bits, 64 bits, else a NUMBER; with a point a DOUBLE."""
     if text.endswith("n"):
         return Decimal(text[:-1])

@@ -8,13 +8,13 @@ within a bound.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from widerow.engine.typed.engine import TypedEngine
 from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_PAGE_BYTES_MAX
 from widerow.wire.nosql.sql.aggregates import Holder, SqlAggregation, accumulator
-from widerow.wire.nosql.sql.loops import Loop, Looped, Looping
+from widerow.wire.nosql.sql.loops import Expr, Loop, Looped, Looping
 from widerow.wire.nosql.sql.order_keys import SortWay, group_key, is_atomic, sort_key
 from widerow.wire.nosql.sql.ordered_page import OrderedPage, OrderedRow
 from widerow.wire.nosql.sql.resume import QueryResume
@@ -30,14 +30,6 @@ __all__ = [
     "is_true",
     "select_page",
 ]
-
-
-class Expr(Protocol):
-    """A compiled expression."""
-
-    def evaluate(self, frame: Any) -> Sequence[Any]:  # noqa: ANN401  # the frame of expressions
-        """The items of the expression."""
-        ...
 
 
 class Sorting(NamedTuple):

@@ -14,9 +14,9 @@ from widerow.wire.nosql.sql.places import PlaceKind, UpdatePlace
 from widerow.wire.nosql.sql.scope import ScopeTable, SqlFrame, SqlScope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["Find", "place_item", "target_of"]
+__all__ = ["PlacesOf", "place_item", "target_of"]
 
-Find = Callable[[SqlFrame, StoredRow], list[UpdatePlace]]
+PlacesOf = Callable[[SqlFrame, StoredRow], list[UpdatePlace]]
 _JSON: Final = FieldType(Kind.JSON)
 
 
@@ -29,7 +29,7 @@ def place_item(place: UpdatePlace) -> Any:  # noqa: ANN401  # any item
     return value if convert is None else convert(value)
 
 
-def target_of(path: syntax.SqlExpression, table: ScopeTable, scope: SqlScope) -> Find:
+def target_of(path: syntax.SqlExpression, table: ScopeTable, scope: SqlScope) -> PlacesOf:
     """The places of a path. Raises `InvalidRequest` for one that is none over a row."""
     if isinstance(path, syntax.VariableNode) and path.name == table.alias:
         return _row(path, table)
@@ -54,7 +54,7 @@ def _is_row(source: syntax.SqlExpression, table: ScopeTable) -> bool:
     return isinstance(source, syntax.VariableNode) and source.name == table.alias
 
 
-def _row(path: syntax.VariableNode, table: ScopeTable) -> Find:
+def _row(path: syntax.VariableNode, table: ScopeTable) -> PlacesOf:
     form = table.form
     if form.document < 0:
         raise fault_at(StatementRule.UPDATE_TARGET, path.place, table=table.name)
@@ -68,7 +68,7 @@ def _document(position: int, row: StoredRow) -> UpdatePlace:
     return UpdatePlace(values, position, _JSON, PlaceKind.COLUMN)
 
 
-def _column(column: syntax.ColumnNode, table: ScopeTable, scope: SqlScope) -> Find:
+def _column(column: syntax.ColumnNode, table: ScopeTable, scope: SqlScope) -> PlacesOf:
     column_of(column, scope)
     definition, form = table.form.table, table.form
     declared = definition.field(column.name)
@@ -115,7 +115,7 @@ def _inner(place: UpdatePlace) -> list[UpdatePlace]:
     return [UpdatePlace(value, at, element, PlaceKind.ELEMENT) for at in range(len(value))]
 
 
-def _field(path: syntax.FieldNode, table: ScopeTable, scope: SqlScope) -> Find:
+def _field(path: syntax.FieldNode, table: ScopeTable, scope: SqlScope) -> PlacesOf:
     source = target_of(path.source, table, scope)
     compile_expression(path, scope)  # names of fields are checked where types are known
     if isinstance(path.name, str):
@@ -134,7 +134,7 @@ def _field(path: syntax.FieldNode, table: ScopeTable, scope: SqlScope) -> Find:
     return find
 
 
-def _members(path: syntax.Keys | syntax.ValuesNode, table: ScopeTable, scope: SqlScope) -> Find:
+def _members(path: syntax.Keys | syntax.ValuesNode, table: ScopeTable, scope: SqlScope) -> PlacesOf:
     source = target_of(path.source, table, scope)
     holds = member_condition(path.condition, scope, ("$value", "$key"))
 
@@ -154,7 +154,7 @@ def _members(path: syntax.Keys | syntax.ValuesNode, table: ScopeTable, scope: Sq
     return find
 
 
-def _elements(path: syntax.FilterNode, table: ScopeTable, scope: SqlScope) -> Find:
+def _elements(path: syntax.FilterNode, table: ScopeTable, scope: SqlScope) -> PlacesOf:
     source = target_of(path.source, table, scope)
     holds = member_condition(path.condition, scope, ("$element", "$pos"))
 
@@ -175,7 +175,7 @@ def _elements(path: syntax.FilterNode, table: ScopeTable, scope: SqlScope) -> Fi
     return find
 
 
-def _slice(path: syntax.Slice, table: ScopeTable, scope: SqlScope) -> Find:
+def _slice(path: syntax.Slice, table: ScopeTable, scope: SqlScope) -> PlacesOf:
     source = target_of(path.source, table, scope)
     bounds = [
         None if each is None else compile_expression(each, scope).evaluate

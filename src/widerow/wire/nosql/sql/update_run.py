@@ -20,7 +20,7 @@ from widerow.wire.nosql.sql.scans import row_kilobytes
 from widerow.wire.nosql.sql.select_run import is_true
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["Clause", "UpdatePlan", "UpdatedRows", "run_update"]
+__all__ = ["ChangingRow", "Clause", "Lifetime", "UpdatePlan", "UpdatedRows", "run_update"]
 
 Clause = Callable[[Any, StoredRow], bool]
 """A clause, of a frame and the row that it changes in place; whether it changed anything."""

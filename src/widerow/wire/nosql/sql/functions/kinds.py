@@ -20,6 +20,7 @@ __all__ = [
     "SqlFunction",
     "is_null",
     "promote_text",
+    "promotion",
     "text_argument",
 ]
 
