@@ -99,6 +99,8 @@ NOSQL_CONTINUATION_BYTES_MAX: Final = 1024 * 1024  # of a query: holds a key or 
 NOSQL_KEY_RANGES_MAX: Final = 4096  # of IN lists over several columns; later columns are filtered
 NOSQL_PAGE_BYTES_MAX: Final = 2 * 1024 * 1024  # of results and of rows read, as the vendor has it
 NOSQL_VALUES_HELD_MAX: Final = 1_000_000  # in groups and distinct rows: some 200 MB at most
+NOSQL_ITEMS_MAX: Final = 1_000_000  # that one expression gives: nested seq_transform multiplies
+NOSQL_PATTERN_CHARACTERS_MAX: Final = 1000  # of regex_like, whose time is pattern times text
 NOSQL_ROWS_CHANGED_MAX: Final = 10_000  # by one UPDATE, or one step of a DELETE
 
 # --- wire ------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from anybody, and any server can go on. Plans are kept by their texts.
 
 from collections.abc import Mapping
 from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
     ROUND_CEILING,
     ROUND_DOWN,
     ROUND_FLOOR,
@@ -249,12 +251,17 @@ def _context(payload: Mapping[str, Any]) -> Context:
     code = number_member(payload, "mc", _CUSTOM_CONTEXT)
     digits = _DIGITS.get(code)
     if digits is not None:
-        return Context(prec=digits, rounding=ROUND_HALF_EVEN)
+        return _with_digits(digits, ROUND_HALF_EVEN)
     precision, rounding = number_member(payload, "cp", 7), number_member(payload, "rm", 6)
     if code != _CUSTOM_CONTEXT or not 0 <= rounding < len(_ROUNDINGS) or precision < 0:
         raise InvalidRequest(NosqlRule.QUERY_CONTEXT)
     precision = min(precision or NUMBER_DIGITS_MAX, NUMBER_DIGITS_MAX)
-    return Context(prec=precision, rounding=_ROUNDINGS[rounding])
+    return _with_digits(precision, _ROUNDINGS[rounding])
+
+
+def _with_digits(precision: int, rounding: str) -> Context:
+    """A context whose exponents are those that NUMBER literals can have."""
+    return Context(prec=precision, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def encode_answered(answered: Answered) -> bytes:

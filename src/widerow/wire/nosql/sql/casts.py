@@ -6,7 +6,7 @@ import struct
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
 from typing import Any, Final
 
 from widerow.errors import InvalidRequest
@@ -61,6 +61,8 @@ def cast_item(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN4
 
 # --- numbers -------------------------------------------------------------------------------------
 
+_LONG_DIGITS: Final = 19
+_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _INTEGER_TEXT: Final = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
 _DOUBLE_TEXT: Final = re.compile(
     r"\s*[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)\s*\Z",
@@ -78,9 +80,12 @@ def _whole(item: Any, kind: TypeNode, bits: int) -> int:  # noqa: ANN401  # any 
         return item.seconds * 1000 + item.nanoseconds // 1_000_000
     if isinstance(item, str) and not isinstance(item, EnumItem):
         low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        if not _INTEGER_TEXT.match(item) or not low <= int(item) <= high:
+        digits = item.lstrip("+-").lstrip("0") or "0"
+        is_read = _INTEGER_TEXT.match(item) and len(digits) <= _LONG_DIGITS
+        value = (-int(digits) if item[0] == "-" else int(digits)) if is_read else high + 1
+        if not low <= value <= high:
             raise _Refused(f'For input string: "{item[:100]}"')
-        return int(item)
+        return value
     if not is_number(item):
         raise _Refused
     if isinstance(item, float):
@@ -89,7 +94,19 @@ def _whole(item: Any, kind: TypeNode, bits: int) -> int:  # noqa: ANN401  # any 
         low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
         return low if item <= low else high if item >= high else int(item)
     del kind
+    if isinstance(item, Decimal):
+        return _whole_of_number(item, bits)
     return _wrapped(int(item), bits)
+
+
+def _whole_of_number(number: Decimal, bits: int) -> int:
+    """The low bits of a NUMBER without its fraction, also of one with 10^9 digits."""
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if exponent <= 0:
+        return _wrapped(int(number), bits)
+    digits = int(number.scaleb(-exponent, _EXACT))
+    return _wrapped(digits * pow(10, exponent, 1 << bits), bits)
 
 
 def _integer(item: Any, kind: TypeNode, place: TextPlace) -> int:  # noqa: ANN401  # as above

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from widerow.errors import InvalidRequest
+from widerow.limits import NOSQL_ITEMS_MAX
 from widerow.model.typed.types import FieldType
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.arithmetic import calculated, negated
@@ -671,7 +672,12 @@ def _transform(expression: syntax.CallNode, scope: SqlScope) -> Compiled:
     assert holds is not None
 
     def evaluate(frame: SqlFrame) -> Items:
-        return [each for item in source(frame) for each in holds(frame, item, 0, item)]
+        items: list[Any] = []
+        for item in source(frame):
+            items += holds(frame, item, 0, item)
+            if len(items) > NOSQL_ITEMS_MAX:
+                raise _fault(StatementRule.ITEMS, expression.place, limit=NOSQL_ITEMS_MAX)
+        return items
 
     return Compiled(evaluate, None, many=True)
 

@@ -4,15 +4,18 @@ from decimal import Decimal
 from typing import Any, Final
 
 from widerow.errors import InvalidRequest
+from widerow.limits import NOSQL_SQL_DEPTH_MAX
 from widerow.model.typed.values import JSON_NULL
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.items import LongInt
-from widerow.wire.nosql.sql.lexis import TextPlace, Word
+from widerow.wire.nosql.sql.lexis import TextPlace, Word, syntax_fault
 from widerow.wire.nosql.sql.parse_types import parse_type
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.nosql.sql.words import WordCursor
 
 __all__ = ["number_literal", "parse_expression", "parse_path", "parse_sum"]
+
+_LONG_CHARACTERS: Final = 20  # of a LONG with its sign; longer ones are NUMBERs
 
 _ENDS: Final = frozenset(
     (
@@ -232,7 +235,7 @@ def parse_path(words: WordCursor) -> syntax.SqlExpression:
 
 def _path(words: WordCursor, *, stop: bool = False) -> syntax.SqlExpression:
     path = _primary(words)
-    while True:
+    for _ in range(NOSQL_SQL_DEPTH_MAX):
         if words.next.is_sign("."):
             path = _map_step(words, path)
         elif words.next.is_sign("["):
@@ -246,6 +249,7 @@ def _path(words: WordCursor, *, stop: bool = False) -> syntax.SqlExpression:
                 return path
         else:
             return path
+    raise syntax_fault(words.place, f"a path has more than {NOSQL_SQL_DEPTH_MAX} steps")
 
 
 def _map_step(words: WordCursor, source: syntax.SqlExpression) -> syntax.SqlExpression:
@@ -410,6 +414,8 @@ def number_literal(text: str) -> int | float | Decimal:
     if text.endswith("n"):
         return Decimal(text[:-1])
     if text.lstrip("-").isdigit():
+        if len(text) > _LONG_CHARACTERS:
+            return Decimal(text)
         number = int(text)
         if -(2**31) <= number < 2**31:
             return number

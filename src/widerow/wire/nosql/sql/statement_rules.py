@@ -138,6 +138,7 @@ class StatementRule(AnyRule):
 
     # Bounds of this server
     CONTINUATION = "The continuation key is not one of this statement"
+    ITEMS = "An expression gives more than {limit} items"
     TEXT_LENGTH = "The statement has {size} characters, a statement holds at most {limit}"
     GROUPS_HELD = (
         "The query needs more than {limit} values in memory for its groups or distinct rows: read "

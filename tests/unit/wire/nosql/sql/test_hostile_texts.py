@@ -2,10 +2,13 @@
 
 import contextlib
 import time
+from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.wire.nosql.sql.conftest import SqlStore
 from tests.unit.wire.nosql.sql.test_statements import two_tables
 
 from widerow.errors import InvalidRequest, NotFound
@@ -88,3 +91,34 @@ def test_long_texts_take_time_linear_in_them() -> None:
         with contextlib.suppress(InvalidRequest):
             parse_statement(text)
         assert time.perf_counter() - begun < 5, part
+
+
+def test_a_short_statement_costs_little(sql: SqlStore) -> None:
+    """Numbers of 10^9 digits, chains of steps, items that multiply: an answer, or one sentence."""
+    sql.define("CREATE TABLE one (id INTEGER, PRIMARY KEY(id))")
+    sql.rows("INSERT INTO one VALUES (1)")
+    nested = "$"
+    for _ in range(8):
+        nested = f"seq_transform([{'1,' * 15}1][], {nested})"
+    given = {
+        "CAST(1e999999999n AS LONG)": 0,
+        "CAST(-25e1n AS INTEGER)": -250,
+        "CAST(12345678901234567890123n AS INTEGER)": 12345678901234567890123 % 2**32,
+        "abs(-1e999999n)": Decimal("1E+999999"),
+        f"CAST({'9' * 5000} AS STRING) = 'x'": False,
+        f"CAST('{'0' * 5000}7' AS INTEGER)": 7,
+    }
+    begun = time.monotonic()
+    for expression, expected in given.items():
+        assert sql.values(f"SELECT {expression} AS v FROM one") == [expected], expression[:60]
+    refused = {
+        f"CAST('{'9' * 5000}' AS LONG)": "For input string",
+        f"regex_like('a', '{'.*a' * 400}')": "more than 1000 characters",
+        f"[1]{'[0]' * 1000}": "more than 64 steps",
+        f"o{'.a' * 1000}": "more than 64 steps",
+        nested: "more than 1000000 items",
+    }
+    for expression, text in refused.items():
+        with pytest.raises(InvalidRequest, match=text):
+            sql.values(f"SELECT {expression} AS v FROM one o")
+    assert time.monotonic() - begun < 20

@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
-from widerow.limits import VALUE_BYTES_MAX
+from widerow.limits import NOSQL_PATTERN_CHARACTERS_MAX, VALUE_BYTES_MAX
 from widerow.model.typed.types import Kind
 from widerow.wire.nosql.sql.functions.kinds import (
     CALL,
@@ -141,6 +141,13 @@ def _regex_like(arguments: ArgumentItems, _: Env) -> Items:
     flags = promote_text(arguments, 2) if len(arguments) > 2 else ""
     if pattern is None or flags is None or is_null(arguments[0]) or len(arguments[0]) > 1:
         return NULL_ITEMS
+    if len(pattern) > NOSQL_PATTERN_CHARACTERS_MAX:
+        raise FunctionFault(
+            FunctionRule.TEXT_SIZE,
+            CALL,
+            name="the pattern of regex_like",
+            limit=NOSQL_PATTERN_CHARACTERS_MAX,
+        )
     matcher = _matcher(pattern, flags)
     if not arguments[0]:
         return (False,)
