@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,12 @@ def usual_rights() -> Iterator[None]:
 
 def open_to_others(folder: Path) -> list[Path]:
     """The files and directories, `folder` among them, that others have any right to."""
-    found = (folder, *folder.rglob("*"))
-    return [each for each in found if each.stat().st_mode & 0o077]
+    found = []
+    for each in (folder, *folder.rglob("*")):
+        with suppress(FileNotFoundError):  # RocksDB deletes a file once it has merged it
+            if each.stat().st_mode & 0o077:
+                found.append(each)
+    return found
 
 
 @pytest.mark.parametrize("made", [False, True])
