@@ -66,6 +66,7 @@ from widerow.model.timeseries.requests import (
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import (
+    TABLES_OF_TIMESERIES,
     AnalyticalStore,
     FieldMapping,
     LastpointIndex,
@@ -108,7 +109,7 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
 
         def make(draft: Draft) -> TimeseriesTable:
             held = draft.state.held(TIMESERIES_MODEL.named_with, instance)
-            if held + TimeseriesTable.counts_as > self._settings.tables_per_instance:
+            if held + TABLES_OF_TIMESERIES > self._settings.tables_per_instance:
                 raise Exhausted(
                     TimeseriesRule.TABLE_QUOTA, limit=self._settings.tables_per_instance
                 )

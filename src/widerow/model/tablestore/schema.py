@@ -1,7 +1,7 @@
 """Tables: key columns, defined columns, options, throughput (semantics §1.1, §2)."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from widerow.model.search.schema import SearchIndex
 from widerow.model.tablestore.delivery import DeliveryTask
@@ -189,7 +189,11 @@ class Table:
     search_mappings: tuple[SearchMapping, ...] = ()
     newest: tuple[NewestView, ...] = ()
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
-    counts_as: ClassVar[int] = 1  # tables of its instance
+
+    @property
+    def counts_as(self) -> int:
+        """How many tables of its instance's quota it takes."""
+        return 1
 
     @property
     def qualified(self) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from widerow.model.tablestore.mapping import MappedColumn
 from widerow.model.timeseries.series import (
@@ -16,6 +16,7 @@ from widerow.model.values import KeyType
 
 __all__ = [
     "DEFAULT_KEY",
+    "TABLES_OF_TIMESERIES",
     "AnalyticalStore",
     "FieldKey",
     "FieldMapping",
@@ -30,6 +31,8 @@ DEFAULT_KEY = (MEASUREMENT_COLUMN, SOURCE_COLUMN, TAGS_COLUMN)
 
 
 _FULL_SECONDS = 60  # as long as clients are shown that a new store catches up (timeseries §11)
+
+TABLES_OF_TIMESERIES: Final = 2  # of its instance: one for data, one for metas (timeseries §1)
 
 
 class SyncOption(IntEnum):
@@ -133,7 +136,11 @@ class TimeseriesTable:
     mappings: tuple[FieldMapping, ...] = ()
     global_indexes: ClassVar[tuple[int, ...]] = ()
     reserved_units: ClassVar[tuple[int, int]] = (0, 0)
-    counts_as: ClassVar[int] = 2  # tables of its instance: data and metas (timeseries §1)
+
+    @property
+    def counts_as(self) -> int:
+        """How many tables of its instance's quota it takes: data and metas (timeseries §1)."""
+        return TABLES_OF_TIMESERIES
 
     @property
     def qualified(self) -> str:
