@@ -17,16 +17,16 @@ from decimal import (
     ROUND_UP,
     Context,
 )
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from widerow.auth.keyring import Permission
+from widerow.engine.between import Between, never_ends
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
-from widerow.errors import InvalidRequest, WiderowError
+from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_KB_MAX, NUMBER_DIGITS_MAX
 from widerow.wire.nosql.answers import Cost
-from widerow.wire.nosql.envelope import Frame, read_frame
+from widerow.wire.nosql.envelope import Frame
 from widerow.wire.nosql.members import (
     absolute,
     binary_member,
@@ -34,9 +34,10 @@ from widerow.wire.nosql.members import (
     number_member,
     text_member,
 )
-from widerow.wire.nosql.nson import encode
+from widerow.wire.nosql.nson import encode, put_int
+from widerow.wire.nosql.operations.rows import decode_row_request
 from widerow.wire.nosql.rules import NosqlRule
-from widerow.wire.nosql.sql.parse import parse_statement
+from widerow.wire.nosql.sql.parse import writes_rows
 from widerow.wire.nosql.sql.run import (
     Prepared,
     QueryPage,
@@ -44,7 +45,6 @@ from widerow.wire.nosql.sql.run import (
     prepare_statement,
     run_prepared,
 )
-from widerow.wire.nosql.sql.syntax import SelectStatement
 
 __all__ = [
     "Answered",
@@ -101,19 +101,10 @@ class KeptStatements:
 _STATEMENTS: Final = KeptStatements()
 
 
-@lru_cache(_KEPT_MAX)
-def _only_reads(statement: str) -> bool:
-    """Whether a statement is a SELECT, or none."""
-    try:
-        return isinstance(parse_statement(statement), SelectStatement)
-    except WiderowError:
-        return True
-
-
 def permission_of_query(body: bytes) -> Permission:
     """What a statement needs: reading or writing. Raises `InvalidRequest`."""
-    statement = _statement_of(read_frame(body).payload)[0]
-    return Permission.READ if _only_reads(statement) else Permission.WRITE
+    statement = _statement_of(decode_row_request(body).payload)[0]
+    return Permission.WRITE if writes_rows(statement) else Permission.READ
 
 
 def _statement_of(payload: Mapping[str, Any]) -> tuple[str, bool]:
@@ -180,29 +171,23 @@ def _passing_plan(prepared: Prepared) -> bytes:
     for value in (1, 1, len(names)):
         out += value.to_bytes(4, "big")
     for place, name in enumerate(names):
-        out += _packed_length(len(name)) + name + place.to_bytes(4, "big")
-    return bytes(out)
-
-
-def _packed_length(length: int) -> bytes:
-    """A length as packed integers of the protocol have it (nosql-wire §2)."""
-    from widerow.wire.nosql.nson import put_int  # noqa: PLC0415  # one caller
-
-    out = bytearray()
-    put_int(out, length)
+        put_int(out, len(name))
+        out += name + place.to_bytes(4, "big")
     return bytes(out)
 
 
 # --- QUERY ---------------------------------------------------------------------------------------
 
 
-def run_query(engine: TypedEngine, _: str, asked: Frame) -> Answered | Plan[Answered]:
+def run_query(
+    engine: TypedEngine, _: str, asked: Frame, between: Between = never_ends
+) -> Answered | Plan[Answered]:
     """A page of a statement's rows. Raises, or its plan does: `InvalidRequest`, `NotFound`."""
     payload = asked.payload
     _check_version(payload)
     statement, is_prepared = _statement_of(payload)
     prepared = _STATEMENTS.of(engine, statement)
-    page = run_prepared(prepared, engine, _bound(payload), _asked(engine, payload))
+    page = run_prepared(prepared, engine, _bound(payload), _asked(engine, payload, between))
     passing = is_prepared and payload.get("iq") is False
 
     def told(page: QueryPage) -> Answered:
@@ -231,7 +216,7 @@ def _bound(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {text_member(each, "m") or "": each.get("l") for each in given}
 
 
-def _asked(engine: TypedEngine, payload: Mapping[str, Any]) -> QueryRun:
+def _asked(engine: TypedEngine, payload: Mapping[str, Any], between: Between) -> QueryRun:
     read_kb = number_member(payload, "mr")
     if not 0 <= read_kb <= NOSQL_KB_MAX:
         raise InvalidRequest(NosqlRule.MAX_READ_KB, limit=NOSQL_KB_MAX, value=read_kb)
@@ -243,6 +228,7 @@ def _asked(engine: TypedEngine, payload: Mapping[str, Any]) -> QueryRun:
         absolute(payload),
         _context(payload),
         engine.core.entropy.token_bytes,
+        between,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from widerow.engine.between import Between
 from widerow.engine.plan import Plan
 from widerow.engine.typed.change_rows import ChangedTypedRow, NewValues
 from widerow.engine.typed.engine import TypedEngine
@@ -46,14 +47,14 @@ class DeletedPage(NamedTuple):
 
 
 def delete_page(
-    plan: DeletePlan, engine: TypedEngine, frames: Frames, resume: QueryResume
+    plan: DeletePlan, engine: TypedEngine, frames: Frames, resume: QueryResume, between: Between
 ) -> "DeletedPage | Plan[DeletedPage]":
     """One step: at most `NOSQL_ROWS_CHANGED_MAX` rows, each shard in one transaction.
 
     Rows that another writer changes meanwhile so that WHERE is no longer true are left.
     """
     frame, form = frames(), plan.loop.path.form
-    looping = Looping(engine, frame, (plan.loop,))
+    looping = Looping(engine, frame, (plan.loop,), between)
     found: dict[bytes, list[bytes]] = {}
     count = 0
     following: QueryResume | None = None

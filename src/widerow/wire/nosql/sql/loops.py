@@ -6,8 +6,9 @@ outermost loop is over a table; a query goes on from any place of it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from widerow.engine.between import Between
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection
@@ -19,7 +20,20 @@ from widerow.wire.nosql.sql.key_ranges import ByteRange
 from widerow.wire.nosql.sql.resume import QueryResume
 from widerow.wire.nosql.sql.scans import row_kilobytes, scan_keys
 
-__all__ = ["Ancestor", "Descendant", "Expr", "ItemLoop", "Loop", "Looped", "Looping", "TableLoop"]
+__all__ = [
+    "STEPS_IN_TURN",
+    "Ancestor",
+    "Descendant",
+    "Expr",
+    "ItemLoop",
+    "Loop",
+    "Looped",
+    "Looping",
+    "TableLoop",
+]
+
+
+STEPS_IN_TURN: Final = 100  # rows read, or made of others: some milliseconds
 
 
 class Expr(Protocol):
@@ -82,11 +96,19 @@ class Looped(NamedTuple):
 class Looping:
     """One run through the loops of a statement.
 
-    `kb`: kilobytes read so far; `reads`: of one shard.
+    `kb`: kilobytes read so far; `reads`: of one shard. `between` is called every so many steps.
     """
 
-    def __init__(self, engine: TypedEngine, frame: Any, loops: Sequence[Loop]) -> None:  # noqa: ANN401  # the frame of expressions
+    def __init__(
+        self,
+        engine: TypedEngine,
+        frame: Any,  # noqa: ANN401  # the frame of expressions
+        loops: Sequence[Loop],
+        between: Between,
+    ) -> None:
         self._engine = engine
+        self._between = between
+        self._steps = 0
         self._frame = frame
         self._loops = loops
         self._simple = len(loops) == 1 and not self._outermost.descendants
@@ -109,7 +131,7 @@ class Looping:
         inclusive = resume.within >= 0
         scanned = first.path.scan(self._engine, ranges, resume.position, inclusive=inclusive)
         for (row, position), is_first in scanned:
-            self.kb += row_kilobytes(row)
+            self._count(row)
             if not is_first:
                 yield None
                 continue
@@ -123,12 +145,24 @@ class Looping:
                     yield Looped(position, -1 if self._simple else within)
             yield None
 
+    def _count(self, row: StoredRow) -> None:
+        """Count a row that was read."""
+        self.kb += row_kilobytes(row)
+        self._step()
+
+    def _step(self) -> None:
+        """Let others have their turn now and then. Raises where nobody waits for the answer."""
+        self._steps += 1
+        if self._steps % STEPS_IN_TURN == 0:
+            self._between()
+
     def _inside(self, first: TableLoop, row: StoredRow) -> Iterator[None]:
         self._climb(first, row)
         for _ in self._descend(first.descendants, row):
             yield from self._loop(1)
 
     def _loop(self, at: int) -> Iterator[None]:
+        self._step()
         if at == len(self._loops):
             yield
             return
@@ -165,7 +199,7 @@ class Looping:
             return
         kept: list[StoredRow] = []
         for (row, _), is_first in loop.path.scan(self._engine, ranges):
-            self.kb += row_kilobytes(row)
+            self._count(row)
             if is_first:
                 kept += [row] if single else []
                 yield row
@@ -198,7 +232,7 @@ class Looping:
         if record is None or 0 < typed_table_and_expiry(record)[1] <= self._engine.now_hour():
             return None
         row = StoredRow(form, key, record)
-        self.kb += row_kilobytes(row)
+        self._count(row)
         return row
 
     def _descend(self, tables: tuple[Descendant, ...], row: StoredRow) -> Iterator[None]:
@@ -227,7 +261,7 @@ class Looping:
         selection = MultiRowSelection(table.form, b"", b"", 0, {table.form.id: table.form})
         part = [ByteRange(start, after_prefix(start))]
         for scanned in scan_keys(self._engine, selection, part, reverse=False):
-            self.kb += row_kilobytes(scanned.row)
+            self._count(scanned.row)
             yield scanned.row
 
 

@@ -11,7 +11,7 @@ from widerow.wire.nosql.sql.parse_types import parse_type
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.nosql.sql.words import WordCursor
 
-__all__ = ["parse_statement"]
+__all__ = ["parse_statement", "writes_rows"]
 
 _Declared = tuple[tuple[str, syntax.TypeNode, TextPlace], ...]
 _CLAUSES: Final = ("WHERE", "GROUP", "ORDER", "LIMIT", "OFFSET", "LEFT", "NESTED")
@@ -25,9 +25,7 @@ _DEFINITIONS: Final = frozenset(
 
 def parse_statement(text: str) -> syntax.NosqlStatement:
     """The statement of a text. Raises `InvalidRequest`; cost: linear in the text."""
-    words = WordCursor(text)
-    declared = _declarations(words)
-    words.parameters = len(declared)  # `?` are counted behind declared variables
+    words, declared = _begun(text)
     word = words.next
     if word.kind == "name" and word.text.upper() in _DEFINITIONS:
         raise InvalidRequest(StatementRule.STATEMENT_OF_TABLES)
@@ -38,6 +36,26 @@ def parse_statement(text: str) -> syntax.NosqlStatement:
     if words.next.kind != "end":
         raise words.unexpected("<EOF>")
     return statement
+
+
+def writes_rows(text: str) -> bool:
+    """Whether a text begins as a statement that writes does; the rest is not read.
+
+    Raises `InvalidRequest`; cost: linear in the text.
+    """
+    word = _begun(text)[0].next
+    return word.kind == "name" and word.text.upper() in _WRITING
+
+
+_WRITING: Final = frozenset(("INSERT", "UPSERT", "UPDATE", "DELETE"))
+
+
+def _begun(text: str) -> tuple[WordCursor, _Declared]:
+    """The words of a statement behind its declarations, and these."""
+    words = WordCursor(text)
+    declared = _declarations(words)
+    words.parameters = len(declared)  # `?` are counted behind declared variables
+    return words, declared
 
 
 def _declarations(words: WordCursor) -> _Declared:

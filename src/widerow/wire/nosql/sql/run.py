@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Context
 from typing import Any, Final, NamedTuple
 
+from widerow.engine.between import Between, never_ends
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
@@ -53,6 +54,7 @@ class QueryRun(NamedTuple):
 
     `limit`: rows of a page, 0: any number. `read_kb`: kilobytes read for a page, 0: the most.
     `absolute`: reads cost twice. `context`: how a NUMBER is rounded. `random`: random bytes.
+    `between` is called between the steps of the work.
     """
 
     now_us: int
@@ -62,6 +64,7 @@ class QueryRun(NamedTuple):
     absolute: bool
     context: Context
     random: Callable[[int], bytes]
+    between: Between = never_ends
 
 
 class QueryPage(NamedTuple):
@@ -254,7 +257,7 @@ def run_prepared(
         if isinstance(updated, UpdatedRows):
             return _updated(updated, returning=returning)
         return updated.answering(lambda done: _updated(done, returning=returning))
-    return _delete(bound.plan, engine, frame, (resume, mark))
+    return _delete(bound.plan, engine, frame, (resume, mark), asked.between)
 
 
 _Resumed = tuple[QueryResume, bytes]
@@ -267,7 +270,7 @@ def _select(
     limit = _count(bound.limit, frame, bound.limit_place, "Limit")
     offset = _count(bound.offset, frame, bound.offset_place, "Offset") or 0
     bounds = PageBounds(asked.limit, asked.read_kb, limit, offset)
-    page = select_page(bound.plan, engine, frame, bounds, resume, asked.context)
+    page = select_page(bound.plan, engine, frame, bounds, resume, asked.context, asked.between)
     rows = [result_row(row) for row in page.rows]
     following = b"" if page.resume is None else resume_bytes(mark, page.resume)
     return QueryPage(rows, following, page.kb, page.kb * (2 if asked.absolute else 1))
@@ -305,7 +308,11 @@ def _updated(done: UpdatedRows, *, returning: bool) -> QueryPage:
 
 
 def _delete(
-    plan: DeletePlan, engine: TypedEngine, frame: Callable[[], SqlFrame], resumed: _Resumed
+    plan: DeletePlan,
+    engine: TypedEngine,
+    frame: Callable[[], SqlFrame],
+    resumed: _Resumed,
+    between: Between,
 ) -> QueryPage | Plan[QueryPage]:
     resume, mark = resumed
 
@@ -321,5 +328,5 @@ def _delete(
             rows = [{"numRowsDeleted": Long(total)}]
         return QueryPage(rows, following, done.read_kb, 2 * done.read_kb, done.write_kb)
 
-    done = delete_page(plan, engine, frame, resume)
+    done = delete_page(plan, engine, frame, resume, between)
     return page(done) if isinstance(done, DeletedPage) else done.answering(page)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Context
 from typing import Any, NamedTuple
 
+from widerow.engine.between import Between
 from widerow.engine.typed.engine import TypedEngine
 from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_PAGE_BYTES_MAX
@@ -101,11 +102,12 @@ def select_page(
     bounds: PageBounds,
     resume: QueryResume,
     context: Context,
+    between: Between,
 ) -> PageOfRows:
     """The rows of a page. Raises `InvalidRequest` for what expressions refuse, and for bounds."""
     if bounds.limit is not None and resume.returned >= bounds.limit:
         return PageOfRows([], None, 0)
-    looping = Looping(engine, frame, plan.loops)
+    looping = Looping(engine, frame, plan.loops, between)
     if plan.streams:
         return _streamed(plan, looping, frame, bounds, resume)
     rows_max = _rows_wanted(bounds, resume) + bounds.offset - resume.skipped
