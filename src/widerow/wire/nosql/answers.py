@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL
+from widerow.wire.nosql.moments import answer_text
 from widerow.wire.nosql.nson import (
     NSON_ARRAY,
     NSON_BINARY,
@@ -29,7 +30,6 @@ from widerow.wire.nosql.nson import (
     put_text,
     put_value,
 )
-from widerow.wire.nosql.timestamps import answer_text
 
 __all__ = [
     "Cost",

@@ -27,9 +27,9 @@ from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import Field, FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, JsonNull, Timestamp, plain_number
 from widerow.wire.nosql.java_text import double_text
+from widerow.wire.nosql.moments import timestamp_of
 from widerow.wire.nosql.nson import EMPTY_VALUE, TYPE_NAMES, EmptyValue, TimestampText
 from widerow.wire.nosql.rules import NosqlRule
-from widerow.wire.nosql.timestamps import timestamp_of
 
 __all__ = ["column_value", "key_columns", "row_columns", "sent_type"]
 

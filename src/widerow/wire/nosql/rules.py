@@ -84,8 +84,8 @@ class NosqlRule(AnyRule):
         "Failed to parse the timestamp string '{value}' with the pattern: "
         "uuuu-MM-dd['T'HH:mm:ss]: {reason}"
     )
-    TIMESTAMP_MONTH = "Invalid month, it should be in range from 1 to 12: {value}"
-    TIMESTAMP_YEAR = "Invalid year, it should be in range from -6383 to 9999: {value}"
+    TIMESTAMP_PART = "Invalid {part}, it should be in range from {low} to {high}: {value}"
+    TIMESTAMP_DATE = "Invalid timestamp components: Invalid date '{date}'"
     RECORD_ARRAY = (
         "Invalid Array value for Record Type, the number of fields must be {expected}: {found}"
     )

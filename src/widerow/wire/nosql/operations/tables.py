@@ -26,11 +26,11 @@ from widerow.model.typed.types import Kind, timestamp
 from widerow.model.typed.values import Timestamp
 from widerow.wire.nosql.envelope import Frame
 from widerow.wire.nosql.members import number_member, text_member
+from widerow.wire.nosql.moments import timestamp_of
 from widerow.wire.nosql.nson import Long, encode
 from widerow.wire.nosql.operations.tables_found import named_table
 from widerow.wire.nosql.rules import NosqlRule
 from widerow.wire.nosql.schema_text import cloud_schema_json, told_units
-from widerow.wire.nosql.timestamps import timestamp_of
 
 __all__ = [
     "Message",

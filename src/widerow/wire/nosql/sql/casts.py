@@ -12,6 +12,7 @@ from typing import Any, Final
 from widerow.errors import InvalidRequest
 from widerow.model.typed.types import Field, FieldType, Kind, enum_of, record_of
 from widerow.model.typed.values import JSON_NULL, JsonNull, Timestamp, plain_number
+from widerow.wire.nosql.moments import of_milliseconds, read_moment
 from widerow.wire.nosql.sql.items import (
     EnumItem,
     FloatItem,
@@ -211,14 +212,6 @@ def _enum(item: Any, kind: TypeNode, place: TextPlace) -> EnumItem:  # noqa: ANN
     return EnumItem(str(item), enum_of(kind.symbols))
 
 
-_STAMP: Final = re.compile(
-    r"(-?\d{4,6})-(\d{1,2})-(\d{1,2})"
-    r"(?:T(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?)?"
-    r"(Z|[+-]\d{2}(?::?\d{2})?)?\Z",
-    re.ASCII,
-)
-
-
 def moment_of(text: str) -> Timestamp:
     """The instant of a text. Raises `InvalidRequest`."""
     try:
@@ -234,32 +227,10 @@ def moment_of(text: str) -> Timestamp:
 
 
 def _moment(text: str) -> Timestamp:
-    found = _STAMP.match(text)
-    if found is None:
-        raise _Refused(
-            f"Failed to parse the timestamp string '{text[:100]}' with the pattern: "
-            "uuuu-MM-dd['T'HH:mm:ss]"
-        )
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-    for name, value, low, high in (
-        *(("year", year, -6383, 9999), ("month", month, 1, 12), ("day", day, 1, 31)),
-        *(("hour", hour, 0, 23), ("minute", minute, 0, 59), ("second", second, 0, 59)),
-    ):
-        if not low <= value <= high:
-            raise _Refused(f"Invalid {name}, it should be in range from {low} to {high}: {value}")
-    sign = "-" if year < 0 else ""
-    plain = f"{sign}{abs(year):04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
     try:
-        moment = Timestamp.parse(f"{plain}.{(found[7] or '0')}")
+        return read_moment(text)
     except InvalidRequest as error:
-        raise _Refused(f"Invalid timestamp components: {text[:100]}") from error
-    zone = found[8]
-    if zone and zone != "Z":
-        digits = zone[1:].replace(":", "").ljust(4, "0")
-        seconds = int(digits[:2]) * 3600 + int(digits[2:]) * 60
-        shift = -seconds if zone[0] == "+" else seconds
-        moment = Timestamp(moment.seconds + shift, moment.nanoseconds)
-    return moment
+        raise _Refused(str(error)) from error
 
 
 def _timestamp(item: Any, kind: TypeNode, place: TextPlace) -> Timestamp:  # noqa: ANN401  # as above
@@ -270,7 +241,10 @@ def _timestamp(item: Any, kind: TypeNode, place: TextPlace) -> Timestamp:  # noq
     elif isinstance(item, str) and not isinstance(item, EnumItem):
         moment = _moment(item)
     elif isinstance(item, int) and not isinstance(item, bool):
-        moment = Timestamp(item // 1000, item % 1000 * 1_000_000)
+        counted = of_milliseconds(item)
+        if counted is None:
+            raise _Refused("it is beyond the years -6383 to 9999")
+        moment = counted
     else:
         raise _Refused
     return stamp(Timestamp(moment[0], moment[1]).rounded(precision), precision)

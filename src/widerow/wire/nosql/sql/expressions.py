@@ -213,12 +213,9 @@ def _in(expression: syntax.In, scope: SqlScope) -> Compiled:
 
     def evaluate(frame: SqlFrame) -> Items:
         left = [operand(frame) for operand in operands]
-        if any(len(items) > 1 for items in left):
-            raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IN")
-        if not all(left):
-            return _FALSE
-        if any(items[0] is None for items in left):
-            return _NULL
+        known = _without_looking(left, place)
+        if known is not None:
+            return known
         unknown = False
         for row in rows:
             found = [_equal(items, each(frame)) for items, each in zip(left, row, strict=True)]
@@ -228,6 +225,15 @@ def _in(expression: syntax.In, scope: SqlScope) -> Compiled:
         return _NULL if unknown else _FALSE
 
     return Compiled(evaluate, BOOLEAN)
+
+
+def _without_looking(left: Sequence[Items], place: TextPlace) -> Items | None:
+    """What IN gives for its left side alone: EMPTY is in no list, SQL NULL makes it NULL."""
+    if any(len(items) > 1 for items in left):
+        raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IN")
+    if not all(left):
+        return _FALSE
+    return _NULL if any(items[0] is None for items in left) else None
 
 
 def _equal(left: Items, right: Items) -> bool | None:
@@ -243,12 +249,9 @@ def _in_sequence(
 
     def evaluate(frame: SqlFrame) -> Items:
         left = [operand(frame) for operand in operands]
-        if any(len(items) > 1 for items in left):
-            raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IN")
-        if not all(left):
-            return _FALSE
-        if any(items[0] is None for items in left):
-            return _NULL
+        known = _without_looking(left, place)
+        if known is not None:
+            return known
         for item in sequence(frame):
             if isinstance(item, list) and not isinstance(left[0][0], list):
                 raise _fault(

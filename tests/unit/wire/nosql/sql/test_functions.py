@@ -9,11 +9,11 @@ import pytest
 from widerow.limits import VALUE_BYTES_MAX
 from widerow.model.typed.types import enum_of
 from widerow.model.typed.values import JSON_NULL, Timestamp
+from widerow.wire.nosql.moments import calendar_parts, instant_of, moment_of_text
 from widerow.wire.nosql.sql.functions import FUNCTIONS
 from widerow.wire.nosql.sql.functions.kinds import FunctionFault, FunctionRule
 from widerow.wire.nosql.sql.functions.time import PARTS, part_of
 from widerow.wire.nosql.sql.items import EnumItem, FloatItem, LongInt, is_long, stamp
-from widerow.wire.nosql.sql.moments import calendar_parts, instant_of, moment_of_text
 from widerow.wire.nosql.sql.texts import item_type_name, text_of
 
 EMPTY: tuple[Any, ...] = ()

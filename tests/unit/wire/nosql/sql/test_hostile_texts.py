@@ -87,10 +87,10 @@ def test_long_texts_take_time_linear_in_them() -> None:
         "\\",
     ):
         text = f"SELECT {part * (longest // len(part))}"
-        begun = time.perf_counter()
+        begun = time.thread_time()  # other work of the machine does not count
         with contextlib.suppress(InvalidRequest):
             parse_statement(text)
-        assert time.perf_counter() - begun < 5, part
+        assert time.thread_time() - begun < 5, part
 
 
 def test_a_short_statement_costs_little(sql: SqlStore) -> None:
@@ -108,7 +108,7 @@ def test_a_short_statement_costs_little(sql: SqlStore) -> None:
         f"CAST({'9' * 5000} AS STRING) = 'x'": False,
         f"CAST('{'0' * 5000}7' AS INTEGER)": 7,
     }
-    begun = time.monotonic()
+    begun = time.thread_time()
     for expression, expected in given.items():
         assert sql.values(f"SELECT {expression} AS v FROM one") == [expected], expression[:60]
     refused = {
@@ -121,4 +121,4 @@ def test_a_short_statement_costs_little(sql: SqlStore) -> None:
     for expression, text in refused.items():
         with pytest.raises(InvalidRequest, match=text):
             sql.values(f"SELECT {expression} AS v FROM one o")
-    assert time.monotonic() - begun < 20
+    assert time.thread_time() - begun < 20

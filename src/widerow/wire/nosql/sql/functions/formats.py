@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from widerow.wire.nosql.sql.moments import CalendarParts, days_of
+from widerow.wire.nosql.moments import CalendarParts, days_of
 
 __all__ = ["FormatFault", "StampPattern", "zone_offset"]
 

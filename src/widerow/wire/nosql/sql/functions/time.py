@@ -11,6 +11,17 @@ from typing import Final
 
 from widerow.model.typed.types import Kind
 from widerow.model.typed.values import Timestamp
+from widerow.wire.nosql.moments import (
+    DAY_SECONDS,
+    CalendarParts,
+    calendar_parts,
+    days_of,
+    instant_of,
+    milliseconds_of,
+    moment_of_text,
+    of_milliseconds,
+    within_years,
+)
 from widerow.wire.nosql.sql.functions.formats import FormatFault, StampPattern, zone_offset
 from widerow.wire.nosql.sql.functions.kinds import (
     CALL,
@@ -25,17 +36,6 @@ from widerow.wire.nosql.sql.functions.kinds import (
     text_argument,
 )
 from widerow.wire.nosql.sql.items import LongInt, StampItem, stamp
-from widerow.wire.nosql.sql.moments import (
-    DAY_SECONDS,
-    CalendarParts,
-    calendar_parts,
-    days_of,
-    instant_of,
-    milliseconds_of,
-    moment_of_text,
-    of_milliseconds,
-    within_years,
-)
 from widerow.wire.nosql.sql.texts import item_type_name, text_of
 
 __all__ = ["PARTS", "TIME_FUNCTIONS", "part_of"]
