@@ -147,7 +147,7 @@ def _sender(authorization: str | None, keyring: Keyring, now_us: int) -> AccessK
 def default_key(keyring: Keyring) -> AccessKey | None:
     """The key that everybody knows, where the server has it."""
     for key in keyring.access_keys:
-        if key.id == _DEFAULT and compare_digest(key.secret, _DEFAULT):
+        if key.id == _DEFAULT and compare_digest(key.secret.encode(), _DEFAULT.encode()):
             return key
     return None
 

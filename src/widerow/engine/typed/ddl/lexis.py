@@ -4,7 +4,6 @@ Bounds are checked here: what passes is short enough, and nested little enough, 
 to be cheap. A word is a token of lark: its type in the grammar, its text as written, its place.
 """
 
-import re
 from functools import cache
 from typing import Final
 
@@ -14,19 +13,10 @@ from widerow.engine.typed.ddl.faults import failed_at, fault
 from widerow.engine.typed.ddl.statements import Position
 from widerow.errors import InvalidRequest
 from widerow.limits import DDL_CHARACTERS_MAX, DDL_DEPTH_MAX
+from widerow.model.typed.escapes import unescaped
 from widerow.model.typed.rules import TypedRule
 
 __all__ = ["cut", "quoted", "unquoted", "word_position"]
-
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-_ESCAPED: Final = {
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    **{character: character for character in "\\/\"'"},
-}
 
 
 def cut(statement: str) -> list[Token]:
@@ -83,20 +73,10 @@ def word_position(token: Token) -> Position:
 
 def unquoted(text: str, position: Position) -> str:
     """The text between the quotes, with its escapes resolved. Raises `InvalidRequest`."""
-
-    def resolve(found: re.Match[str]) -> str:
-        if found[1] is not None:
-            return chr(int(found[1], 16))
-        character = _ESCAPED.get(found[2])
-        if character is None:
-            raise fault(position, f"unknown escape in a text: \\{found[2]}")
-        return character
-
-    resolved = _ESCAPE.sub(resolve, text[1:-1]) if "\\" in text else text[1:-1]
-    try:  # two escapes may make one character above U+FFFF; a single half is none
-        return resolved.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError as error:
-        raise fault(position, "half of a surrogate pair in a text") from error
+    try:
+        return unescaped(text[1:-1])
+    except ValueError as error:
+        raise fault(position, str(error)) from error
 
 
 def quoted(text: str) -> str:

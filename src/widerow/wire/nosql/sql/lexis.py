@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_SQL_CHARACTERS_MAX, NOSQL_SQL_DEPTH_MAX
+from widerow.model.typed.escapes import unescaped
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
 __all__ = ["END_KIND", "TextPlace", "Word", "cut_statement", "syntax_fault"]
@@ -47,15 +48,6 @@ _WORD: Final = re.compile(
     |(?P<sign>[<>!]=(?:[aA][nN][yY]\b)?|[<>=][aA][nN][yY]\b|\|\||[-+*/()\[\]{},;:.=<>?@])""",
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-_ESCAPED: Final = {
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    **{each: each for each in "\\/\"'"},
-}
 
 
 def syntax_fault(place: TextPlace, text: str) -> InvalidRequest:
@@ -91,16 +83,7 @@ def cut_statement(statement: str) -> list[Word]:
 
 
 def _unquoted(text: str, place: TextPlace) -> str:
-    def resolve(found: re.Match[str]) -> str:
-        if found[1] is not None:
-            return chr(int(found[1], 16))
-        character = _ESCAPED.get(found[2])
-        if character is None:
-            raise syntax_fault(place, f"unknown escape in a text: \\{found[2]}")
-        return character
-
-    resolved = _ESCAPE.sub(resolve, text[1:-1]) if "\\" in text else text[1:-1]
     try:
-        return resolved.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError as error:
-        raise syntax_fault(place, "half of a surrogate pair in a text") from error
+        return unescaped(text[1:-1])
+    except ValueError as error:
+        raise syntax_fault(place, str(error)) from error
