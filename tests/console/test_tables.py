@@ -127,7 +127,7 @@ def test_a_file_with_a_line_that_cannot_be_read_changes_nothing(asker: Asker) ->
     created(asker, "strict")
     refused = send_file(asker, "strict", "rows.csv", "id,name\n1,Ada\nx,Bo\n3\n")
     assert refused.status == 400
-    assert '<td class="n">3</td><td class="wrap">id is no integer' in refused.text
+    assert '<td class="n">3</td><td class="wrap">id is not an integer' in refused.text
     assert '<td class="n">4</td><td class="wrap">1 fields, and the header has 2' in refused.text
     assert "Nothing was imported." in refused.text
     assert rows(asker, "strict") == []

@@ -245,7 +245,7 @@ def test_a_table_is_made_shown_changed_and_dropped(widerow: Widerow) -> None:
         (("row", "put", "cards", "--input", "no/such"), "no/such cannot be read"),
         (("row", "put", "cards", "a", "1", "b:binary=@no/such"), "@no/such cannot be read"),
         (("row", "update", "cards", "a", "1"), "nothing to change"),
-        (("row", "update", "cards", "a", "1", "--increment", "x=1.5"), "no integer"),
+        (("row", "update", "cards", "a", "1", "--increment", "x=1.5"), "not an integer"),
         (("row", "update", "cards", "a", "1", "--increment", "x:double=1"), "whole number"),
         (("row", "update", "cards", "a", "1", "--delete", "x:int"), "NAME@VERSION"),
         (("row", "scan", "cards", "--limit", "-1"), "write a number"),

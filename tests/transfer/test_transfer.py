@@ -178,7 +178,7 @@ def test_bad_rows_are_put_aside_with_their_lines(
     rejected = {each["line"]: each["reason"] for each in map(json.loads, lines)}
     assert sorted(rejected) == [3, 4, 5, 6, 7, 9]
     assert "fields" in rejected[3]
-    assert "n is no integer" in rejected[4]
+    assert "n is not an integer" in rejected[4]
     assert "UTF-8" in rejected[6]
     assert not (tmp_path / "rows.csv.progress").exists()
 

@@ -1,6 +1,7 @@
-import com.alicloud.openservices.tablestore.model.*;
+import com.alicloud.openservices.tablestore.ecosystem.Filter;
 import com.aliyun.openservices.tablestore.hadoop.*;
 import java.io.IOException;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.*;
@@ -15,9 +16,6 @@ public final class CountRows {
       out.write(new Text("rows"), new LongWritable(1));
     }
   }
-  private static PrimaryKey key(PrimaryKeyValue id) {
-    return new PrimaryKey(new PrimaryKeyColumn[] {new PrimaryKeyColumn("id", id)});
-  }
   public static void main(String[] words) throws Exception {
     Job job = Job.getInstance(new Configuration(), "count");
     job.setMapperClass(One.class);
@@ -25,15 +23,15 @@ public final class CountRows {
     job.setOutputKeyClass(Text.class);
     job.setOutputValueClass(LongWritable.class);
     job.setInputFormatClass(TableStoreInputFormat.class);
+    TableStoreInputFormat.setCredential(job, "widerow", "widerow");
+    TableStoreInputFormat.setEndpoint(job, words[0], "widerow");
     Configuration conf = job.getConfiguration();
-    TableStoreInputFormat.setCredential(conf, new Credential("widerow", "widerow"));
-    TableStoreInputFormat.setEndpoint(conf, new Endpoint(words[0], "widerow"));
-    RangeRowQueryCriteria all = new RangeRowQueryCriteria("usertable");
-    all.setMaxVersions(1);
-    all.setInclusiveStartPrimaryKey(key(PrimaryKeyValue.INF_MIN));
-    all.setExclusiveEndPrimaryKey(key(PrimaryKeyValue.INF_MAX));
-    TableStoreInputFormat.addCriteria(conf, all);
+    conf.set(TableStoreInputFormat.TABLE_NAME, "usertable");
+    conf.set(TableStoreInputFormat.COMPUTE_PARAMS, new ComputeParams(100, 100, "KV").serialize()); // MB
+    conf.set(TableStoreInputFormat.FILTER,
+        new TableStoreFilterWritable(Filter.emptyFilter(), List.of("id")).serialize());
     FileOutputFormat.setOutputPath(job, new Path(words[1]));
-    job.waitForCompletion(true);
+    job.waitForCompletion(false);
+    System.out.println(job.getCounters().findCounter(TaskCounter.MAP_INPUT_RECORDS).getValue());
   }
 }

@@ -10,7 +10,15 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-__all__ = ["JSON_WORD", "facts_lines", "print_document", "print_row", "tell", "tell_failure"]
+__all__ = [
+    "JSON_WORD",
+    "facts_lines",
+    "print_document",
+    "print_row",
+    "tell",
+    "tell_error",
+    "tell_failure",
+]
 
 JSON_WORD: Final = "--json"
 
@@ -49,6 +57,17 @@ def tell_failure(message: str, facts: Mapping[str, str], show: Callable[[], obje
         sys.stderr.write(f"{json.dumps(document, ensure_ascii=False)}\n")
     else:
         show()
+
+
+def tell_error(error: Exception | str) -> None:
+    """Say on standard error what is wrong: a sentence, or a document (`tell_failure`).
+
+    Of an error that a server answered, with its code and the request's id in the server's log.
+    """
+    message = str(error)
+    code, request = (getattr(error, name, "") for name in ("code", "request_id"))
+    line = f"widerow: {message}{f' [request {request}]' if request else ''}\n"
+    tell_failure(message, {"code": code, "request": request}, lambda: sys.stderr.write(line))
 
 
 def facts_lines(document: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from widerow import __version__
-from widerow.cli.answers import tell_failure
+from widerow.cli.answers import tell_error
 from widerow.cli.command import CommandPlace, group
 from widerow.cli.shells import COMPLETE_VARIABLE, PROGRAM_NAME
 from widerow.cli.standard_output import OutputFailed, drop_output, watch_output
@@ -235,16 +235,9 @@ def run_program() -> None:
         drop_output()
         code = 1
         if isinstance(error, OutputFailed):
-            _tell_error(str(error))
+            tell_error(error)
     except WiderowError as error:
-        # What else there is of errors that a server has answered.
-        _tell_error(str(error), *(getattr(error, name, "") for name in ("code", "request_id")))
+        tell_error(error)
     except UnicodeEncodeError:
-        _tell_error("a text that was given is not Unicode; tables store no other")
+        tell_error("a text that was given is not Unicode; tables store no other")
     sys.exit(code)
-
-
-def _tell_error(message: str, code: str = "", request: str = "") -> None:
-    line = f"widerow: {message}{f' [request {request}]' if request else ''}\n"
-    facts = {"code": code, "request": request}
-    tell_failure(message, facts, lambda: sys.stderr.write(line))

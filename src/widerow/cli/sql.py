@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from widerow.cli.answers import tell_error
 from widerow.cli.command import CommandFailed, Flag, Given, Positional, command, switch
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import server_flags
@@ -94,7 +94,7 @@ class SqlSession:
         try:
             self.ask(statement)
         except (RequestFailed, WiderowError) as error:
-            sys.stderr.write(f"widerow: {error}\n")
+            tell_error(error)
             return _FAILED
         return 0
 

@@ -156,7 +156,7 @@ def _check_encoding(source: FileSource) -> None:
     """Refuse an unknown encoding, or one whose lines cannot be found by their bytes."""
     name = source.encoding
     if source.columnar and name != UTF_8:
-        raise FileInvalid(f"{source.name}: Parquet says how it is encoded; leave out --encoding")
+        raise FileInvalid(f"{source.name}: Parquet says how it is encoded; give no encoding")
     try:
         like_ascii = _ASCII.decode(name) == _ASCII.decode("ascii")
     except LookupError as error:

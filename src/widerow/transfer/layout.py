@@ -140,7 +140,7 @@ def kind_of_value(value: Value) -> str:
 
 def _integer(name: str, text: str) -> int:
     if _INTEGER.fullmatch(text) is None or len(text) > 20:
-        raise ValueError(f"{name} is no integer: {_shown(text)}")
+        raise ValueError(f"{name} is not an integer: {_shown(text)}")
     return _bounded(name, int(text))
 
 
@@ -148,7 +148,7 @@ def _double(name: str, text: str) -> float:
     try:
         value = real_number(text)
     except ValueError as error:
-        raise ValueError(f"{name} is no number: {_shown(text)}") from error
+        raise ValueError(f"{name} is not a number: {_shown(text)}") from error
     return _finite(name, value)
 
 

@@ -45,7 +45,7 @@ JAVA: Final = (
     Java("agents/langchain4j", "Store", "tomato soup\n"),
     Java("agents/spring-ai", "Store", "tomato soup\n"),
     Java("data-tools/hbase", "HbaseRows", "r1 v\n"),
-    Java("data-tools/mapreduce", "CountRows", ""),
+    Java("data-tools/mapreduce", "CountRows", "1\n"),
 )
 
 
@@ -137,6 +137,8 @@ def test_a_program_in_java(program: Java, endpoint: str, tmp_path: Path) -> None
         said(*fetch, f"-DoutputDirectory={libraries}", "-DincludeScope=runtime")
     except (AssertionError, subprocess.TimeoutExpired) as error:
         pytest.skip(f"{program.folder} is not run: its libraries cannot be had: {error!s:.300}")
+    row = ("row", "put", "usertable", "id=a", "v=1", "--endpoint", endpoint)
+    assert CliRunner().invoke(app, row).exit_code == 0
     path = f"{tmp_path}{os.pathsep}{libraries}/*"
     said("javac", "-cp", path, "-d", str(tmp_path), str(folder / f"{program.name}.java"))
     counted = str(tmp_path / "counted")

@@ -1,6 +1,7 @@
 """`widerow sql`: statements, scripts and forms of answers (docs/guide/sql.md)."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -57,6 +58,19 @@ def test_scripts_run_to_their_end_and_tell_what_failed(run: Run, tmp_path: Path)
     assert (found.exit_code, found.stdout) == (1, "x\na;b\ny\n2\n")
     assert "SELEC statements" in found.stderr
     assert run("--csv", input="SELECT 1 AS a; SELECT 2\nAS b;").stdout == "a\n1\nb\n2\n"
+
+
+def test_a_refused_statement_is_a_document_where_documents_are_asked_for(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--json", "SELECT 1 AS x; SELECT * FROM missing")
+    monkeypatch.setattr(sys, "argv", ["widerow", "sql", *words])
+    found = run(*words)
+    assert (found.exit_code, found.stdout) == (1, '{"x": 1}\n')
+    error = json.loads(found.stderr)["error"]
+    assert error["code"] == "OTSParameterInvalid"
+    assert "missing" in error["message"]
+    assert error["request"]
 
 
 def test_what_cannot_be_run_is_refused(run: Run, tmp_path: Path) -> None:

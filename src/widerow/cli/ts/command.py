@@ -108,7 +108,7 @@ def int32_of(given: Arguments, flag: str) -> int | None:
         return None
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or int(digits[:11]) > INT32_MAX:
-        raise TsUsage(f"{flag} {text}: that is no number")
+        raise TsUsage(f"{flag} {text}: that is not a number")
     return int(text)
 
 

@@ -227,4 +227,4 @@ def definition_words(text: str) -> tuple[str, list[str], dict[str, Any]]:
 def _whole(value: Any, name: str) -> int | None:  # noqa: ANN401  # whatever JSON holds
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    raise WordInvalid(f"{name}: {json.dumps(value)} is no number")
+    raise WordInvalid(f"{name}: {json.dumps(value)} is not a number")

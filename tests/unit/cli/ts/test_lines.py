@@ -122,7 +122,7 @@ def test_a_number_is_one() -> None:
     assert int32_of(Arguments((("--limit", "5"),)), "--limit") == 5
     assert int32_of(Arguments((("--ttl", "-1"),)), "--ttl") == -1
     for text in ("x", "", "1.5", "99999999999", "--1"):
-        with pytest.raises(TsUsage, match="no number"):
+        with pytest.raises(TsUsage, match="not a number"):
             int32_of(Arguments((("--limit", text),)), "--limit")
 
 
