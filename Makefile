@@ -92,7 +92,7 @@ sessions: $(STAMP) $(COMPILED)/.stamp ## run sessions of SDKs, stores, crashes a
 		$(PYTEST) $(LAWS); \
 	fi
 
-fetch: $(STAMP) ## fetch what the sessions need: HBase and the SDKs of Java, Node and Go
+fetch: $(STAMP) ## fetch what the sessions need: HBase, SDKs and drivers of Java, Node and Go
 	$(PY) -m tools.fetch
 
 near: $(STAMP) ## check and test what changed since main, and what depends on it (a minute)

@@ -2,8 +2,8 @@
 
     python -m tools.fetch
 
-HBase and the SDKs of Java, Node and Go, from their registries. Says in a line how long each took,
-or why there is none: then its tests skip and say so too.
+HBase, the SDKs of Java, Node and Go, and Oracle's NoSQL drivers, from their registries. Says in a
+line how long each took, or why there is none: then its tests skip and say so too.
 """
 
 import shutil
@@ -11,13 +11,16 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 import pytest
 from tests.compat.go.conftest import fetch_modules
 from tests.compat.java.conftest import fetched_libraries
+from tests.compat.node.conftest import HERE as NODE_SDK
 from tests.compat.node.conftest import install
+from tests.compat.nosql.conftest import HERE as NOSQL_DRIVERS
 from tools.cluster.hbase import fetched, missing_programs
 
 __all__ = ["main"]
@@ -30,8 +33,8 @@ def _found(name: str) -> str:
     return program
 
 
-def _node() -> None:
-    if reason := install(_found("npm")):
+def _node(place: Path) -> None:
+    if reason := install(_found("npm"), place):
         pytest.skip(reason)
 
 
@@ -45,7 +48,8 @@ _FETCHED: Final[Mapping[str, Callable[[], object]]] = MappingProxyType(
     {
         "HBase": _hbase,
         "Java SDK": fetched_libraries,
-        "Node SDK": _node,
+        "Node SDK": lambda: _node(NODE_SDK),
+        "NoSQL driver for Node": lambda: _node(NOSQL_DRIVERS / "node"),
         "Go SDK": lambda: fetch_modules(_found("go")),
     }
 )

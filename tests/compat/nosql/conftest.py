@@ -1,0 +1,36 @@
+"""Programs with Oracle's NoSQL drivers, one for each language, which make the same calls.
+
+Each takes the endpoint, the phase and the file of statements and rows, and prints one JSON object.
+A function here gives the command of one, or skips and says what is missing.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import pytest
+from tests.compat.node.conftest import install
+
+HERE: Final = Path(__file__).parent
+
+Command = list[str]
+
+
+def found(name: str) -> str:
+    program = shutil.which(name)
+    if program is None:
+        pytest.skip(f"the NoSQL driver is not tested: {name} is not installed")
+    return program
+
+
+def node(_: Path) -> Command:
+    program = found("node")
+    if reason := install(found("npm"), HERE / "node"):
+        pytest.skip(f"the NoSQL driver for Node.js cannot be installed: {reason}")
+    return [program, str(HERE / "node" / "life.js")]
+
+
+DRIVERS: Final[Mapping[str, Callable[[Path], Command]]] = MappingProxyType({"node": node})
+"""From each language to what makes its command, given an empty directory."""
