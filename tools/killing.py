@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-__all__ = ["fraction", "live_and_die", "live_and_lose_power"]
+__all__ = ["READY_SECONDS_MAX", "fraction", "live_and_die", "live_and_lose_power"]
 
 READY_SECONDS_MAX: Final = 30.0
 

@@ -91,6 +91,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("tools.search_kills", (), ("--kills", 100)),  # 4
         Step("tools.search_kills", ("--disk", "ext4"), ("--cuts", 30)),  # 2
         Step("tools.nosql_kills", (), ("--kills", 200)),  # 2
+        Step("tools.nosql_server_kills", (), ("--kills", 100)),  # 3
         Step("tools.timeseries_kills", (), ("--kills", 200)),  # 2
         Step("tools.trust", ("damage",), ("--each", 60)),  # 2
         Step("tools.trust", ("full",), ("--cycles", 20)),  # 0.4

@@ -5,15 +5,14 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
 
+from tests.support.nosql_wire import answer_to, request
+
 from widerow import nosql
-from widerow.engine.plan import Plan
-from widerow.errors import InvalidRequest, WiderowError
+from widerow.errors import InvalidRequest
 from widerow.model.typed.values import JSON_NULL
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.wire.nosql.dialect import NOSQL_DIALECT
-from widerow.wire.nosql.faults import OLDER_FORM
-from widerow.wire.nosql.nson import EMPTY_VALUE, TimestampText, decode_map, encode, read_text
+from widerow.wire.nosql.nson import EMPTY_VALUE, TimestampText, decode_map, encode
 
 __all__ = ["SEEDS", "answered", "answered_in_order", "check", "request"]
 
@@ -38,12 +37,6 @@ _ROW: Final = {
 }
 _LIMITS: Final = {"ru": 5, "wu": 5, "sg": 1, "mo": 1}
 _VERSION: Final = b"\1" + bytes(16)
-
-
-def request(code: int, payload: dict[str, Any], table: str = "t") -> bytes:
-    """The bytes of a request."""
-    header = {"v": 4, "n": table, "o": code, "t": 5000, "ts": -1}
-    return b"\0\4" + encode({"h": header, "p": payload})
 
 
 def _operation(code: int, **members: Any) -> dict[str, Any]:  # noqa: ANN401  # any values
@@ -88,25 +81,14 @@ SEEDS: Final = (
     b"\0\4\6\0\0\0\4\0\0\0\0",
     b"\0\3\0",
 )
-_TARGET: Final = "/V2/nosql/data"
-_MAP_BYTE: Final = 6
 
 
-class _Store:
-    """A store with the table of the seeds, made once and again where it was dropped."""
-
-    def __init__(self) -> None:
-        self.store = nosql.TypedStore(open_store("memory:"), FakeClock(), FakeEntropy())
-        self.store.run_statement(_TABLE)
-        self.store.table("t").put({**_KEY, "d": 0.5, "j": {"x": [None, 1]}})
-
-    def answer(self, name: str, data: bytes) -> bytes:
-        """What a request is answered. Raises `WiderowError`."""
-        operation = {**NOSQL_DIALECT.operations, **NOSQL_DIALECT.own}[name]
-        result = operation.call(self.store.engine, "sysdefault", operation.decode(data))
-        if isinstance(result, Plan):
-            result = self.store.commit(result)
-        return operation.encode(result)
+def _stored() -> nosql.TypedStore:
+    """A store with the table of the seeds and a row."""
+    store = nosql.TypedStore(open_store("memory:"), FakeClock(), FakeEntropy())
+    store.run_statement(_TABLE)
+    store.table("t").put({**_KEY, "d": 0.5, "j": {"x": [None, 1]}})
+    return store
 
 
 def answered(data: bytes) -> dict[str, Any]:
@@ -119,24 +101,8 @@ def answered(data: bytes) -> dict[str, Any]:
 
 def answered_in_order(requests: Iterable[bytes]) -> list[dict[str, Any]]:
     """The answers to requests one after the other, to one store."""
-    made = _Store()
-    return [_answered(made, data) for data in requests]
-
-
-def _answered(made: _Store, data: bytes) -> dict[str, Any]:
-    name = ""
-    try:
-        name = NOSQL_DIALECT.select("POST", _TARGET, data).name
-        answer = made.answer(name, data)
-    except WiderowError as error:
-        answer = NOSQL_DIALECT.refuse(error, name, "").body
-        if getattr(error, "rule", None) in OLDER_FORM:
-            text, end = read_text(answer, 1)
-            assert text is not None
-            assert end == len(answer)
-            return {"e": answer[0], "x": text}
-    assert answer[0] == _MAP_BYTE
-    return decode_map(answer)
+    store = _stored()
+    return [answer_to(store, data) for data in requests]
 
 
 def check(data: bytes) -> None:
