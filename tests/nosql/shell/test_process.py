@@ -1,5 +1,6 @@
 """`widerow kv` as a process: arguments, standard input, exit codes, the lock, a terminal."""
 
+import json
 import os
 import pty
 import select
@@ -86,6 +87,32 @@ def test_a_single_command(tmp_path: Path, words: list[str], text: str | None, co
     assert text is None or done.stdout == text
 
 
+def test_statements_of_flags_run_until_one_fails(tmp_path: Path) -> None:
+    start = ("--path", "data", "--create")
+    made = kv(*start, "-e", "CREATE TABLE t (k INTEGER, PRIMARY KEY(k))", cwd=tmp_path)
+    assert (made.stdout, made.returncode) == ("Statement completed successfully\n", 0)
+    statements = ("UPSERT INTO t VALUES (1)", "SELECT nosuch FROM t", "UPSERT INTO t VALUES (2)")
+    flags = [word for each in statements for word in ("--execute", each)]
+    done = kv(*start, *flags, cwd=tmp_path)
+    assert "No table in the FROM clause has a column named nosuch" in done.stdout
+    assert done.returncode == 1
+    shown = kv(*start, "--json", "-e", "SELECT * FROM t", cwd=tmp_path)
+    document = json.loads(shown.stdout)
+    assert (document["command"], document["code"]) == ("execute SELECT * FROM t", 0)
+    assert document["output"] == '{"k":1}\n\n1 row returned\n'
+
+
+def test_a_script_of_a_flag_runs_until_a_command_fails(tmp_path: Path) -> None:
+    (tmp_path / "two.kv").write_text("table list\nnosuch\nshow plans\n")
+    done = kv("--path", "data", "--create", "-f", "two.kv", cwd=tmp_path)
+    assert done.stdout.startswith("No tables available.\nCould not find command: nosuch\n")
+    assert "There are no plans." not in done.stdout
+    assert done.returncode == 64
+    both = kv("--path", "data", "-f", "two.kv", "-e", "SHOW TABLES", cwd=tmp_path)
+    assert (both.returncode, both.stdout) == (2, "")
+    assert "give a command, statements by --execute, or a --file" in both.stderr
+
+
 def test_standard_input_is_a_script_without_prompts(tmp_path: Path) -> None:
     typed = "table list\nnosuch\nshow plans\n"
     done = kv("--path", "data", "--create", cwd=tmp_path, typed=typed)
@@ -144,7 +171,7 @@ def test_an_endpoint_is_answered_with_what_to_do_instead(tmp_path: Path) -> None
 def test_help_shows_how_to_call_it(tmp_path: Path) -> None:
     done = kv("--help", cwd=tmp_path)
     assert done.returncode == 0
-    for part in ("--path", "--endpoint", "show tables", "load -file", "64"):
+    for part in ("--path", "--endpoint", "show tables", "-f create", "64"):
         assert part in done.stdout
 
 

@@ -7,5 +7,6 @@
   (find and run one), `faults` (what is printed when one fails, exit codes), `help`;
 - definitions: `tables`, `build_mode`, `build_levels`, `add_field`; `plans`, `plan_run`;
 - rows: `rows` (get, delete), `aggregate`, `put`, `put_mode`; `selection`, `values`;
+- statements: `statements` (execute, mode), `results`;
 - the rest: `show`, `settings`.
 """

@@ -24,7 +24,8 @@ from widerow.cli.kv.rows import DELETE_TABLE, GET_TABLE
 from widerow.cli.kv.script import LOAD
 from widerow.cli.kv.settings import CONNECT, EXIT, HISTORY, NAMESPACE, PAGE, QUIT, TIMER, VERBOSE
 from widerow.cli.kv.show import SHOW_INDEXES, SHOW_PLANS, SHOW_TABLES
-from widerow.cli.kv.tables import EXECUTE, TABLE_CLEAR, TABLE_CREATE, TABLE_EVOLVE, TABLE_LIST
+from widerow.cli.kv.statements import EXECUTE, MODE
+from widerow.cli.kv.tables import TABLE_CLEAR, TABLE_CREATE, TABLE_EVOLVE, TABLE_LIST
 
 __all__ = ["COMMANDS"]
 
@@ -68,6 +69,7 @@ COMMANDS: Final[tuple[CommandEntry, ...]] = (
     HELP,
     HISTORY,
     LOAD,
+    MODE,
     NAMESPACE,
     PAGE,
     _PLAN,

@@ -103,7 +103,8 @@ class Session:
     `write` prints a line. `modes` holds the top mode first and the innermost mode last. `reopen`
     opens another store for `connect`. `page` is the height of a page in lines, None for the height
     of the screen. `depth` counts the scripts that load each other. `value` is the result of the
-    command for the `-json` switch; None stands for the printed text.
+    command for the `-json` switch; None stands for the printed text. `result_form` and `pretty`:
+    how rows of queries are shown (`results.RESULT_FORMS`).
     """
 
     store: TypedStore
@@ -121,6 +122,8 @@ class Session:
     paging: bool = True
     finished: bool = False
     depth: int = 0
+    result_form: str = "JSON"
+    pretty: bool = False
     value: Any = None
 
     @property

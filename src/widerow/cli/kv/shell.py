@@ -10,6 +10,7 @@ from widerow.cli.kv.command import Command, Group, matching, understood
 from widerow.cli.kv.dispatch import execute, execute_words, incomplete
 from widerow.cli.kv.scanner import Lines, split_words
 from widerow.cli.kv.session import Session
+from widerow.cli.kv.statements import EXECUTE, SQL_WORDS
 from widerow.cli.shell.command import ShellFlag, offered_words
 from widerow.cli.shell.running import Shell, run_lines
 
@@ -61,8 +62,14 @@ def kv_shell(session: Session) -> Shell:
 
 
 def _completions(session: Session, line: str) -> list[str]:
-    """Names of commands, flags and tables."""
+    """Names of commands, flags and tables; in a statement also of columns, and words of SQL."""
     words = split_words(line.rpartition(";")[2])
+    if len(words) > 1 and matching(words[0], understood(session)) is EXECUTE:
+        begun = line.rpartition(" ")[2]
+        quote = begun[: len(begun) - len(begun.lstrip("'\""))]
+        word = begun[len(quote) :].lower()
+        offered = sorted((*_columns_and_tables(session), *SQL_WORDS))
+        return [f"{quote}{each} " for each in offered if each.lower().startswith(word)]
     typed = "" if not words or line[-1:].isspace() else words.pop()
     candidates = _candidates(session, words)
     return [f"{each} " for each in sorted(candidates) if each.lower().startswith(typed.lower())]
@@ -86,6 +93,12 @@ def _candidates(session: Session, words: list[str]) -> Iterable[str]:
         return _tables(session) if flag.name in _TABLE_FLAGS else ()
 
     return offered_words(entry, rest, values)
+
+
+def _columns_and_tables(session: Session) -> set[str]:
+    definitions = [table.definition for table in session.store.tables()]
+    columns = {field.name for each in definitions for field in each.shown_fields}
+    return columns | {each.qualified for each in definitions}
 
 
 def _tables(session: Session) -> set[str]:

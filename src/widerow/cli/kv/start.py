@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from widerow.cli.answers import tell_failure
-from widerow.cli.command import Flag, Given, Positional, command, switch
+from widerow.cli.command import CommandFailed, Flag, Given, Positional, command, switch
 from widerow.cli.flags import SHELL_JSON
 from widerow.cli.kv.commands import COMMANDS
-from widerow.cli.kv.faults import EXIT_FAILED
+from widerow.cli.kv.faults import EXIT_FAILED, EXIT_OK
 from widerow.cli.kv.session import NO_SERVER, Mode, Session, open_target
 from widerow.cli.kv.shell import kv_shell
 from widerow.cli.shell.running import print_line, run_shell
@@ -31,10 +31,25 @@ def _run_kv(words: Sequence[str], given: Given) -> int:
     except WiderowError as error:
         return _failed(str(error))
     session = new_session(store)
+    shell = kv_shell(session)
     try:
-        return run_shell(kv_shell(session), words, as_json=given["as_json"])
+        for each in _commands(words, given):
+            code = run_shell(shell, each, as_json=given["as_json"])
+            if code:
+                return code
+        return EXIT_OK
     finally:
         session.store.close()
+
+
+def _commands(words: Sequence[str], given: Given) -> Sequence[Sequence[str]]:
+    """The commands to run one after another; one without words is what standard input has."""
+    statements, file = given["execute"], given["file"]
+    if bool(words) + bool(statements) + (file is not None) > 1:
+        raise CommandFailed("give a command, statements by --execute, or a --file, not several")
+    if statements:
+        return [("execute", each) for each in statements]
+    return [words if file is None else ("load", "-file", file)]
 
 
 def _failed(reason: str) -> int:
@@ -66,6 +81,16 @@ KV: Final = command(
     Positional("words", "[COMMAND]...", "One command of the shell.", "*"),
     Flag("path", "The store, which no server may have open; widerow-data if left out.", "DIR"),
     switch("create", "Make the store if it is not there."),
+    Flag(
+        "execute",
+        "Run a statement; may be given several times, until one fails.",
+        "STATEMENT",
+        default=[],
+        spelled=("--execute", "-e"),
+    ),
+    Flag(
+        "file", "Run the commands of a script, until one fails.", "FILE", spelled=("--file", "-f")
+    ),
     SHELL_JSON,
     Flag(
         "endpoint",
@@ -75,9 +100,11 @@ KV: Final = command(
     examples="""
 `widerow kv --path ./products --create` — a conversation, in a new store; `help` lists the commands
 `widerow kv --path ./products show tables` — one command
-`widerow kv --path ./products load -file create-tables.kv` — a script, until a command fails
+`widerow kv --path ./products -e "SELECT * FROM stock WHERE size = 'small'"` — one statement
+`widerow kv --path ./products -f create-tables.kv` — a script, until a command fails
 `widerow kv --path ./products < create-tables.kv` — a script, to its end
-Exit codes: 0 done, 1 the command failed, 64 wrong usage, 65 wrong argument or unreadable file.
+Exit codes: 0 done, 1 the command failed, 2 the flags cannot be used, 64 wrong usage,
+65 wrong argument or unreadable file.
 """,
     own_words=True,
 )

@@ -10,16 +10,15 @@ from widerow.cli.kv.build_levels import CreateLevel, EvolveLevel
 from widerow.cli.kv.build_mode import CREATE_COMMANDS, EVOLVE_COMMANDS
 from widerow.cli.kv.command import Command, missing_argument, refuse_both
 from widerow.cli.kv.faults import CommandFault
-from widerow.cli.kv.session import Mode, Session, Staged, counting
+from widerow.cli.kv.session import Mode, Session, Staged
 from widerow.cli.kv.values import counted
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.names import split_name
 from widerow.model.typed.schema_json import schema_json
 from widerow.model.typed.table import TypedTable
-from widerow.text_lines import text_lines
 
-__all__ = ["EXECUTE", "TABLE_CLEAR", "TABLE_CREATE", "TABLE_EVOLVE", "TABLE_LIST"]
+__all__ = ["TABLE_CLEAR", "TABLE_CREATE", "TABLE_EVOLVE", "TABLE_LIST"]
 
 
 def _check_clear(_: Session, given: Arguments) -> None:
@@ -145,28 +144,4 @@ TABLE_LIST: Final = Command(
     description="Lists the tables that were built and not yet added or evolved by a plan.",
     run=_list,
     flags=(ShellFlag("-name", "table-name"), ShellFlag("-create"), ShellFlag("-evolve")),
-)
-
-
-def _execute(session: Session, given: Arguments) -> None:
-    (statement,) = given.words
-    if not statement.strip():
-        raise CommandFault("Empty statement")
-    with counting(session, "rows indexed") as report:
-        result = session.store.run_statement(
-            statement, namespace=session.namespace, progress=report
-        )
-    session.show(text_lines(result.text))
-
-
-EXECUTE: Final = Command(
-    name="execute",
-    shortest=4,
-    description=(
-        "Runs a definition statement: CREATE, ALTER and DROP TABLE, CREATE and DROP INDEX,\n"
-        "CREATE and DROP NAMESPACE, SHOW, DESCRIBE. Quote it. Queries are not supported."
-    ),
-    run=_execute,
-    takes=(1, 1),
-    words="<statement>",
 )
