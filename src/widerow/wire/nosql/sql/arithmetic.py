@@ -4,30 +4,46 @@ import math
 import struct
 from collections.abc import Sequence
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 from widerow.errors import InvalidRequest
 from widerow.model.typed.values import plain_number
+from widerow.wire.nosql.sql.casts import told_type
 from widerow.wire.nosql.sql.items import FloatItem, LongInt, is_long, is_number
 from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.statement_rules import StatementRule
+from widerow.wire.nosql.sql.syntax import TypeNode
 from widerow.wire.nosql.sql.texts import item_type_name
 
-__all__ = ["calculated", "negated"]
+__all__ = ["OperandPlace", "calculated", "checked_operand", "negated"]
 
 Number = int | float | Decimal
+
+
+class OperandPlace(NamedTuple):
+    """An operand among those of its expression: its number, where it stands, its declared type."""
+
+    number: int
+    place: TextPlace
+    kind: TypeNode | None
+
+
+def checked_operand(items: Sequence[Any], operand: OperandPlace) -> Sequence[Any]:
+    """The items of an operand, a number at most. Raises `InvalidRequest`."""
+    if len(items) > 1:
+        raise _fault(StatementRule.ARITHMETIC_SEVERAL, operand.place)
+    if items and items[0] is not None and not is_number(items[0]):
+        name = told_type(items[0], operand.kind)
+        raise _fault(
+            StatementRule.ARITHMETIC_TYPE, operand.place, operand=operand.number, type=name
+        )
+    return items
 
 
 def calculated(
     operator: str, left: Sequence[Any], right: Sequence[Any], context: Context, place: TextPlace
 ) -> Sequence[Any]:
-    """The result of one operation: EMPTY or SQL NULL where an operand is."""
-    for at, items in enumerate((left, right)):
-        if len(items) > 1:
-            raise _fault(StatementRule.ARITHMETIC_SEVERAL, place)
-        if items and items[0] is not None and not is_number(items[0]):
-            name = item_type_name(items[0])
-            raise _fault(StatementRule.ARITHMETIC_TYPE, place, operand=at, type=name)
+    """The result of one operation on checked operands: EMPTY or SQL NULL where one of them is."""
     if not left or not right:
         return ()
     if left[0] is None or right[0] is None:

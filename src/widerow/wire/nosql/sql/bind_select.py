@@ -356,7 +356,8 @@ def _grouping(
     )
     for call, aggregate in zip(calls, aggregates, strict=True):
         scope.replaced.append((call, aggregate.slot))
-    return SqlGrouping(grouped, tuple(aggregates))
+    places = tuple(expression.place for expression in statement.groups)
+    return SqlGrouping(grouped, tuple(aggregates), places)
 
 
 def _aggregate(call: syntax.CallNode, scope: SqlScope) -> SqlAggregateCall:

@@ -274,7 +274,7 @@ def _clause(clause: Any, table: ScopeTable, scope: SqlScope) -> Clause:  # noqa:
         del scope.variables["$"]
     else:
         scope.variables["$"] = before
-    place = clause.target.place
+    place = _beginning(clause.target)
 
     def cast(items: Sequence[Any], kind: FieldType) -> Any:  # noqa: ANN401  # any stored value
         return copied(stored_value(items, kind, place))
@@ -295,7 +295,7 @@ _Apply = Callable[[SqlFrame, UpdatePlace], bool]
 
 
 def _set(clause: syntax.SetClause, value: Compiled, _: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as `_clause` hands in
-    place = clause.target.place
+    place = _beginning(clause.target)
 
     def apply(frame: SqlFrame, target: UpdatePlace) -> bool:
         items = value.evaluate(frame)
@@ -308,7 +308,7 @@ def _set(clause: syntax.SetClause, value: Compiled, _: Any, cast: Any) -> _Apply
 
 
 def _add(clause: syntax.AddClause, value: Compiled, position: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as above
-    place = clause.target.place
+    place = _beginning(clause.target)
 
     def apply(frame: SqlFrame, target: UpdatePlace) -> bool:
         at = None
@@ -326,8 +326,15 @@ def _put(_: syntax.PutClause, value: Compiled, __: Any, cast: Any) -> _Apply:  #
     return lambda frame, target: put_fields(target, value.evaluate(frame), cast)
 
 
+def _beginning(path: syntax.SqlExpression) -> TextPlace:
+    """Where a path begins."""
+    while isinstance(path, syntax.FieldNode | syntax.FilterNode | syntax.Slice | syntax.ValuesNode):
+        path = path.source
+    return path.place
+
+
 def _merge(clause: syntax.MergeClause, value: Compiled, _: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as above
-    place = clause.target.place
+    place = _beginning(clause.target)
 
     def apply(frame: SqlFrame, target: UpdatePlace) -> bool:
         items = value.evaluate(frame)
@@ -364,7 +371,7 @@ _APPLY: Final[dict[type, Callable[[Any, Compiled, Any, Any], _Apply]]] = {
 def _remove(clause: syntax.RemoveClause, find: Any) -> Clause:  # noqa: ANN401  # a `targets.PlacesOf`
     from widerow.wire.nosql.sql.places import PlaceKind  # noqa: PLC0415  # needed here only
 
-    place = clause.target.place
+    place = _beginning(clause.target)
 
     def run(frame: SqlFrame, row: StoredRow) -> bool:
         places = find(frame, row)

@@ -6,6 +6,7 @@ import struct
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from widerow.errors import InvalidRequest
 from widerow.model.typed.types import Field, FieldType, Kind, enum_of, record_of
 from widerow.model.typed.values import JSON_NULL, JsonNull, Timestamp, plain_number
 from widerow.wire.nosql.moments import of_milliseconds, read_moment
+from widerow.wire.nosql.rules import NosqlRule
 from widerow.wire.nosql.sql.items import (
     EnumItem,
     FloatItem,
@@ -35,6 +37,7 @@ __all__ = [
     "moment_of",
     "sql_type",
     "sql_type_text",
+    "told_type",
 ]
 
 
@@ -42,22 +45,51 @@ class _Refused(Exception):
     """A value that cannot be cast; its text says why, or is empty."""
 
 
-def cast_item(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # any item
-    """An item as one of another type; SQL NULL stays. Raises `InvalidRequest`."""
+def cast_item(
+    item: Any,  # noqa: ANN401  # any item
+    kind: TypeNode,
+    place: TextPlace,
+    declared: TypeNode | None = None,
+) -> Any:  # noqa: ANN401  # any item
+    """An item as one of another type; SQL NULL stays.
+
+    `declared`: the type of the expression that gave it, where that is known before. Raises
+    `InvalidRequest`.
+    """
     if item is None:
         return None
     try:
+        _check_lengths(item, declared, kind)
         return _CASTS[kind.name](item, kind, place)
     except _Refused as error:
         raise InvalidRequest(
             StatementRule.CAST,
             value=text_of(item)[:500],
-            given=item_type_name(item),
+            given=told_type(item, declared),
             type=sql_type_text(kind),
             text=f"\n{error}" if str(error) else "",
             line=place.line,
             column=place.column,
         ) from error
+
+
+def _check_lengths(item: Any, declared: TypeNode | None, kind: TypeNode) -> None:  # noqa: ANN401  # any item
+    """Refuse a BINARY(n) as a BINARY, which is another type (corrections B)."""
+    fixed = declared is not None and declared.size is not None and isinstance(item, bytes)
+    if fixed and kind.name == "BINARY" and kind.size is None:
+        raise _Refused
+
+
+def told_type(item: Any, declared: TypeNode | None) -> str:  # noqa: ANN401  # any item
+    """The type of an item in messages: the declared one, where the item tells less."""
+    if declared is not None:
+        wanted = _TELLS_LESS.get(declared.name)
+        if wanted is not None and isinstance(item, wanted) and not isinstance(item, RecordItem):
+            return sql_type_text(replace(declared, quantifier=""))
+    return item_type_name(item)
+
+
+_TELLS_LESS: Final[dict[str, type]] = {"BINARY": bytes, "ARRAY": list, "MAP": dict}
 
 
 # --- numbers -------------------------------------------------------------------------------------
@@ -144,13 +176,24 @@ def _float(item: Any, kind: TypeNode, place: TextPlace) -> float:  # noqa: ANN40
         return FloatItem(math.copysign(math.inf, value))
 
 
+def _wrong_number(text: str) -> str:
+    """Why a text is no number: the first character that no number has, or the whole text."""
+    wrong = next((each for each in text if each not in _NUMBER_CHARACTERS), None)
+    if wrong is None:
+        return f"{text[:100]} is no number"
+    return str(NosqlRule.NUMBER_CHARACTER.told({"character": wrong}))
+
+
+_NUMBER_CHARACTERS: Final = frozenset("0123456789+-.eE")
+
+
 def _number(item: Any, kind: TypeNode, place: TextPlace) -> Decimal:  # noqa: ANN401  # as above
     del kind, place
     if isinstance(item, str) and not isinstance(item, EnumItem):
         try:
             found = Decimal(item)
         except InvalidOperation as error:
-            raise _Refused(f"{item[:100]} is no number") from error
+            raise _Refused(_wrong_number(item)) from error
         if not found.is_finite() or item != item.strip() or "_" in item:
             raise _Refused(f"{item[:100]} is no number")
         return plain_number(found)
@@ -277,8 +320,8 @@ def _record(item: Any, kind: TypeNode, place: TextPlace) -> RecordItem:  # noqa:
     made = field_type(kind)
     assert made is not None
     values: dict[str, Any] = {}
-    for declared, (name, each) in zip(made.fields, kind.fields, strict=True):
-        value = inside(item, item[name]) if name in item else declared.default
+    for name, each in kind.fields:
+        value = inside(item, item[name]) if name in item else each.default
         null = value is None or (isinstance(value, JsonNull) and each.name not in _JSON_NULLS)
         values[name] = None if null else cast_item(value, each, place)
     return RecordItem(values, made)
@@ -365,9 +408,11 @@ def sql_type(kind: FieldType) -> TypeNode:
     if kind.kind is Kind.ENUM:
         return TypeNode("ENUM", symbols=kind.symbols)
     if kind.kind is Kind.RECORD:
-        return TypeNode(
-            "RECORD", fields=tuple((field.name, sql_type(field.type)) for field in kind.fields)
+        fields = (
+            (field.name, replace(sql_type(field.type), nullable=field.nullable))
+            for field in kind.fields
         )
+        return TypeNode("RECORD", fields=tuple(fields))
     element = None if kind.element is None else sql_type(kind.element)
     name = "ANYATOMIC" if kind.kind is Kind.ANY_ATOMIC else kind.kind.value
     return TypeNode(name, element=element)
@@ -403,11 +448,19 @@ def sql_type_text(kind: TypeNode) -> str:
     name = _NAMES.get(kind.name) or kind.name.capitalize()
     if kind.name == "ENUM":
         name += "(" + ", ".join(f'"{symbol}"' for symbol in kind.symbols) + ")"
+    elif kind.name == "RECORD":
+        name += "(\n" + ",\n".join(f"{field} : {_inner_text(each)}" for field, each in kind.fields)
+        name += "\n)"
     elif kind.element is not None:
-        name += f"({sql_type_text(kind.element)})"
+        name += f"({_inner_text(kind.element)})"
     elif kind.size is not None:
         name += f"({kind.size})"
     return name + kind.quantifier
+
+
+def _inner_text(kind: TypeNode) -> str:
+    """A type inside of another one; one of several lines begins in a line of its own."""
+    return ("\n" if kind.name == "RECORD" else "") + sql_type_text(kind)
 
 
 # --- IS OF TYPE ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_ITEMS_MAX
 from widerow.model.typed.types import FieldType
 from widerow.wire.nosql.sql import syntax
-from widerow.wire.nosql.sql.arithmetic import calculated, negated
+from widerow.wire.nosql.sql.arithmetic import OperandPlace, calculated, checked_operand, negated
 from widerow.wire.nosql.sql.casts import cast_item, is_of_type, sql_type, sql_type_text
 from widerow.wire.nosql.sql.compare import any_is, is_
 from widerow.wire.nosql.sql.functions import FUNCTIONS
@@ -138,13 +138,13 @@ def _is_null(expression: syntax.IsNullNode, scope: SqlScope) -> Compiled:
     operand, negated_, place = (
         compile_expression(expression.operand, scope).evaluate,
         expression.negated,
-        expression.place,
+        expression.operand.place,
     )
 
     def evaluate(frame: SqlFrame) -> Items:
         items = operand(frame)
         if len(items) > 1:
-            raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IS NULL")
+            raise _fault(StatementRule.SEVERAL_ITEMS, place)
         return _boolean((len(items) == 1 and items[0] is None) != negated_)
 
     return Compiled(evaluate, BOOLEAN, nullable=False)
@@ -206,14 +206,14 @@ def _between(expression: syntax.BetweenNode, scope: SqlScope) -> Compiled:
 
 def _in(expression: syntax.In, scope: SqlScope) -> Compiled:
     operands = [compile_expression(each, scope).evaluate for each in expression.operands]
-    place = expression.place
+    places = [each.place for each in expression.operands]
     if expression.sequence is not None:
         return _in_sequence(expression, operands, scope)
     rows = [[compile_expression(each, scope).evaluate for each in row] for row in expression.rows]
 
     def evaluate(frame: SqlFrame) -> Items:
         left = [operand(frame) for operand in operands]
-        known = _without_looking(left, place)
+        known = _without_looking(left, places)
         if known is not None:
             return known
         unknown = False
@@ -227,10 +227,11 @@ def _in(expression: syntax.In, scope: SqlScope) -> Compiled:
     return Compiled(evaluate, BOOLEAN)
 
 
-def _without_looking(left: Sequence[Items], place: TextPlace) -> Items | None:
+def _without_looking(left: Sequence[Items], places: Sequence[TextPlace]) -> Items | None:
     """What IN gives for its left side alone: EMPTY is in no list, SQL NULL makes it NULL."""
-    if any(len(items) > 1 for items in left):
-        raise _fault(StatementRule.OPERATOR_SEVERAL, place, operator="IN")
+    for items, place in zip(left, places, strict=True):
+        if len(items) > 1:
+            raise _fault(StatementRule.IN_SEVERAL, place)
     if not all(left):
         return _FALSE
     return _NULL if any(items[0] is None for items in left) else None
@@ -245,17 +246,21 @@ def _in_sequence(
 ) -> Compiled:
     assert expression.sequence is not None
     sequence = compile_expression(expression.sequence, scope).evaluate
-    place = expression.place
+    places, place = [each.place for each in expression.operands], expression.sequence.place
 
     def evaluate(frame: SqlFrame) -> Items:
         left = [operand(frame) for operand in operands]
-        known = _without_looking(left, place)
+        known = _without_looking(left, places)
         if known is not None:
             return known
         for item in sequence(frame):
             if isinstance(item, list) and not isinstance(left[0][0], list):
                 raise _fault(
-                    StatementRule.IN_TYPES, place, left=item_type_name(left[0][0]), right="ARRAY"
+                    StatementRule.IN_TYPES,
+                    place,
+                    left=item_type_name(left[0][0]).upper(),
+                    value=text_of(left[0][0])[:500],
+                    array=text_of(item)[:500],
                 )
             if is_("=", left[0], (item,)):
                 return _TRUE
@@ -290,14 +295,25 @@ def _binary(expression: syntax.Binary, scope: SqlScope) -> Compiled:
     place = expression.place
     first = compile_expression(expression.first, scope)
     rest = [(sign, compile_expression(each, scope)) for sign, each in expression.rest]
-    steps = [(sign, each.evaluate) for sign, each in rest]
-    begin = first.evaluate
+    places = [expression.first.place, *(each.place for _, each in expression.rest)]
+    operands = [
+        OperandPlace(at, where, each.kind)
+        for at, (where, each) in enumerate(
+            zip(places, [first, *(each for _, each in rest)], strict=True)
+        )
+    ]
+    steps = [
+        (sign, each.evaluate, operand)
+        for (sign, each), operand in zip(rest, operands[1:], strict=True)
+    ]
+    begin, leading = first.evaluate, operands[0]
     kind = _arithmetic_kind([first, *(each for _, each in rest)], [sign for sign, _ in rest])
 
     def evaluate(frame: SqlFrame) -> Items:
-        items: Items = begin(frame)
-        for sign, each in steps:
-            items = calculated(sign, items, each(frame), frame.context, place)
+        items: Items = checked_operand(begin(frame), leading)
+        for sign, each, operand in steps:
+            right = checked_operand(each(frame), operand)
+            items = calculated(sign, items, right, frame.context, place)
         return items
 
     return Compiled(evaluate, kind)
@@ -362,8 +378,8 @@ _JSON_ATOMIC: Final = frozenset(
 
 
 def _cast(expression: syntax.CastNode, scope: SqlScope) -> Compiled:
-    source, kind = compile_expression(expression.source, scope).evaluate, expression.type
-    place = expression.place
+    compiled, kind = compile_expression(expression.source, scope), expression.type
+    source, declared, place = compiled.evaluate, compiled.kind, expression.place
 
     def evaluate(frame: SqlFrame) -> Items:
         items = source(frame)
@@ -372,7 +388,7 @@ def _cast(expression: syntax.CastNode, scope: SqlScope) -> Compiled:
             raise InvalidRequest(StatementRule.CAST_EMPTY, number=number, type=sql_type_text(kind))
         if len(items) > 1 and kind.quantifier in ("", "?"):
             raise InvalidRequest(StatementRule.CAST_SEVERAL, type=sql_type_text(kind))
-        return [cast_item(item, kind, place) for item in items]
+        return [cast_item(item, kind, place, declared) for item in items]
 
     many = kind.quantifier in ("*", "+")
     return Compiled(evaluate, None if kind.name.startswith("ANY") else kind, many=many)
@@ -485,7 +501,7 @@ def _field_kind(
 
 def _members(expression: syntax.Keys | syntax.ValuesNode, scope: SqlScope) -> Compiled:
     if isinstance(expression.source, syntax.ColumnNode) and expression.source.alias is None:
-        raise _fault(StatementRule.COLUMN_STEP, expression.place)
+        raise _fault(StatementRule.COLUMN_STEP, expression.source.place)
     source = compile_expression(expression.source, scope)
     keys = isinstance(expression, syntax.Keys)
     kind = source.kind
@@ -571,7 +587,7 @@ def _filter(expression: syntax.FilterNode, scope: SqlScope) -> Compiled:
 def _check_filter(expression: syntax.SqlExpression, scope: SqlScope) -> None:
     if isinstance(expression, syntax.LiteralNode) and not isinstance(expression.value, bool | int):
         raise _fault(
-            StatementRule.STEP_PREDICATE, expression.place, type=item_type_name(expression.value)
+            StatementRule.STEP_CONSTANT, expression.place, type=item_type_name(expression.value)
         )
     del scope
 
@@ -588,11 +604,25 @@ def _element_at(items: Items, at: int) -> Items:
     return found
 
 
+def _boundary(
+    expression: syntax.SqlExpression | None, scope: SqlScope
+) -> Callable[[SqlFrame], Items] | None:
+    """The function of a position in a slice. Raises `InvalidRequest` for a constant of no use."""
+    if expression is None:
+        return None
+    made = compile_expression(expression, scope)
+    if isinstance(expression, syntax.LiteralNode):
+        value, kind = expression.value, made.kind
+        if kind is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise _fault(StatementRule.STEP_BOUNDARY, expression.place, type=sql_type_text(kind))
+    found: Callable[[SqlFrame], Items] = made.evaluate
+    return found
+
+
 def _slice(expression: syntax.Slice, scope: SqlScope) -> Compiled:
     source = compile_expression(expression.source, scope)
     steps, place = source.evaluate, expression.place
-    low = None if expression.low is None else compile_expression(expression.low, scope).evaluate
-    high = None if expression.high is None else compile_expression(expression.high, scope).evaluate
+    low, high = (_boundary(each, scope) for each in (expression.low, expression.high))
 
     def evaluate(frame: SqlFrame) -> Items:
         first = None if low is None else low(frame)
@@ -616,11 +646,14 @@ def _call(expression: syntax.CallNode, scope: SqlScope) -> Compiled:
         first = expression.arguments[0]
         table = table_of_row(first, scope) if isinstance(first, syntax.VariableNode) else None
         if table is None:
-            raise _fault(StatementRule.ROW_ARGUMENT, first.place, name=name)
+            compile_expression(first, scope)
+            raise _fault(StatementRule.ROW_ARGUMENT, expression.place, name=name)
         rest = [compile_expression(each, scope).evaluate for each in expression.arguments[1:]]
-        slot = table.slot
+        slot, place = table.slot, expression.place
         return Compiled(
-            lambda frame: row_function.call(frame, frame.rows[slot], [r(frame) for r in rest]),
+            lambda frame: row_function.call(
+                frame, frame.rows[slot], [r(frame) for r in rest], place
+            ),
             row_function.kind,
         )
     return _plain_call(expression, scope)
@@ -631,7 +664,7 @@ def _plain_call(expression: syntax.CallNode, scope: SqlScope) -> Compiled:
     function = FUNCTIONS.get(name)
     arguments = [compile_expression(each, scope) for each in expression.arguments]
     if function is None:
-        raise _fault(StatementRule.NO_FUNCTION, place, name=name)
+        raise InvalidRequest(StatementRule.NO_FUNCTION, name=name)
     if not function.least <= len(arguments) <= function.most:
         raise _fault(StatementRule.NO_ARITY, place, name=name, count=len(arguments))
     steps, call = [each.evaluate for each in arguments], function.call

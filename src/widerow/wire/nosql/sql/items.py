@@ -32,6 +32,7 @@ __all__ = [
     "is_long",
     "is_number",
     "item_of",
+    "number_literal",
     "record_converter",
     "stamp",
 ]
@@ -146,6 +147,7 @@ def record_converter(kind: FieldType) -> Convert:
 
 
 _NUMBERS: Final = (int, float, Decimal)
+_LONG_CHARACTERS: Final = 20  # of a LONG with its sign; longer ones are NUMBERs
 _SIMPLE: Final[dict[Kind, Callable[[FieldType], Convert]]] = {
     Kind.LONG: lambda _: LongInt,
     Kind.FLOAT: lambda _: FloatItem,
@@ -153,3 +155,21 @@ _SIMPLE: Final[dict[Kind, Callable[[FieldType], Convert]]] = {
     Kind.TIMESTAMP: lambda kind: lambda value: stamp(value, kind.precision),
     Kind.JSON: lambda _: lambda value: value,
 }
+
+
+def number_literal(text: str) -> int | float | Decimal:
+    """The value of a number as written: 32 bits, 64 bits, else a NUMBER; with a point a DOUBLE."""
+    if text.endswith("n"):
+        return Decimal(text[:-1])
+    if text.lstrip("-").isdigit():
+        if len(text) > _LONG_CHARACTERS:
+            return Decimal(text)
+        number = int(text)
+        if -(2**31) <= number < 2**31:
+            return number
+        return LongInt(number) if -(2**63) <= number < 2**63 else Decimal(number)
+    value = float(text)
+    exact = Decimal(text)
+    if value in (float("inf"), float("-inf")) or (value == 0.0 and exact):
+        return exact
+    return value

@@ -7,15 +7,13 @@ from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_SQL_DEPTH_MAX
 from widerow.model.typed.values import JSON_NULL
 from widerow.wire.nosql.sql import syntax
-from widerow.wire.nosql.sql.items import LongInt
+from widerow.wire.nosql.sql.items import LongInt, number_literal
 from widerow.wire.nosql.sql.lexis import TextPlace, Word, syntax_fault
 from widerow.wire.nosql.sql.parse_types import parse_type
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.nosql.sql.words import WordCursor
 
-__all__ = ["number_literal", "parse_expression", "parse_path", "parse_sum"]
-
-_LONG_CHARACTERS: Final = 20  # of a LONG with its sign; longer ones are NUMBERs
+__all__ = ["parse_expression", "parse_path", "parse_sum"]
 
 _ENDS: Final = frozenset(
     (
@@ -263,7 +261,7 @@ def _map_step(words: WordCursor, source: syntax.SqlExpression) -> syntax.SqlExpr
             made = syntax.Keys if name.lower() == "keys" else syntax.ValuesNode
             condition = None if words.next.is_sign(")") else parse_expression(words)
             words.need_sign(")")
-            return made(source.place, source, condition)
+            return made(word.place, source, condition)
         count = len(_list(words, ")"))
         raise InvalidRequest(
             StatementRule.NO_ARITY,
@@ -273,10 +271,10 @@ def _map_step(words: WordCursor, source: syntax.SqlExpression) -> syntax.SqlExpr
             column=word.place.column,
         )
     if word.kind in ("name", "text"):
-        return syntax.FieldNode(source.place, source, words.take().text)
+        return syntax.FieldNode(word.place, source, words.take().text)
     if word.kind == "variable":
         words.take()
-        return syntax.FieldNode(source.place, source, syntax.VariableNode(word.place, word.text))
+        return syntax.FieldNode(word.place, source, syntax.VariableNode(word.place, word.text))
     if words.takes_sign("("):
         computed = parse_expression(words)
         words.need_sign(")")
@@ -285,7 +283,7 @@ def _map_step(words: WordCursor, source: syntax.SqlExpression) -> syntax.SqlExpr
 
 
 def _array_step(words: WordCursor, source: syntax.SqlExpression) -> syntax.SqlExpression:
-    place = source.place
+    place = words.place
     words.take()
     if words.takes_sign("]"):
         return syntax.FilterNode(place, source, None)
@@ -407,21 +405,3 @@ def _extract(words: WordCursor) -> syntax.SqlExpression:
     source = parse_expression(words)
     words.need_sign(")")
     return syntax.CallNode(place, part, (source,))
-
-
-def number_literal(text: str) -> int | float | Decimal:
-    """The value of a number as written: 32 bits, 64 bits, else a NUMBER; with a point a DOUBLE."""
-    if text.endswith("n"):
-        return Decimal(text[:-1])
-    if text.lstrip("-").isdigit():
-        if len(text) > _LONG_CHARACTERS:
-            return Decimal(text)
-        number = int(text)
-        if -(2**31) <= number < 2**31:
-            return number
-        return LongInt(number) if -(2**63) <= number < 2**63 else Decimal(number)
-    value = float(text)
-    exact = Decimal(text)
-    if value in (float("inf"), float("-inf")) or (value == 0.0 and exact):
-        return exact
-    return value

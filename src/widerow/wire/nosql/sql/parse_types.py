@@ -1,7 +1,9 @@
 """Types as they are written in DECLARE, CAST and IS OF TYPE (ddl §1, §2)."""
 
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
+from widerow.wire.nosql.sql.items import number_literal
 from widerow.wire.nosql.sql.lexis import syntax_fault
 from widerow.wire.nosql.sql.syntax import TypeNode
 from widerow.wire.nosql.sql.words import WordCursor
@@ -55,16 +57,29 @@ def _type(words: WordCursor, *, only: bool) -> TypeNode:
     raise syntax_fault(place, f"no viable alternative at input '{name[:100]}'")
 
 
+_WORDS: Final = {"TRUE": True, "FALSE": False}
+
+
+def _default(words: WordCursor) -> Any:  # noqa: ANN401  # a constant
+    sign = words.takes_sign("-")
+    word = words.take()
+    if word.kind == "number":
+        return number_literal(sign + word.text)
+    if sign or word.kind not in ("text", "name"):
+        raise syntax_fault(word.place, f"mismatched input '{word.text[:100]}' expecting a constant")
+    return word.text if word.kind == "text" else _WORDS.get(word.text.upper(), word.text)
+
+
 def _record(words: WordCursor, *, only: bool) -> TypeNode:
     words.need_sign("(")
     fields = []
     while True:
         name = words.name()
-        fields.append((name, parse_type(words)))
+        kind = parse_type(words)
         if words.takes("DEFAULT"):
-            words.takes_sign("-")
-            words.take()
+            kind = replace(kind, default=_default(words))
         words.takes("NOT", "NULL")
+        fields.append((name, kind))
         if not words.takes_sign(","):
             words.need_sign(")")
             break

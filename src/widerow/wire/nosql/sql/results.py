@@ -82,7 +82,7 @@ def _type(kind: syntax.TypeNode) -> dict[str, Any]:
         document["collection"] = _type(kind.element)
     if kind.name == "RECORD":
         document["fields"] = [
-            {"name": name, **_first(_type(each)), "nullable": True, **_rest(_type(each))}
+            {"name": name, **_first(_type(each)), "nullable": each.nullable, **_rest(_type(each))}
             for name, each in kind.fields
         ]
     return document

@@ -9,6 +9,7 @@ from widerow.engine.typed.stored import StoredRow
 from widerow.errors import InvalidRequest
 from widerow.model.typed.values import JSON_NULL, Timestamp
 from widerow.wire.nosql.sql.items import LongInt, stamp
+from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.scope import SqlFrame
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.nosql.sql.syntax import TypeNode
@@ -21,16 +22,16 @@ Arguments = Sequence[Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class RowFunction:
-    """A function of a row; `kind`: the type of what it gives."""
+    """A function of a row; `kind`: the type of what it gives, `call`: told where it stands."""
 
-    call: Callable[[SqlFrame, StoredRow | None, Arguments], Sequence[Any]]
+    call: Callable[[SqlFrame, StoredRow | None, Arguments, TextPlace], Sequence[Any]]
     kind: TypeNode
 
 
 def _of(
     value: Callable[[SqlFrame, StoredRow], Any], kind: str, size: int | None = None
 ) -> RowFunction:
-    def call(frame: SqlFrame, row: StoredRow | None, _: Arguments) -> Sequence[Any]:
+    def call(frame: SqlFrame, row: StoredRow | None, _: Arguments, __: TextPlace) -> Sequence[Any]:
         return (None,) if row is None else (value(frame, row),)
 
     return RowFunction(call, TypeNode(kind, size=size))
@@ -59,13 +60,21 @@ def _size(_: SqlFrame, row: StoredRow) -> int:
     return len(row.record) + len(row.encoded_key)
 
 
-def _index_size(_: SqlFrame, row: StoredRow | None, arguments: Arguments) -> Sequence[Any]:
+def _index_size(
+    _: SqlFrame, row: StoredRow | None, arguments: Arguments, place: TextPlace
+) -> Sequence[Any]:
     name = arguments[0][0] if arguments and arguments[0] else None
     if row is None or name is None:
         return (None,)
     index = row.table.index(str(name))
     if index is None:
-        raise InvalidRequest(StatementRule.NO_INDEX, table=row.table.name, name=str(name)[:100])
+        raise InvalidRequest(
+            StatementRule.NO_INDEX,
+            table=row.table.name,
+            name=str(name)[:100],
+            line=place.line,
+            column=place.column,
+        )
     entries = IndexForm(row.table, index).entries(row)
     return (sum(len(key) + len(value) for key, value in entries.items()),)
 

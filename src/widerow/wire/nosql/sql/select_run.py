@@ -15,6 +15,7 @@ from widerow.engine.typed.engine import TypedEngine
 from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_PAGE_BYTES_MAX
 from widerow.wire.nosql.sql.aggregates import Holder, SqlAggregation, accumulator
+from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.loops import Expr, Loop, Looped, Looping
 from widerow.wire.nosql.sql.order_keys import SortWay, group_key, is_atomic, sort_key
 from widerow.wire.nosql.sql.ordered_page import OrderedPage, OrderedRow
@@ -51,10 +52,14 @@ class SqlAggregateCall(NamedTuple):
 
 
 class SqlGrouping(NamedTuple):
-    """What rows are grouped by, each with the slot its value is put in, and what is counted."""
+    """What rows are grouped by, each with the slot its value is put in, and what is counted.
+
+    `places`: where the former stand in the statement.
+    """
 
     expressions: tuple[tuple[int, Expr], ...]
     aggregates: tuple[SqlAggregateCall, ...]
+    places: tuple[TextPlace, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +238,11 @@ def _grouped(
         groups[b""] = _Group([], _accumulators(grouping, context, holder))
     for _ in _true_places(plan, looping, frame):
         values = [expression.evaluate(frame) for _, expression in grouping.expressions]
-        if any(len(items) > 1 for items in values):
-            raise InvalidRequest(StatementRule.SEVERAL_ITEMS)
+        for items, place in zip(values, grouping.places, strict=True):
+            if len(items) > 1:
+                raise InvalidRequest(
+                    StatementRule.SEVERAL_ITEMS, line=place.line, column=place.column
+                )
         if not all(values):
             continue
         key = b"".join([group_key(items) for items in values])

@@ -20,11 +20,11 @@ class StatementRule(AnyRule):
     GROUPING = (
         "Invalid expression in SELECT or ORDER-BY clause. When a SELECT expression includes "
         "grouping, expressions in the SELECT and ORDER-BY clauses must reference grouping "
-        "expressions, aggregate functions or external variables only."
+        "expressions, aggregate functions or external variable only."
     )
     AGGREGATE_PLACE = "Aggregate functions can appear in the SELECT or ORDER BY clauses only"
     AGGREGATE_NESTED = "Aggregate functions cannot be nested"
-    AGGREGATE_INPUT = "Invalid input type for the {name} aggregate function: {type}"
+    AGGREGATE_INPUT = "Invalid input type for the {name} aggregate function:\n{type}"
     AGGREGATE_INSIDE = (
         "Cannot execute this kind of query in a proxy-based environment (because it uses a "
         "{operation} operation)"
@@ -33,7 +33,7 @@ class StatementRule(AnyRule):
     SORT_ATOMIC = "Sort expression does not return a single atomic  value"
     NOT_CONSTANT = "Error: {clause} expression is not constant"
     NEGATIVE = "{clause} can not be a negative number"
-    COUNT_TYPE = "Cannot promote item {value} of type : {type} to type : Long"
+    COUNT_TYPE = "Cannot promote item {value}\nof type :\n{type}\nto type :\nLong"
     HINT_TABLE = (
         "Table name specified in hint doesn't match the table in the FROM statement: {table}"
     )
@@ -52,22 +52,22 @@ class StatementRule(AnyRule):
     )
 
     # Expressions
-    CAST = "Cannot cast value \n{value}\n of type \n{given}\n to type \n{type}{text}"
+    CAST = "Cannot cast value \n{value}\nof type \n{given}\nto type \n{type}{text}"
     CAST_EMPTY = (
         "Error: The input to a cast expression returned an empty result, but the target type "
-        "requires {number} item. Target type: {type}"
+        "requires {number} item. Target type:\n{type}"
     )
     CAST_SEVERAL = (
         "Error: The input to a cast expression returned more than one items, but the target type "
-        "requires exactly one item. Target type: {type}"
+        "requires exactly one item. Target type:\n{type}"
     )
-    PROMOTE_TYPE = "Cannot promote type : {type} to type : Boolean?"
-    PROMOTE = "Cannot promote item {value} of type : {type} to type : Boolean?"
+    PROMOTE_TYPE = "Cannot promote type :\n{type}\nto type :\nBoolean?"
+    PROMOTE = "Cannot promote item {value}\nof type :\n{type}\nto type :\nBoolean?"
     ARITHMETIC_TYPE = (
         "Operand in arithmetic operation has illegal type\nOperand : {operand} type :\n{type}"
     )
     ARITHMETIC_UNARY = (
-        "Operand in unary arithmetic operation has illegal type. Operand type :\n{type}"
+        "Operand in unary arithmetic operation has illegal type.\nOperand type :\n{type}"
     )
     ARITHMETIC_SEVERAL = "Operand in arithmetic operation returns more than one items."
     ARITHMETIC = "Arithmetic exception in query: {text}"
@@ -75,13 +75,30 @@ class StatementRule(AnyRule):
         "The {side} operand of comparison operator {operator} is a sequence with more than one "
         "items. Comparison operators cannot operate on sequences of more than one items."
     )
-    OPERATOR_SEVERAL = "The operand of {operator} returns a sequence with more than one items."
-    IN_TYPES = "Type mismatch in IN operator. LHS type: {left} RHS type: {right}"
-    STEP_PREDICATE = "Predicate expression in filter step has invalid type: {type}"
+    IN_SEVERAL = (
+        "An expression on the left-hand-side of an IN operator returns a sequence with more than "
+        "one items."
+    )
+    IN_TYPES = (
+        "Type mismatch in IN operator.\nLHS type: {left} RHS type: ARRAY\n"
+        "LHS val = {value} RHS val = {array}"
+    )
+    STEP_PREDICATE = (
+        "Predicate expression in filter step has invalid type:\nExpected type is integer, long, or "
+        "boolean. Actual type is\n{type}"
+    )
+    STEP_CONSTANT = (
+        "Predicate expression in filter step has invalid type.\nExpected type is integer, long, or "
+        "boolean. Actual type is\n{type}"
+    )
+    STEP_BOUNDARY = (
+        "Boundary const in slice step has invalid type.\nExpected long or integer type. "
+        "Actual type is: \n{type}"
+    )
     NAME_STEP = "The name of a field must be a single text"
     FUNCTION = "{text}"
     NO_INDEX = "Table {table} does not hae an index named {name}"
-    NO_FUNCTION = "Could not find function with name {name}"
+    NO_FUNCTION = "Error: Could not find function with name {name}"
     NO_ARITY = "Could not find function with name {name} and arity {count}"
     NO_COLUMN_ANYWHERE = "No table in the FROM clause has a column named {name}"
     NO_COLUMN_OF_ALIAS = "Table {table} has no column named {name}"
@@ -96,7 +113,7 @@ class StatementRule(AnyRule):
         "The input to a path expression cannot be a direct column reference. Use a table alias to "
         "access the column"
     )
-    ROW_ARGUMENT = "The argument of function {name} must be a row variable"
+    ROW_ARGUMENT = "The argument to the {name} function must be a row variable"
 
     # Variables
     DECLARED_TWICE = "Duplicate declaration for variable {name}"
@@ -116,7 +133,7 @@ class StatementRule(AnyRule):
     NO_COLUMN = "Table {table} does not have a column named {name}"
     ALIAS_PLACE = "Table alias {name} cannot be referenced at this location"
     IDENTITY_DEFAULT = "Generated always identity column must use DEFAULT construct."
-    TTL_TYPE = "Cannot promote item {value} of type : {type} to type : Number?"
+    TTL_TYPE = "Cannot promote item {value}\nof type :\n{type}\nto type :\nNumber?"
     SHARD_KEY_INCOMPLETE = "Error: A complete shard key must be specified in the WHERE clause."
     RETURNING_KEY = (
         "Error: RETURNING clause is not supported unless the complete primary key is specified in "

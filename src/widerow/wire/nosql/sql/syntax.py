@@ -159,7 +159,11 @@ class Case(SqlExpression):
 
 @dataclass(frozen=True)
 class TypeNode:
-    """A type as it is written. `quantifier`: `?`, `*`, `+` or nothing; `only`: no subtype."""
+    """A type as it is written. `quantifier`: `?`, `*`, `+` or nothing; `only`: no subtype.
+
+    Of a field of a RECORD: `default` is what it has where a value lacks it, `nullable` whether it
+    may be NULL.
+    """
 
     name: str
     element: "TypeNode | None" = None
@@ -168,6 +172,8 @@ class TypeNode:
     size: int | None = None
     quantifier: str = ""
     only: bool = False
+    default: Any = None
+    nullable: bool = True
 
 
 @dataclass(frozen=True)

@@ -100,10 +100,13 @@ def column_type_text(kind: FieldType) -> str:
     if kind.kind is Kind.ENUM:
         return "Enum(" + ", ".join(f'"{symbol}"' for symbol in kind.symbols) + ")"
     if kind.kind is Kind.RECORD:
-        fields = ",\n".join(
-            f"{field.name} : {column_type_text(field.type)}" for field in kind.fields
-        )
+        fields = ",\n".join(f"{field.name} : {_inner_text(field.type)}" for field in kind.fields)
         return f"RECORD(\n{fields}\n)"
     if kind.element is not None:
-        return f"{kind.kind.value.title()}({column_type_text(kind.element)})"
+        return f"{kind.kind.value.title()}({_inner_text(kind.element)})"
     return str(kind.kind.value).title()
+
+
+def _inner_text(kind: FieldType) -> str:
+    """A type inside of another one; one of several lines begins in a line of its own."""
+    return ("\n" if kind.kind is Kind.RECORD else "") + column_type_text(kind)

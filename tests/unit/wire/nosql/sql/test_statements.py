@@ -83,7 +83,11 @@ REFUSED: list[tuple[str, type[Exception], str]] = [
     ("SELECT u.nosuch FROM users u", InvalidRequest, "Table users has no column named nosuch"),
     ("SELECT x.id FROM users u", InvalidRequest, "has an alias named x"),
     ("SELECT id FROM nosuch", NotFound, "Table not found: nosuch"),
-    ("SELECT id FROM users WHERE name", InvalidRequest, "Cannot promote type : String"),
+    (
+        "SELECT id FROM users WHERE name",
+        InvalidRequest,
+        "Cannot promote type :\nString\nto type :\nBoolean[?]",
+    ),
     ("SELECT id, count(*) FROM users", InvalidRequest, "Invalid expression in SELECT"),
     ("SELECT sum(name) FROM users", InvalidRequest, "Invalid input type for the sum"),
     ("SELECT sum(sum(age)) FROM users", InvalidRequest, "cannot be nested"),
@@ -105,6 +109,38 @@ REFUSED: list[tuple[str, type[Exception], str]] = [
     ("SELECT id FROM users WHERE " + "(" * 200 + "true" + ")" * 200, InvalidRequest, "nested"),
     ("SELECT " + "- " * 500 + "1 FROM users", InvalidRequest, "nested"),
     ("SELECT id FROM users -- comment", InvalidRequest, "mismatched input"),
+    ("SELECT nosuch(id) FROM users", InvalidRequest, "Error: Could not find function"),
+    ("SELECT version(id) FROM users", InvalidRequest, "version function must be a row variable"),
+    (
+        "SELECT version(x) FROM users",
+        InvalidRequest,
+        "15. No table in the FROM clause has a column",
+    ),
+    ("SELECT u.tags[0.5] FROM users u", InvalidRequest, "(?s)14. Predicate .*\nDouble$"),
+    ('SELECT u.tags[0:"x"] FROM users u', InvalidRequest, "(?s)16. Boundary .*\nString$"),
+    ("SELECT 1 + id + u.tags[] FROM users u", InvalidRequest, "22. Operand .* than one items"),
+    ("SELECT 1 + u.doc FROM users u", InvalidRequest, "11. .*\nOperand : 1 type :\nMap.Json"),
+    ("SELECT u.tags + 1 FROM users u", InvalidRequest, "7. .*\nOperand : 0 type :\nArray.String"),
+    ("SELECT u.tags[] IS NULL FROM users u", InvalidRequest, "13. Result set with more than one"),
+    ("SELECT u.tags[] IN (1) FROM users u", InvalidRequest, "13. An expression on the left-hand"),
+    ("SELECT id IN [id, 1] FROM users", InvalidRequest, "(?s)13. .*\nLHS val = 0 RHS val = .0,1"),
+    (
+        "SELECT count(*) FROM users u GROUP BY u.tags[]",
+        InvalidRequest,
+        "44. Result set with more than one",
+    ),
+    (
+        "SELECT cast(u.tags AS INTEGER) FROM users u",
+        InvalidRequest,
+        "7. Cannot cast value \n.*\nof type \nArray.String.\nto type \nInteger$",
+    ),
+    (
+        "SELECT cast(id AS RECORD(a LONG, b RECORD(c BOOLEAN))) FROM users",
+        InvalidRequest,
+        "to type \nRECORD.\na : Long,\nb : \nRECORD.\nc : Boolean\n.\n.$",
+    ),
+    ('SELECT cast("1x" AS NUMBER) FROM users', InvalidRequest, "\nCharacter x is neither"),
+    ("SELECT cast(u.doc.no AS LONG) FROM users u", InvalidRequest, "Target type:\nLong$"),
 ]
 
 
@@ -112,6 +148,22 @@ def test_what_cannot_be_is_refused(users: SqlStore) -> None:
     for text, error, words in REFUSED:
         with pytest.raises(error, match=words):
             users.rows(text)
+
+
+def test_a_bytes_column_of_one_length_is_not_cast_to_any_length(sql: SqlStore) -> None:
+    sql.define("CREATE TABLE t (k INTEGER, f BINARY(1), b BINARY, PRIMARY KEY(k))")
+    sql.rows('INSERT INTO t VALUES (1, "AA==", "AA==")')
+    assert sql.values("SELECT cast(b AS BINARY(1)) FROM t") == [b"\0"]
+    with pytest.raises(InvalidRequest, match=r"of type \nBinary.1.\nto type \nBinary$"):
+        sql.rows("SELECT cast(f AS BINARY) FROM t")
+
+
+def test_a_cast_to_a_record_has_its_defaults_where_a_map_lacks_them(users: SqlStore) -> None:
+    fields = 'a LONG, b STRING DEFAULT "x" NOT NULL, c DOUBLE DEFAULT -1.5, d ENUM(u, v) DEFAULT v'
+    text = f'SELECT cast({{"a": 1, "e": 2}} AS RECORD({fields}, f BOOLEAN DEFAULT true)) FROM users'
+    assert users.values(text)[0] == {"a": 1, "b": "x", "c": -1.5, "d": "v", "f": True}
+    with pytest.raises(InvalidRequest, match="expecting a constant"):
+        users.rows('SELECT cast({} AS RECORD(a LONG DEFAULT -"x")) FROM users')
 
 
 def test_an_index_on_a_function_serves_its_comparisons(sql: SqlStore) -> None:
