@@ -6,19 +6,23 @@ processor time of the server for each request is not.
 
 import asyncio
 import itertools
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from widerow.cli.serve import loop_factory
 
 
 class Shared:
-    """What the connections of one run share. It ends at `end` (seconds, as `perf_counter`)."""
+    """What the connections of one run share.
 
-    def __init__(self, requests: Sequence[bytes], end: float) -> None:
-        """Send `requests` over and over."""
-        self.requests: Iterator[bytes] = itertools.cycle(requests)
+    It ends at `end` (seconds, as `perf_counter`), or when the requests have been sent.
+    """
+
+    def __init__(self, requests: Iterator[bytes], end: float) -> None:
+        """Send `requests`, each once."""
+        self.requests = requests
         self.end = end
         self.took: list[float] = []
         self.failed = ""
@@ -48,7 +52,7 @@ class Caller(asyncio.Protocol):
             if not end:
                 return
             self._head = b""
-            if not head.startswith(b"HTTP/1.1 200"):
+            if not head.startswith(b"HTTP/1.1 20"):
                 self._finish(data.decode("latin-1"))
                 return
             self._missing = content_length(head) - len(body)
@@ -71,8 +75,12 @@ class Caller(asyncio.Protocol):
             self._finish("")
 
     def _ask(self) -> None:
+        request = next(self._shared.requests, None)
+        if request is None:
+            self._finish("")
+            return
         self._started = time.perf_counter()
-        self._transport.write(next(self._shared.requests))
+        self._transport.write(request)
 
     def _finish(self, failed: str) -> None:
         self._shared.failed = self._shared.failed or failed
@@ -89,7 +97,7 @@ def content_length(head: bytes) -> int:
     return 0
 
 
-async def _call(endpoint: str, requests: Sequence[bytes], connections: int, end: float) -> Shared:
+async def _call(endpoint: str, requests: Iterator[bytes], connections: int, end: float) -> Shared:
     place = urlsplit(endpoint)
     assert place.hostname is not None
     assert place.port is not None
@@ -107,10 +115,24 @@ async def _call(endpoint: str, requests: Sequence[bytes], connections: int, end:
 def send(
     endpoint: str, requests: Sequence[bytes], connections: int, seconds: float
 ) -> tuple[list[float], float]:
-    """Seconds that each request took, in order of size, and how long all took together.
+    """Send them over and over for so long.
 
+    Seconds that each request took, in order of size, and how long all took together.
     Raises: `ConnectionError` with what the server said if an answer is not a success.
     """
+    return _sent(endpoint, itertools.cycle(requests), connections, seconds)
+
+
+def send_once(
+    endpoint: str, requests: Iterable[bytes], connections: int
+) -> tuple[list[float], float]:
+    """As `send`, but each request once: for what changes with every request."""
+    return _sent(endpoint, iter(requests), connections, math.inf)
+
+
+def _sent(
+    endpoint: str, requests: Iterator[bytes], connections: int, seconds: float
+) -> tuple[list[float], float]:
     started = time.perf_counter()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         shared = runner.run(_call(endpoint, requests, connections, started + seconds))

@@ -11,6 +11,7 @@ from bench.floor import ALONE, SYNC_IN_TURNS
 from bench.measure import times
 from bench.neighbours import DROP, NEIGHBOURS, SWEEP, beside, without
 from bench.observed import OBSERVED, PLAIN
+from bench.series import INGEST_SERIES
 from bench.statements import GET_IN_TURNS, GROUPS, INDEX_IN_TURNS, POINT, SORTED, STATEMENTS
 
 Record = Mapping[str, Any]
@@ -262,6 +263,9 @@ GOALS: Final = (
     ),
     Goal(POINT, "× CPU of GetRow", 5, slower(POINT, GET_IN_TURNS)),
     Goal(GROUPS, "rows a CPU second", 400_000, rows_per_second(GROUPS), at_most=False),
+    Goal(
+        INGEST_SERIES, "points a CPU second", 250_000, rows_per_second(INGEST_SERIES), at_most=False
+    ),
     Goal(SORTED, "× CPU of GetRange of the index", 2, slower(SORTED, INDEX_IN_TURNS)),
 )
 

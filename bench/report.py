@@ -18,6 +18,7 @@ _TITLES: Final = {
     "width": "Cost as a row grows",
     "start": "Start (p50 is the median, p99 the slowest)",
     "sql": "Statements of SQL",
+    "series": "Timeseries (rows are points)",
     "fairness": "Fairness",
     "neighbours": "Neighbours",
     "peer": "Peers, the same row of 10 × 100 bytes",

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from bench import growth, neighbours, rows, statements, ycsb
+from bench import growth, neighbours, rows, series, statements, ycsb
 from bench.disk import scan_result, sync_results
 from bench.drawing import charts
 from bench.floor import engine_result, lone_results
@@ -31,7 +31,7 @@ from bench.load import LoadFailed, generator
 from bench.machine import describe
 from bench.measure import Case, Result, Settings
 from bench.observed import observed_results
-from bench.peers import dynamodb, postgres, redis
+from bench.peers import dynamodb, postgres, postgres_series, questdb, redis
 from bench.report import goals_table, markdown
 from bench.search_server import search_results
 from bench.servers import Place, echo_server, settle
@@ -54,7 +54,18 @@ from widerow.testing.process import WiderowProcess
 HERE: Final = Path(__file__).parent
 GROUPS: Final = (
     *("disk", "read", "write", "echo", "ycsb", "curve"),
-    *("size", "width", "observed", "search", "sql", "fairness", "neighbours", "start", "peer"),
+    *(
+        "size",
+        "width",
+        "observed",
+        "search",
+        "sql",
+        "series",
+        "fairness",
+        "neighbours",
+        "start",
+        "peer",
+    ),
 )
 BATCH: Final = f"BatchWriteRow, {rows.BATCH_WRITE_ROWS} rows"
 # With the seconds of a turn: a run has ten minutes, and wrk counts whole ones.
@@ -123,6 +134,7 @@ def measure_all(run: Run, directory: Path) -> None:
             ("observed", observed_results),
             ("search", search_results),
             ("sql", statements.statement_results),
+            ("series", series.series_results),
         ):
             if group in run.chosen:
                 run.keep(measured(place, run.settings))
@@ -137,7 +149,7 @@ def measure_all(run: Run, directory: Path) -> None:
         if "width" in run.chosen:
             run.keep(growth.wide_results(place, run.settings))
     without_server(run, store, directory / "alone")
-    for group, compare in (("peer", peers), ("sql", grouping_peers)):
+    for group, compare in (("peer", peers), ("sql", grouping_peers), ("series", series_peers)):
         if group in run.chosen:
             compare(run, directory)
 
@@ -249,6 +261,24 @@ def grouping_peers(run: Run, directory: Path) -> None:
     else:
         run.note("peer: DuckDB GROUP BY")
         run.keep(statements.duckdb_results(run.settings))
+
+
+def series_peers(run: Run, directory: Path) -> None:
+    """Whatever keeps the same points and is installed."""
+    directory.chmod(0o755)  # PostgreSQL runs as another user
+    found: tuple[tuple[str, Path | None, Callable[..., Iterable[Result]]], ...] = (
+        ("PostgreSQL with points", postgres.program_folder(), postgres_series.results),
+        ("QuestDB", questdb.program(), questdb.results),
+    )
+    for name, program, results in found:
+        if program is None:
+            run.skip(name, "not installed")
+            continue
+        run.note(f"peer: {name}")
+        try:
+            run.keep(results(program, directory, run.settings))
+        except (OSError, subprocess.CalledProcessError) as error:
+            run.skip(name, str(error))
 
 
 def options() -> argparse.Namespace:
