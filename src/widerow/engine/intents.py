@@ -59,10 +59,13 @@ class IntentKind(IntEnum):
     """What is to be done. The numbers stand in the store."""
 
     ENTRIES = 1
-    """Entries of global indexes have to be made to agree with the row (`indexes/intents.py`)."""
+    """Entries of global indexes have to be made to agree with the row (`entry_intents.py`)."""
 
     CHANGE = 2
     """A record has to be appended to the log of a stream (`streams/intents.py`)."""
+
+    INDEX_SPACE_ENTRIES = 3
+    """The same as `ENTRIES`, for indexes whose entries stand in a space of their own (14)."""
 
 
 class Intent(NamedTuple):

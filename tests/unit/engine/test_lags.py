@@ -17,8 +17,8 @@ from tests.unit.engine.indexes.test_fair_entries import (
     write,
 )
 
+from widerow.engine.entry_applier import STEP_ENTRIES
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.indexes.applier import STEP_ENTRIES
 from widerow.limits import LEASE_SECONDS
 from widerow.model.tablestore.requests import StreamChange
 from widerow.model.values import KeyType

@@ -16,12 +16,12 @@ from tests.support.engines import open_tablestore
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 from tests.support.strict import StrictSpace, StrictStore
 
+from widerow.engine import entry_applier as applier
 from widerow.engine.check import check_store
 from widerow.engine.ends import end_of, outcomes_of
+from widerow.engine.entry_applier import ATTEMPTS, STEP_ENTRIES
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.indexes import applier
-from widerow.engine.tablestore.indexes.applier import ATTEMPTS, STEP_ENTRIES
 from widerow.errors import StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_INTENTS, intent_prefix, row_prefix

@@ -8,11 +8,11 @@ from typing import final
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
+from widerow.engine.entry_intents import decode_entry_intent
 from widerow.engine.index_builds import STEP_RECORDS, BuildStep, Unready, next_rows
 from widerow.engine.intents import IntentKind, decode_intent
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.indexes.index_definitions import remove_index
-from widerow.engine.tablestore.indexes.intents import decode_entry_intent
 from widerow.engine.tablestore.indexes.keeper import SecondaryIndexKeeper
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.engine.tablestore.observed import ObservedRow

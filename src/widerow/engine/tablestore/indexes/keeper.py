@@ -6,11 +6,11 @@ row (`intents.py`).
 
 from typing import Final
 
+from widerow.engine.entry_intents import leave_entry_intent
 from widerow.engine.index_entries import replace_entries
 from widerow.engine.intents import IntentQueue
 from widerow.engine.observer import RowEvent
 from widerow.engine.tablestore.indexes.form import TableForms
-from widerow.engine.tablestore.indexes.intents import leave_entry_intent
 from widerow.engine.tablestore.observed import ObservedRow
 from widerow.errors import InvalidRequest
 from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES, row_prefix

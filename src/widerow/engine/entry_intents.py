@@ -1,7 +1,7 @@
-"""Intents for global indexes, where the transaction of a row does not reach their entries.
+"""Intents for indexes, where the transaction of a row does not reach their entries.
 
-An intent (`engine/intents.py`) of this kind only names the entries that must be checked.
-`applier.py` makes each of these entries agree with the row's present state. So an intent may be
+An intent (`engine/intents.py`) of these kinds only names the entries that must be checked. An
+`EntryApplier` makes each of these entries agree with the row's present state. So an intent may be
 applied twice, late or in another order: the result is the same, and no entry of an older state
 stays.
 """
@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 from widerow.engine.intents import Intent, IntentKind, IntentQueue, intents_between
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import intent_prefix
-from widerow.model.tablestore.schema import Table
 from widerow.storage.interface import Reader, Transaction
 
 __all__ = ["EntryIntent", "decode_entry_intent", "entry_intents", "leave_entry_intent"]
@@ -46,19 +44,20 @@ def leave_entry_intent(
     shard: bytes,
     row: bytes,
     entries: Sequence[tuple[int, bytes]],
+    kind: IntentKind = IntentKind.ENTRIES,
 ) -> int:
-    """Leave an intent in the shard of the row.
+    """Leave an intent in the shard of the row; `entries` are at most 65,535.
 
     Returns and raises the same as `IntentQueue.leave`.
     """
     parts = [_HEAD.pack(len(row), len(entries)), row]
     for number, key in entries:
         parts += (_ENTRY.pack(number, len(key)), key)
-    return queue.leave(txn, shard, IntentKind.ENTRIES, b"".join(parts))
+    return queue.leave(txn, shard, kind, b"".join(parts))
 
 
 def decode_entry_intent(intent: Intent) -> EntryIntent:
-    """Decode an intent of this kind. Raises `StoreDamaged`."""
+    """Decode an intent of these kinds. Raises `StoreDamaged`."""
     body = intent.body
     try:
         length, count = _HEAD.unpack_from(body)
@@ -76,11 +75,9 @@ def decode_entry_intent(intent: Intent) -> EntryIntent:
     return EntryIntent(intent, row, tuple(entries))
 
 
-def entry_intents(reader: Reader, table: Table) -> Iterator[EntryIntent]:
-    """The waiting intents of this kind for rows of a table, in the order of their keys.
+def entry_intents(reader: Reader, prefix: bytes, kind: IntentKind) -> Iterator[EntryIntent]:
+    """The waiting intents of a kind under a prefix of their keys, in the order of their keys.
 
     Raises `StoreDamaged`.
     """
-    prefix = intent_prefix(table.id)
-    found = intents_between(reader, prefix, after_prefix(prefix), IntentKind.ENTRIES)
-    return map(decode_entry_intent, found)
+    return map(decode_entry_intent, intents_between(reader, prefix, after_prefix(prefix), kind))
