@@ -89,6 +89,7 @@ PLANS_KEPT_MAX: Final = 1000  # of a store's plans; older ones have done their w
 SCRIPT_DEPTH_MAX: Final = 16  # scripts of the shell that load each other; one may load itself
 
 INDEX_FIELDS_MAX: Final = 16  # paths of one index; each costs every write of a row
+INDEX_INTENTS_MAX: Final = 10_000  # of a table whose index is read; each page reads all of them
 INDEX_KEYS_PER_ROW_MAX: Final = 10_000  # of one index; one write makes them all
 DDL_CHARACTERS_MAX: Final = 256 * 1024  # a thousand columns with comments; parsing takes seconds
 DDL_DEPTH_MAX: Final = 64  # parentheses in parentheses; types end at half of it

@@ -39,16 +39,14 @@ from widerow.engine.check import check_store
 from widerow.engine.plan import Plan, single
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.index_build import begin_index
 from widerow.engine.typed.plug import TYPED
-from widerow.errors import Conflict, NotFound, OutcomeUnknown, Unsupported
+from widerow.errors import Conflict, NotFound, OutcomeUnknown
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import SPACE_INDEXES, SPACE_ROWS, SPACE_SEQUENCES, SPACE_STATISTICS
 from widerow.limits import LEASE_SECONDS, TRANSACTION_SECONDS_MAX
 from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.requests import OperationKind, WriteChoice
-from widerow.model.typed.table import Index, IndexField
 from widerow.model.typed.types import LONG, STRING, Identity
 from widerow.model.values import KeyType
 from widerow.storage.hbase.opening import open_driver
@@ -400,15 +398,6 @@ def test_a_typed_table_is_changed_once(
     with pytest.raises(Conflict):
         other.core.run(second)
     assert other.core.operations(TYPED).tables.find_qualified("people").table.comment == "one"
-
-
-def test_indexes_need_transactions_over_shards(
-    two: tuple[TablestoreEngine, TablestoreEngine, FakeClock],
-) -> None:
-    """A row and its entries lie in different shards (model §11)."""
-    one, _, _ = two
-    with pytest.raises(Unsupported):
-        begin_index(one.core.operations(TYPED), people(one), Index("i", (IndexField("name"),)))
 
 
 def test_one_of_them_looks_after_the_store(

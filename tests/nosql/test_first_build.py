@@ -15,7 +15,7 @@ MANY = 2_000  # more rows than the steps of one plan cover
 
 
 def create_index(store: nosql.TypedStore, statement: str) -> None:
-    context = Context(SchemaChanges(store.engine, store.commit))
+    context = Context(SchemaChanges(store.engine, store.commit, lambda: None))
     plan = planned(store.engine, context, parse(statement), None)
     assert isinstance(plan, Plan)
     store.commit(plan)

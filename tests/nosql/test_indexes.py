@@ -1,6 +1,5 @@
 """Secondary indexes: what they take, what they hold, in which order, and that they stay true."""
 
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,11 +10,9 @@ from widerow.engine.check import check_store
 from widerow.engine.typed.ddl.parse import parse
 from widerow.engine.typed.ddl.text import statement_text
 from widerow.engine.typed.index_build import begin_index, build_step
-from widerow.errors import Unsupported
 from widerow.limits import INDEX_KEYS_PER_ROW_MAX
 from widerow.nosql import Direction, FieldRange, Index, IndexField, Kind, TypedRule
-from widerow.storage.opener import open_store
-from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.clock import FakeClock
 
 
 def index(name: str, *paths: str | tuple[str, Kind], **options: Any) -> Index:  # noqa: ANN401  # Index's own
@@ -140,16 +137,6 @@ def test_an_indexed_column_stays(store: nosql.TypedStore, things: nosql.TableHan
 def test_paths_take_the_declared_case(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     store.create_index(things, index("i", "HOME.street", "N"))
     assert [field.path for field in things.definition.indexes[0].fields] == ["home.Street", "n"]
-
-
-def test_a_store_that_commits_by_shards_refuses_indexes() -> None:  # docs/internals/models.md
-    opened = open_store("memory:")
-    opened.capabilities = replace(opened.capabilities, atomic_across_shards=False)
-    with nosql.TypedStore(opened, FakeClock(), FakeEntropy()) as store:
-        builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).primary_key("id")
-        table = store.create_table(builder.build())
-        with pytest.raises(Unsupported, match="no transactions across shards"):
-            store.create_index(table, index("i", "id"))
 
 
 # --- what is found, and in which order (model §11) -----------------------------------------------

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -40,6 +41,7 @@ __all__ = ["TypedStore", "open"]
 
 T = TypeVar("T")
 
+_LOOK_SECONDS: Final = 0.2  # between two looks whether other servers know of an index
 BATCH_ROWS: Final = 1024  # of `write_many`: rows that share one sync; more gains nothing measurable
 
 
@@ -103,10 +105,11 @@ class TypedStore:
         )
         self.engine = self._whole.operations(TYPED)
         self._committer = Committer(store, clock, Uncounted())
-        self._schema = SchemaChanges(self.engine, self._committer.run)
         self._balancing = balancing(self._whole)
         self._routines = (chores(self._whole), self._balancing)
         self._closing = threading.Event()
+        pause = partial(self._closing.wait, _LOOK_SECONDS)
+        self._schema = SchemaChanges(self.engine, self._committer.run, pause)
         self._closed = False
         self._thread: threading.Thread | None = None
         if housekeeping:
@@ -235,8 +238,7 @@ class TypedStore:
         `progress` is told after each step how many rows are done.
 
         Raises: `Conflict` if it exists, `NotFound` without the table, `InvalidRequest` for fields
-        or rows that cannot be indexed (nothing is left of the index then), `Unsupported` on a store
-        without transactions across shards.
+        or rows that cannot be indexed (nothing is left of the index then).
         """
         form = self.form_of(table)
         return self._schema.create_index(

@@ -6,13 +6,8 @@ from typing import Any, Protocol, TypeVar
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import MultiRow, TypedEngine
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.index_scan import (
-    IndexKey,
-    IndexSelection,
-    scan_index,
-    scan_index_keys,
-    select_index,
-)
+from widerow.engine.typed.index_scan import IndexKey, scan_entry_rows, scan_index_keys
+from widerow.engine.typed.index_selection import IndexSelection, select_index
 from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import InvalidRequest
@@ -203,8 +198,8 @@ class TableHandle(RowWrites[WriteResult]):
         """
         selection = self._index_selection(name, key, field_range, children)
         engine, reverse = self._store.engine, direction is Direction.REVERSE
-        rows = scan_index(engine.store.snapshot, selection, engine.now_hour, reverse=reverse)
-        return engine.counted(selection.table, rows)
+        found = scan_entry_rows(engine.store, selection, engine.now_hour, reverse=reverse)
+        return engine.counted(selection.table, (each.row for each in found))
 
     def index_keys_iterator(  # as the vendor's
         self,
@@ -218,7 +213,7 @@ class TableHandle(RowWrites[WriteResult]):
         """The indexed values and primary keys of what `index_iterator` returns; reads no row."""
         selection = self._index_selection(name, key, field_range, children)
         engine, reverse = self._store.engine, direction is Direction.REVERSE
-        return scan_index_keys(engine.store.snapshot, selection, engine.now_hour, reverse=reverse)
+        return scan_index_keys(engine.store, selection, engine.now_hour, reverse=reverse)
 
     def _index_selection(
         self,

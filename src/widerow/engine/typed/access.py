@@ -7,14 +7,14 @@ from typing import Any, Final
 from widerow.engine.scan import Bound, RowAccess, ScannedRow
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
-from widerow.engine.typed.index_scan import IndexSelection, index_pages, select_index
+from widerow.engine.typed.index_scan import scan_entry_rows
+from widerow.engine.typed.index_selection import select_index
 from widerow.engine.typed.scan import MultiRowSelection
-from widerow.engine.typed.stored import StoredRow
-from widerow.errors import InvalidRequest, StoreDamaged
+from widerow.errors import InvalidRequest
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES
 from widerow.model.typed.rules import TypedRule
-from widerow.storage.interface import Snapshot
+from widerow.storage.interface import Store
 
 __all__ = ["SCAN_PAGE_ROWS", "scan_by_index", "select_by_key"]
 
@@ -38,7 +38,7 @@ def select_by_key(form: TableForm, access: RowAccess, after: bytes) -> MultiRowS
 
 
 def scan_by_index(
-    view: Callable[[], Snapshot],
+    store: Store,
     form: TableForm,
     access: RowAccess,
     now_hour: Callable[[], int],
@@ -57,22 +57,9 @@ def scan_by_index(
         stop = prefix + after
     elif after:
         start = prefix + after + b"\x00"
-    return _rows(view, replace(selection, start=start, stop=stop), now_hour, access)
-
-
-def _rows(
-    view: Callable[[], Snapshot],
-    selection: IndexSelection,
-    now_hour: Callable[[], int],
-    access: RowAccess,
-) -> Iterator[ScannedRow]:
-    for snapshot, keys in index_pages(view, selection, now_hour, reverse=access.reverse):
-        rows = [selection.index.decode(key).row_key for key in keys]
-        for entry, key, record in zip(keys, rows, snapshot.get_many(rows), strict=True):
-            if record is None:
-                raise StoreDamaged(f"an index entry without its row: {key.hex()}")
-            row = StoredRow(selection.table, key, record)
-            yield ScannedRow(row, entry[ROW_PREFIX_BYTES:])
+    part = replace(selection, start=start, stop=stop)
+    for entry, row in scan_entry_rows(store, part, now_hour, reverse=access.reverse):
+        yield ScannedRow(row, entry[ROW_PREFIX_BYTES:])
 
 
 def _head(index: IndexForm, bound: Bound) -> bytes:

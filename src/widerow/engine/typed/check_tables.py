@@ -4,6 +4,7 @@ Verified: every record under a typed hierarchy is of a table that lies in it; it
 form of that table and encodes to itself; its header is one; its values decode in the layout of
 their schema, are values of the columns' types, and encode to the stored bytes; it stands under each
 of its entries in every index of its table that is ready. And every entry is one that its row has.
+Entries that an intent may still change are not checked. Intents can be decoded.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from functools import partial
 
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.check_part import CheckPart
+from widerow.engine.entry_intents import decode_entry_intent, entry_intents
+from widerow.engine.intents import IntentKind, decode_intent
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.plans import check_plan
@@ -18,7 +21,13 @@ from widerow.engine.typed.stored import StoredRow
 from widerow.engine.typed.tables import TypedTables
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import PLAN_PREFIX, row_prefix, sequence_prefix
+from widerow.keys.layout import (
+    PLAN_PREFIX,
+    SPACE_INTENTS,
+    intent_prefix,
+    row_prefix,
+    sequence_prefix,
+)
 from widerow.limits import VALUE_DEPTH_MAX
 from widerow.rows.typed import TYPED_HEADER_BYTES, typed_header
 from widerow.storage.interface import Snapshot
@@ -40,6 +49,8 @@ def typed_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
         if form.table.parent is None:
             rows = row_prefix(form.id)
             yield CheckPart(name, rows, after_prefix(rows), partial(walk.visit, form))
+            intents = intent_prefix(form.id)
+            yield CheckPart(name, intents, after_prefix(intents), _check_intent)
         for index in indexes[form.id]:
             visit = partial(_check_entry, snapshot, form, index)
             yield CheckPart(name, index.prefix, after_prefix(index.prefix), visit)
@@ -79,7 +90,8 @@ class _HierarchyWalk:
         _check_values(form, row, header.schema)
         for index in self._ready[form.id]:
             wanted = index.entries(row)
-            if self._snapshot.get_many(list(wanted)) != list(wanted.values()):
+            found = self._snapshot.get_many(list(wanted))
+            if found != list(wanted.values()) and not _waits(self._snapshot, form, key):
                 raise StoreDamaged(f"index {index.index.name} lacks the row's entry")
 
 
@@ -100,8 +112,18 @@ def _check_entry(
     row_key = index.decode(key).row_key
     record = snapshot.get(row_key)
     entries = {} if record is None else index.entries(StoredRow(form, row_key, record))
-    if entries.get(key) != value:
+    if entries.get(key) != value and not _waits(snapshot, form, row_key):
         raise StoreDamaged(f"index {index.index.name} has an entry that its row does not have")
+
+
+def _waits(snapshot: Snapshot, form: TableForm, row_key: bytes) -> bool:
+    """Whether an intent may still change entries of rows of the shard."""
+    prefix = SPACE_INTENTS + form.key.shard_of(row_key)[1:]
+    return next(entry_intents(snapshot, prefix, IntentKind.INDEX_SPACE_ENTRIES), None) is not None
+
+
+def _check_intent(key: bytes, record: bytes) -> None:
+    decode_entry_intent(decode_intent(key, record))
 
 
 def _check_sequence(form: TableForm, key: bytes, record: bytes) -> None:

@@ -14,6 +14,8 @@ from widerow.engine.capacity import units
 from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Engine, OpenModel, TableListing
 from widerow.engine.index_builds import IndexBuilds
+from widerow.engine.intents import IntentQueue
+from widerow.engine.lag import Lag
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.plan import Plan, PlanAgain, failing, single
 from widerow.engine.scan import RowAccess, ScannedRow
@@ -22,7 +24,9 @@ from widerow.engine.typed.change_rows import ChangedTypedRow, RowChanger, change
 from widerow.engine.typed.execute import check_one_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import BlockNeeded, Generator, MadeValues
+from widerow.engine.typed.index_applier import TypedEntryApplier
 from widerow.engine.typed.index_builds import TypedBuilds
+from widerow.engine.typed.index_keeper import IndexKeeper
 from widerow.engine.typed.multi_delete import DeletedRows, delete_selected
 from widerow.engine.typed.prepare import prepare
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
@@ -30,7 +34,7 @@ from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.sweep import TypedSweep
 from widerow.engine.typed.tables import TypedTables
 from widerow.engine.typed.write import HOUR_US, Moment, TypedRowWrite, WriteResult, write_typed_row
-from widerow.errors import Conflict, InvalidRequest, Replan, Unsupported
+from widerow.errors import Conflict, InvalidRequest, Replan
 from widerow.keys.layout import PLAN_ID_KEY, ROW_PREFIX_BYTES, sequence_prefix
 from widerow.limits import REMOTE_PAGE_ROWS_MAX
 from widerow.model.typed.json_rows import dumps, value_to_json
@@ -70,14 +74,20 @@ class TypedEngine(OpenModel[TableForm]):
     tables: TypedTables  # type: ignore[mutable-override]  # assigned once
 
     def __init__(
-        self, core: Engine, observers: Sequence[RowObserver[TableForm, StoredRow]]
+        self, core: Engine, observers: Sequence[RowObserver[TableForm, StoredRow]] = ()
     ) -> None:
-        """The typed tables of `core`. Raises `StoreDamaged` if they are not readable."""
+        """The typed tables of `core`. Raises `StoreDamaged` if they are not readable.
+
+        `observers`: are told of changes of rows behind the keeper of indexes.
+        """
         store, clock = core.store, core.clock
+        can = store.capabilities
+        queue = None if can.atomic_across_shards else IntentQueue(clock, core.entropy)
         self.core = core
         self.store = store
         self.tables = TypedTables(core.catalog)
-        self.observers: Observers[TableForm] = Observers(observers)
+        self.keeper = IndexKeeper(queue, can.key_bytes_max)
+        self.observers: Observers[TableForm] = Observers((self.keeper, *observers))
         self._clock = clock
         self._note_load = core.partitions.note_load
         self._generator = Generator(core.entropy)
@@ -86,10 +96,23 @@ class TypedEngine(OpenModel[TableForm]):
         self._writes = 0
         self._note_expiry = core.sweep.note  # of a durable row: its top table, and the hour
         self.sweep = TypedSweep(self.tables, clock, self.observers)
-        self.builds = IndexBuilds(TypedBuilds(self))
-        self.chores = {ChoreLine.CLEANING: (self.builds.step,)}
+        self.build_source = TypedBuilds(self, clock, core.nodes.settled)
+        self.builds = IndexBuilds(self.build_source)
+        self._applier = TypedEntryApplier(store, self.tables, clock, self.keeper, core.lease)
+        self.chores = {
+            ChoreLine.ENTRIES: (self._applier.step,) if self.keeper.deferred else (),
+            ChoreLine.CLEANING: (self.builds.step,),
+        }
 
     # --- what the core asks ------------------------------------------------------------------
+
+    def pause(self, seconds: float, line: ChoreLine) -> float:
+        """Seconds until entries of indexes are due."""
+        return self._applier.pause(seconds) if line is ChoreLine.ENTRIES else seconds
+
+    def index_lags(self) -> list[Lag]:
+        """Those of all indexes; 0 where entries are written with their rows."""
+        return self._applier.lags()
 
     def listed(self) -> Iterable[TableListing]:
         """Every table, with its namespace as its owner."""
@@ -109,10 +132,11 @@ class TypedEngine(OpenModel[TableForm]):
     def scan(self, table: TableForm, access: RowAccess, after: bytes = b"") -> Iterator[ScannedRow]:
         """Rows of one table of a hierarchy; by an index in the order of its entries.
 
-        Raises also `Conflict` while the index is being built.
+        Raises also `Conflict` while the index is being built, `Exhausted` where it is too far
+        behind its table.
         """
         if access.index:
-            return scan_by_index(self.store.snapshot, table, access, self.now_hour, after)
+            return scan_by_index(self.store, table, access, self.now_hour, after)
         selection = select_by_key(table, access, after)
         rows = self._pages(selection, SCAN_PAGE_ROWS, reverse=access.reverse)
         return (ScannedRow(row, row.encoded_key[ROW_PREFIX_BYTES:]) for row in rows)
@@ -286,14 +310,13 @@ class TypedEngine(OpenModel[TableForm]):
         return Moment(self._clock.now_us(), self._session + self._writes.to_bytes(8, "big"))
 
     def _shards(self, shard: bytes, form: TableForm) -> tuple[bytes, ...]:
-        """The shards that a write to `shard` may touch: its own, and those of the table's indexes.
-
-        Raises `Unsupported` if these are several and the store has no transactions across shards.
-        """
+        """The shards that a write to `shard` may touch: its own, and what observers keep true."""
         watch = self.observers.of(form)
-        if watch.shards and not self.store.capabilities.atomic_across_shards:
-            raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
         return (shard, *watch.beside(shard)) if watch else (shard,)
+
+    def _shards_of_all(self, shard: bytes, forms: Iterable[TableForm]) -> tuple[bytes, ...]:
+        """The same for rows of several tables, each shard once."""
+        return tuple(dict.fromkeys([each for form in forms for each in self._shards(shard, form)]))
 
     def _note_write(self, write: TypedRowWrite, result: WriteResult) -> None:
         if result.expires_ms:
@@ -438,9 +461,7 @@ class TypedEngine(OpenModel[TableForm]):
             if not selection.start <= after < selection.stop:
                 raise InvalidRequest(TypedRule.CONTINUATION)
             selection = selection.since(after, reverse=False)
-        shards: tuple[bytes, ...] = (shard,)
-        for shown in (*selection.shown.values(), *selection.ancestors):
-            shards += self._shards(shard, shown)[1:]
+        shards = self._shards_of_all(shard, (*selection.shown.values(), *selection.ancestors))
 
         planned = self.tables.catalog.planned()
 
@@ -469,7 +490,7 @@ class TypedEngine(OpenModel[TableForm]):
         """Change rows of one table and one shard by a function of each, in one transaction.
 
         `decide` runs in the transaction, and again where that runs again: it keeps nothing.
-        Raises: `Unsupported`. Its plan raises what `decide` raises, `InvalidRequest`, `NotFound`.
+        Its plan raises what `decide` raises, `InvalidRequest`, `NotFound`.
         """
         form = selections[0].target
         shards = self._shards(shard, form)
@@ -538,10 +559,8 @@ class TypedEngine(OpenModel[TableForm]):
             return self._plan_block(needed, again)
         check_one_sequence(writes)
         shard = writes[0].shard
-        shards: tuple[bytes, ...] = (shard,)
         forms = {write.form.id: write.form for write in writes}
-        for form in forms.values():
-            shards += self._shards(shard, form)[1:]
+        shards = self._shards_of_all(shard, forms.values())
 
         def body(txn: Transaction) -> list[WriteResult]:
             current = [(write, self._current(write.form, txn, planned)) for write in writes]

@@ -4,7 +4,7 @@ Housekeeping builds the index of a large one: whoever created it asks when it an
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from widerow.engine.index_builds import IndexBuild
 from widerow.engine.plan import Plan
@@ -15,13 +15,20 @@ from widerow.errors import InvalidRequest, NotFound, Replan
 from widerow.model.typed.table import TypedTable
 from widerow.storage.interface import Outcome
 
-__all__ = ["with_first_build"]
+__all__ = ["BuildingTables", "with_first_build"]
+
+
+class BuildingTables(IndexedTables, Protocol):
+    """The part of `TypedEngine` that a first build uses."""
+
+    build_source: TypedBuilds
+
 
 _STEPS_MAX: Final = 6  # some hundred rows each, and one that lets the index answer
 
 
 def with_first_build(
-    engine: IndexedTables, begin: Plan[TypedTable], form: TableForm, name: str
+    engine: BuildingTables, begin: Plan[TypedTable], form: TableForm, name: str
 ) -> Plan[None]:
     """`begin`, which defines the index `name`, and as much of its build as a moment allows.
 
@@ -31,17 +38,18 @@ def with_first_build(
 
     def finish(outcomes: Sequence[Outcome[Any]]) -> None:
         begin.finish(outcomes)
-        raise Replan
+        if engine.build_source.is_due_now(form, name):  # else housekeeping builds it when it is
+            raise Replan
 
     def again(_: Sequence[Outcome[Any]]) -> Plan[None]:
         current = engine.tables.current(form)
-        return _step(engine, IndexBuild(TypedBuilds(engine), current, name), form, name, _STEPS_MAX)
+        return _step(engine, IndexBuild(engine.build_source, current, name), form, name, _STEPS_MAX)
 
     return Plan(begin.writes, finish, begin.size, again, prepares=True)
 
 
 def _step(
-    engine: IndexedTables, build: IndexBuild[TableForm], form: TableForm, name: str, left: int
+    engine: BuildingTables, build: IndexBuild[TableForm], form: TableForm, name: str, left: int
 ) -> Plan[None]:
     """The next step of a build, of which `left` may follow."""
     plan = build.step()
@@ -65,7 +73,7 @@ def _step(
 
 
 def _dropped(
-    engine: IndexedTables, form: TableForm, name: str, reason: InvalidRequest
+    engine: BuildingTables, form: TableForm, name: str, reason: InvalidRequest
 ) -> Plan[None]:
     """Drop an index that cannot be built, and raise why."""
     plan = drop_index(engine, engine.tables.current(form), name)

@@ -6,7 +6,7 @@ lets the index answer. Every step may be repeated: after a crash the definition 
 ready, and building it again goes through all rows once more.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -15,9 +15,10 @@ from widerow.engine.index_builds import BuildStep, next_rows
 from widerow.engine.plan import Plan, failing
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
+from widerow.engine.typed.index_keeper import IndexKeeper, agree_with_row
 from widerow.engine.typed.stored import StoredRow
 from widerow.engine.typed.tables import TypedTables
-from widerow.errors import Conflict, NotFound, Unsupported
+from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.typed.index_paths import checked_index
 from widerow.model.typed.names import same_name
 from widerow.model.typed.rules import TypedRule
@@ -33,6 +34,7 @@ class IndexedTables(Protocol):
 
     store: Store
     tables: TypedTables
+    keeper: IndexKeeper
 
     def change_table(
         self, form: TableForm, make: Callable[[TypedTable], TypedTable]
@@ -45,11 +47,9 @@ def begin_index(engine: IndexedTables, form: TableForm, index: Index) -> Plan[Ty
     """Put an index into a table's definition, not ready yet.
 
     An unready index of the same name and fields stays, to be built further. Raises:
-    `InvalidRequest` for fields that cannot be indexed, `Unsupported` where the store has no
-    transactions across shards; its plan raises `Conflict` if the index exists.
+    `InvalidRequest` for fields that cannot be indexed; its plan raises `Conflict` if the index
+    exists.
     """
-    if not engine.store.capabilities.atomic_across_shards:
-        raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
     checked_index(form.table, index)
 
     def make(newest: TypedTable) -> TypedTable:
@@ -75,9 +75,12 @@ def build_step(engine: IndexedTables, form: TableForm, name: str, start: bytes) 
     index = _index(form.table, name)
     made = IndexForm(form.table, index)
     rows, following = _next_rows(engine, form, start)
-    body = partial(_put_entries, engine, form, made)
-    reads = engine.tables.catalog.reads
-    writes = tuple(Write((key, made.prefix), partial(body, key), reads=reads) for key in rows)
+    if engine.keeper.deferred:
+        writes = tuple(_writes_apart(engine, form, made, rows))
+    else:
+        body = partial(_put_entries, engine, form, made)
+        reads = engine.tables.catalog.reads
+        writes = tuple([Write((key, made.prefix), partial(body, key), reads=reads) for key in rows])
     return BuildStep(Plan(writes, _nothing_left), len(rows), following)
 
 
@@ -102,17 +105,70 @@ def _next_rows(
 def _put_entries(
     engine: IndexedTables, form: TableForm, index: IndexForm, key: bytes, txn: Transaction
 ) -> None:
-    current = engine.tables.current(form, txn)
-    if current is not form:  # the table changed since the step was planned
-        found = current.table.index(index.index.name)
-        if found is None or found.id != index.index.id:
-            raise _missing(form.table, index.index.name)
-        index = IndexForm(current.table, found)
+    current, index = _newest(engine, form, index, txn)
     record = txn.get(key)
     if record is None:
         return  # the row was deleted since the step was planned
     for entry, value in index.entries(StoredRow(current, key, record)).items():
         txn.put(entry, value)
+
+
+def _newest(
+    engine: IndexedTables, form: TableForm, index: IndexForm, txn: Transaction
+) -> tuple[TableForm, IndexForm]:
+    """The table and the index as they are now. Raises `NotFound`."""
+    current = engine.tables.current(form, txn)
+    if current is form:
+        return form, index
+    found = current.table.index(index.index.name)  # the table changed since the step was planned
+    if found is None or found.id != index.index.id:
+        raise _missing(form.table, index.index.name)
+    return current, IndexForm(current.table, found)
+
+
+def _writes_apart(
+    engine: IndexedTables, form: TableForm, index: IndexForm, rows: Sequence[bytes]
+) -> Iterator[Write[None]]:
+    """The writes of a step where a transaction reaches entries or a row, and not both.
+
+    Entries that a row has by now and had not when it was read are left to the intent of whoever
+    changed it. A row that cannot be indexed is read again in its own shard.
+    """
+    reads = engine.tables.catalog.reads
+    for key, record in zip(rows, engine.store.snapshot().get_many(rows), strict=True):
+        if record is None:
+            continue
+        try:
+            entries = sorted(index.entries(StoredRow(form, key, record)))
+        except InvalidRequest:
+            shard = form.key.shard_of(key)
+            yield Write((shard,), partial(_check_entries, engine, form, index, key), reads=reads)
+        else:
+            body = partial(_agree, engine, form, index, key, entries)
+            if entries:
+                yield Write((index.prefix,), body, reads=(*reads, key))
+
+
+def _check_entries(
+    engine: IndexedTables, form: TableForm, index: IndexForm, key: bytes, txn: Transaction
+) -> None:
+    """Raise `InvalidRequest` if the row cannot be indexed as it is now."""
+    current, index = _newest(engine, form, index, txn)
+    record = txn.get(key)
+    if record is not None:
+        index.entries(StoredRow(current, key, record))
+
+
+def _agree(
+    engine: IndexedTables,
+    form: TableForm,
+    index: IndexForm,
+    row_key: bytes,
+    entries: Sequence[bytes],
+    txn: Transaction,
+) -> None:
+    current, index = _newest(engine, form, index, txn)
+    agree_with_row(txn, current, index, row_key, entries)
 
 
 def finish_index(engine: IndexedTables, form: TableForm, name: str) -> Plan[TypedTable]:

@@ -1,7 +1,9 @@
 """The indexes of typed tables as builds see them (model §11, `engine/index_builds.py`)."""
 
+from collections.abc import Callable
 from typing import final
 
+from widerow.clock import Clock
 from widerow.engine.index_builds import BuildStep, Unready
 from widerow.engine.plan import Plan
 from widerow.engine.typed.form import TableForm
@@ -15,8 +17,12 @@ __all__ = ["TypedBuilds"]
 class TypedBuilds:
     """The `BuildSource` of typed tables."""
 
-    def __init__(self, engine: IndexedTables) -> None:
+    def __init__(self, engine: IndexedTables, clock: Clock, settled: Callable[[int], bool]) -> None:
+        """The indexes of `engine`'s tables. `settled`: see `Nodes.settled`."""
         self._engine = engine
+        self._clock = clock
+        self._settled = settled
+        self._seen_us: dict[int, int] = {}  # when an index was first seen here that is not ready
 
     def epoch(self) -> int:
         """The number of the state of the catalogue, raised by each change."""
@@ -32,13 +38,19 @@ class TypedBuilds:
         ]
 
     def is_due(self, table: TableForm, index: Unready) -> bool:  # noqa: ARG002  # as the protocol has it
-        """True: writers keep an index from the moment that it is in the definition."""
-        return True
+        """Whether every writer keeps the index: those that used an older catalogue have ended."""
+        return self._settled(self._seen_us.setdefault(index.id, self._clock.now_us()))
+
+    def is_due_now(self, form: TableForm, name: str) -> bool:
+        """The same of an index by its name. Raises `NotFound` without the table."""
+        current = self.current(form)
+        number = self.index_id(current, name)
+        return self.is_due(current, Unready(number, name, current.table.qualified))
 
     def unsettled(
         self, table: TableForm, index: Unready, mark: int, start: bytes
     ) -> None:  # as the protocol has it
-        """None: an entry is written in the transaction of its row."""
+        """None: entries are written in the steps."""
 
     def index_id(self, table: TableForm, name: str) -> int:
         """The number of an index by its name; 0 where the table has none."""

@@ -17,6 +17,7 @@ from widerow.keys.layout import (
     NAMESPACE_MARK,
     SPACE_TYPED_CATALOG,
     index_prefix,
+    intent_prefix,
     row_prefix,
     sequence_prefix,
     statistics_prefix,
@@ -62,13 +63,13 @@ class TypedModel(CatalogModel[TableForm]):
     def leftover_of(self, table: TableForm, due_us: int) -> Leftover:
         """The drop note of a table: its sequence, its indexes, its rows.
 
-        A top table leaves ranges of rows and statistics; a child leaves rows among those of its top
-        table.
+        A top table leaves ranges of rows, statistics and intents; a child leaves rows among those
+        of its top table.
         """
         made = table.table
         prefixes = [sequence_prefix(made.id), *(index_prefix(index.id) for index in made.indexes)]
         if made.parent is None:
-            prefixes += (row_prefix(made.id), statistics_prefix(made.id))
+            prefixes += (row_prefix(made.id), statistics_prefix(made.id), intent_prefix(made.id))
         top = 0 if made.parent is None else made.top
         return Leftover(made.id, typed_dropped_key(made.id), tuple(prefixes), top, due_us)
 

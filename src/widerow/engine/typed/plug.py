@@ -9,7 +9,6 @@ from widerow.engine.check_part import CheckPart
 from widerow.engine.engine import Engine, TableModel
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.index_keeper import IndexKeeper
 from widerow.engine.typed.model import TYPED_MODEL
 from widerow.storage.interface import Snapshot
 
@@ -23,7 +22,7 @@ class Typed(TableModel[TableForm, TypedEngine]):
 
     def open(self, engine: Engine) -> TypedEngine:
         """The operations of typed tables."""
-        return TypedEngine(engine, (IndexKeeper(),))
+        return TypedEngine(engine)
 
     def check_parts(self, catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
         """Plans of the admin shell, rows by hierarchies, entries of indexes, sequences."""

@@ -36,9 +36,16 @@ class CommitPlan(Protocol):
 class SchemaChanges:
     """Changes of the schema of one open store. Durable when a method returns. For any thread."""
 
-    def __init__(self, engine: TypedEngine, commit: CommitPlan) -> None:
-        """Changes of `engine`'s tables."""
+    def __init__(
+        self, engine: TypedEngine, commit: CommitPlan, pause: Callable[[], object]
+    ) -> None:
+        """Changes of `engine`'s tables.
+
+        `pause`: waits for a moment, between two questions whether other servers of a shared store
+        know of a change.
+        """
         self.tables = engine.tables
+        self._pause = pause
         self._engine = engine
         self._commit = commit
 
@@ -121,8 +128,7 @@ class SchemaChanges:
         `progress` is told after each step how many rows are done.
 
         Raises: `Conflict` if it exists, `NotFound` without the table, `InvalidRequest` for fields
-        or rows that cannot be indexed (nothing is left of the index then), `Unsupported` on a store
-        without transactions across shards.
+        or rows that cannot be indexed (nothing is left of the index then).
         """
         if if_not_exists:
             found = form.table.index(index.name)
@@ -131,6 +137,8 @@ class SchemaChanges:
         self._commit(begin_index(self._engine, form, index))
         try:
             with self._engine.builds.driving(form, index.name) as build:
+                while not self._engine.build_source.is_due_now(form, index.name):
+                    self._pause()
                 while not self._commit(build.step()):
                     progress(build.rows)
         except InvalidRequest:

@@ -226,11 +226,9 @@ class TypedRule(AnyRule):
     INDEX_CHILDREN = "Child table returns are not supported for index scan operations"
     INDEX_KEY_GAP = "A required field is missing from the Index Key"
     INDEX_RANGE_NOT_KEY = "Field does not exist in index: {field}"
-
-    # What the store underneath cannot do
-    ACROSS_SHARDS = (
-        "The store underneath has no transactions across shards, "
-        "which indexes of table {table} need"
+    INDEX_BEHIND = (
+        "Index {index} of table {table} is more than {limit} changes behind the table; "
+        "try again in a moment"
     )
 
     def told(self, details: Mapping[str, Detail]) -> str:

@@ -222,7 +222,7 @@ def _run_statement(
     _check_word(statement)
     read = parse(statement)
     check_limits(read, limits)
-    context = Context(SchemaChanges(engine, _waits))
+    context = Context(SchemaChanges(engine, _waits, _pauses))
     if etag_asked is not None:
         _check_etag(engine, context.qualified(_named(read)), etag_asked)
     before = engine.tables.get_qualified(context.qualified(_named(read)))
@@ -234,6 +234,10 @@ def _run_statement(
 
 
 def _waits(_: Plan[Any]) -> Any:  # noqa: ANN401  # never
+    raise AssertionError("statements of requests are plans")
+
+
+def _pauses() -> None:
     raise AssertionError("statements of requests are plans")
 
 

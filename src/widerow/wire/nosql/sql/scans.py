@@ -6,11 +6,11 @@ from typing import NamedTuple
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
-from widerow.engine.typed.index_scan import IndexSelection, index_pages
+from widerow.engine.typed.index_scan import scan_entry_rows
+from widerow.engine.typed.index_selection import IndexSelection
 from widerow.engine.typed.row_units import counted_kilobytes
 from widerow.engine.typed.scan import MultiRowSelection
 from widerow.engine.typed.stored import StoredRow
-from widerow.errors import StoreDamaged
 from widerow.wire.nosql.sql.key_ranges import ByteRange
 
 __all__ = ["Scanned", "ranges_left", "row_kilobytes", "scan_entries", "scan_keys"]
@@ -67,15 +67,9 @@ def scan_entries(
 ) -> Iterator[Scanned]:
     """The rows that entries of an index lead to; a row of several entries comes for each of them.
 
-    Raises `StoreDamaged` for an entry without its row.
+    Raises as `scan_entry_rows`.
     """
     for start, stop in ranges:
         part = IndexSelection(form, index, start, stop)
-        pages = index_pages(engine.store.snapshot, part, engine.now_hour, reverse=reverse)
-        for snapshot, entries in pages:
-            keys = [index.decode(entry).row_key for entry in entries]
-            records = snapshot.get_many(keys)
-            for entry, key, record in zip(entries, keys, records, strict=True):
-                if record is None:
-                    raise StoreDamaged(f"an index entry without its row: {key.hex()}")
-                yield Scanned(StoredRow(form, key, record), entry)
+        for entry, row in scan_entry_rows(engine.store, part, engine.now_hour, reverse=reverse):
+            yield Scanned(row, entry)
