@@ -8,7 +8,7 @@ import pytest
 from widerow import nosql
 from widerow.cli.kv.commands import COMMANDS
 from widerow.cli.kv.script import run_script
-from widerow.cli.kv.session import Mode, Session, open_target
+from widerow.cli.kv.session import Mode, Session, ShellStore, open_target
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "examples" / "kv"
@@ -17,7 +17,7 @@ SCRIPTS = Path(__file__).resolve().parents[3] / "examples" / "kv"
 class Shell:
     """One shell. `run` returns what it printed and the exit code of the script."""
 
-    def __init__(self, store: nosql.TypedStore) -> None:
+    def __init__(self, store: ShellStore) -> None:
         self.said: list[str] = []
         self.session = Session(
             store=store,
@@ -26,6 +26,12 @@ class Shell:
             modes=[Mode("kv", COMMANDS)],
             reopen=open_target,
         )
+
+    @property
+    def store(self) -> nosql.TypedStore:
+        """The store, where it is one of this process."""
+        assert isinstance(self.session.store, nosql.TypedStore)
+        return self.session.store
 
     def run(self, script: str, *, stop: bool = False) -> tuple[str, int]:
         self.said.clear()

@@ -158,16 +158,6 @@ def test_a_path_that_is_none_is_refused(tmp_path: Path, path: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_an_endpoint_is_answered_with_what_to_do_instead(tmp_path: Path) -> None:
-    done = kv("--endpoint", "http://localhost:8087", "show", "tables", cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr == (
-        "widerow kv: the shell cannot work through a server yet, as drivers do. "
-        "Stop the server and use: widerow kv --path DIR\n"
-    )
-    assert not list(tmp_path.iterdir())
-
-
 def test_help_shows_how_to_call_it(tmp_path: Path) -> None:
     done = kv("--help", cwd=tmp_path)
     assert done.returncode == 0

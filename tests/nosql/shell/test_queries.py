@@ -139,7 +139,7 @@ def test_failures_have_the_line_and_the_place(filled: "Shell", line: str, messag
 def test_more_rows_than_a_page_are_all_shown(shell: "Shell") -> None:
     """A page ends at 2 MB; the shell asks for the next one (nosql-wire §6)."""
     shell.run("execute 'CREATE TABLE wide (n INTEGER, text STRING, PRIMARY KEY(n))'")
-    table = shell.session.store.table("wide")
+    table = shell.store.table("wide")
     table.put_many({"n": number, "text": "x" * 100_000} for number in range(30))
     text = shell.run("execute 'SELECT n FROM wide ORDER BY n'")[0]
     assert text == "".join(f'{{"n":{n}}}\n' for n in range(30)) + "\n30 rows returned\n"

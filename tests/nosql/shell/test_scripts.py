@@ -26,14 +26,14 @@ def test_the_first_script_prints_exactly_this(shell: "Shell", scripts: Path) -> 
         ),
         0,
     )
-    definition = shell.session.store.table("myProducts").definition
+    definition = shell.store.table("myProducts").definition
     assert definition.primary_key == definition.shard_key == ("productName",)
     assert definition.fields[3].type.symbols == ("small", "medium", "blue")
 
 
 def test_a_key_of_three_columns(shell: "Shell", scripts: Path) -> None:
     assert shell.run(f"load -file '{scripts}/products-by-class.kv'")[1] == 0
-    definition = shell.session.store.table("myProducts").definition
+    definition = shell.store.table("myProducts").definition
     assert definition.primary_key == ("productName", "productType", "productClass")
     row = '{"productName":"a","productType":"b","productClass":"c"}'
     assert shell.run(f"put table -name myProducts -json '{row}'")[1] == 0
@@ -54,7 +54,7 @@ def test_a_key_of_three_columns(shell: "Shell", scripts: Path) -> None:
 
 def test_a_shard_key_of_two_columns(shell: "Shell", scripts: Path) -> None:
     assert shell.run(f"load -file '{scripts}/products-by-shard.kv'")[1] == 0
-    definition = shell.session.store.table("myProducts").definition
+    definition = shell.store.table("myProducts").definition
     assert definition.shard_key == ("productType", "productName")
 
 
@@ -66,7 +66,7 @@ def test_a_shard_key_that_is_no_prefix_is_refused(shell: "Shell", scripts: Path)
         ),
         1,
     )
-    assert shell.session.store.tables() == []
+    assert shell.store.tables() == []
     assert shell.session.prompt == "kv-> "
 
 
@@ -104,7 +104,7 @@ def test_rows_of_one_shard_key_are_read_and_deleted_at_one_stroke(
     shell: "Shell", scripts: Path
 ) -> None:
     shell.run(f"load -file '{scripts}/products-by-shard.kv'")
-    table = shell.session.store.table("myProducts")
+    table = shell.store.table("myProducts")
     key = {"productType": "hat", "productName": "bowler"}
     table.put_many(key | {"productClass": each} for each in ("c", "a", "b"))
     table.put({"productType": "hat", "productName": "brim", "productClass": "a"})
@@ -130,5 +130,5 @@ def test_texts_of_files_are_stored_as_they_are(shell: "Shell", tmp_path: Path) -
     raw = [json.dumps({"a": f"{text} three"}, ensure_ascii=False) for text in texts]
     rows.write_bytes("".join(f"{line}\n" for line in raw).encode())
     assert shell.run(f"put table -name t0 -file '{rows}'")[1] == 0
-    stored = [row["a"] for row in shell.session.store.table("t0").table_iterator({})]
+    stored = [row["a"] for row in shell.store.table("t0").table_iterator({})]
     assert stored == sorted(texts + [f"{text} three" for text in texts], key=str.encode)

@@ -101,15 +101,6 @@ def test_connect_uses_another_store(shell: "Shell", tmp_path: Path) -> None:
     shell.session.store.close()
 
 
-@pytest.mark.parametrize("flags", ["-host h -port 5000", "-name kvstore"])
-def test_connect_says_that_servers_cannot_be_reached(shell: "Shell", flags: str) -> None:
-    line = f"connect store {flags}"
-    text, code = shell.run(line)
-    assert text.startswith(f"Error handling command {line}: the shell cannot work through a server")
-    assert "widerow kv --path DIR" in text
-    assert code == 1
-
-
 def test_load_stops_at_the_first_failure(shell: "Shell", tmp_path: Path) -> None:  # cli §1
     script = tmp_path / "a.kv"
     script.write_text("table list # fine\ntable evolve -name x\nshow plans\n")

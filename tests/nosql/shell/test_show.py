@@ -39,7 +39,7 @@ def test_verbose_says_more(shell: "Shell") -> None:  # cli §1
 
 
 def test_tables_of_a_namespace(shell: "Shell") -> None:
-    shell.session.store.create_namespace("shop")
+    shell.store.create_namespace("shop")
     shell.run(KID.format("t -namespace shop", "a", "a"))
     assert shell.run("plan add-table -name t -namespace shop")[1] == 0
     assert shell.run("show tables -namespace shop")[0] == (

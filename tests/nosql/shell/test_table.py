@@ -34,7 +34,7 @@ def test_names_are_checked_at_once(shell: "Shell", line: str, message: str) -> N
 
 
 def test_create_begins_build_mode_without_a_word(shell: "Shell") -> None:
-    shell.session.store.create_namespace("ns")
+    shell.store.create_namespace("ns")
     assert execute(shell.session, "table create -name ns:users") == 0
     assert shell.session.prompt == "ns:users-> "
     assert execute(shell.session, "add-map-field -name m") == 0

@@ -11,9 +11,11 @@
 | `ScriptFault` | nothing: the command of the script has printed its fault | that of the command |
 """
 
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from widerow.client.failures import Refused
 from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound, WiderowError
 from widerow.model.typed.rules import TypedRule
 
@@ -132,6 +134,8 @@ def usage(syntax: str, description: str) -> str:
     return f"Usage: {syntax}\n\t" + description.replace("\n", "\n\t")
 
 
+# What a server's text begins with where an argument of an operation is wrong (nosql-wire §7).
+_OPERATION: Final = re.compile(r"\A[A-Z_]+: Illegal Argument: ")
 # The shell's texts for errors of the store, where they differ from the store's own (cli §3, §6).
 _TEXTS: Final[Mapping[AnyRule, str]] = {
     TypedRule.NOT_NULL_WITHOUT_DEFAULT: "Not nullable field {field} must have a default value",
@@ -142,7 +146,9 @@ _TEXTS: Final[Mapping[AnyRule, str]] = {
 
 
 def worded(error: WiderowError) -> str:
-    """The shell's text for an error of the store."""
+    """The shell's text for an error of the store, or of a server."""
+    if isinstance(error, Refused):
+        return _OPERATION.sub("", error.message)
     if isinstance(error, (InvalidRequest, NotFound, Conflict)):
         text = _TEXTS.get(error.rule)
         if text is not None:

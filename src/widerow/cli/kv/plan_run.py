@@ -9,14 +9,13 @@ from typing import Final, NamedTuple
 
 from widerow.cli.kv.command import number_of
 from widerow.cli.kv.faults import Call, CommandFault, Fault, PlainFault, PlanFault
-from widerow.cli.kv.session import Session, counting
+from widerow.cli.kv.session import Session, ShellTable, counting
 from widerow.cli.shell.command import Arguments
 from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound, Unsupported, WiderowError
 from widerow.model.typed.index_paths import checked_index
 from widerow.model.typed.names import folded, same_name
 from widerow.model.typed.plans import PlanKind, PlanState, TablePlan
 from widerow.model.typed.rules import TypedRule
-from widerow.nosql import TableHandle
 
 __all__ = ["ENDED_STATES", "begin", "chosen", "ended", "held_plans", "resume"]
 
@@ -180,7 +179,7 @@ class _Work(NamedTuple):
     run: Callable[[Session, TablePlan], None]
 
 
-def _table(session: Session, plan: TablePlan) -> TableHandle:
+def _table(session: Session, plan: TablePlan) -> ShellTable:
     table = session.store.find_table(plan.table)
     if table is None:
         raise _no_table(plan.table)

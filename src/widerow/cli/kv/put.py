@@ -9,12 +9,12 @@ from typing import Any, Final
 from widerow.cli.kv.command import Command, refuse_both
 from widerow.cli.kv.faults import ArgumentFault, CommandFault, PlainFault, UnreadableFault
 from widerow.cli.kv.put_mode import PUT_COMMANDS, NamedLevel, named_field
-from widerow.cli.kv.session import Mode, Session, counting
+from widerow.cli.kv.session import Mode, Session, ShellTable, counting
 from widerow.cli.kv.values import key_json, table_of
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.errors import InvalidRequest
 from widerow.model.typed.names import folded
-from widerow.nosql import Operation, ReturnRow, TableHandle, WriteResult
+from widerow.nosql import Operation, ReturnRow, WriteResult
 
 __all__ = ["PUT_TABLE"]
 
@@ -56,7 +56,7 @@ def _put(session: Session, given: Arguments) -> str | None:
     return None
 
 
-def _row_level(table: TableHandle, condition: _Condition) -> NamedLevel:
+def _row_level(table: ShellTable, condition: _Condition) -> NamedLevel:
     """The level of put mode that writes its values as a row."""
     definition = table.definition
 
@@ -66,7 +66,7 @@ def _row_level(table: TableHandle, condition: _Condition) -> NamedLevel:
     return NamedLevel(lambda name: named_field(definition.field(name)), done)
 
 
-def _put_row(table: TableHandle, row: Mapping[str, Any], condition: _Condition) -> str:
+def _put_row(table: ShellTable, row: Mapping[str, Any], condition: _Condition) -> str:
     """Write a row; returns the text to print. Raises `PlainFault` if the condition fails."""
     if condition.merged:
         return _merge(table, row)
@@ -78,7 +78,7 @@ def _put_row(table: TableHandle, row: Mapping[str, Any], condition: _Condition) 
     return _success(inserted=result.previous_version is None)
 
 
-def _merge(table: TableHandle, row: Mapping[str, Any]) -> str:
+def _merge(table: ShellTable, row: Mapping[str, Any]) -> str:
     """Set the given columns of a row in the store; tries again if another write came between."""
     while True:
         key = _key(table, row)
@@ -90,7 +90,7 @@ def _merge(table: TableHandle, row: Mapping[str, Any]) -> str:
 
 
 def _answer(
-    table: TableHandle, row: Mapping[str, Any], result: WriteResult, condition: _Condition
+    table: ShellTable, row: Mapping[str, Any], result: WriteResult, condition: _Condition
 ) -> str:
     if result.success:
         return _success(inserted=condition.if_absent)
@@ -99,7 +99,7 @@ def _answer(
     raise _refused("No existing record was present", table, row)
 
 
-def _key(table: TableHandle, row: Mapping[str, Any]) -> dict[str, Any]:
+def _key(table: ShellTable, row: Mapping[str, Any]) -> dict[str, Any]:
     names = {folded(name) for name in table.definition.primary_key}
     return {name: value for name, value in row.items() if folded(name) in names}
 
@@ -108,13 +108,13 @@ def _success(*, inserted: bool) -> str:
     return f"Operation successful, row {'inserted' if inserted else 'updated'}."
 
 
-def _refused(what: str, table: TableHandle, row: Mapping[str, Any]) -> PlainFault:
+def _refused(what: str, table: ShellTable, row: Mapping[str, Any]) -> PlainFault:
     key = key_json(table.definition, row)
     return PlainFault(f"Operation failed, {what} with the given primary key: {key}")
 
 
 def _put_file(
-    session: Session, table: TableHandle, name: str, condition: _Condition, *, exact: bool
+    session: Session, table: ShellTable, name: str, condition: _Condition, *, exact: bool
 ) -> str:
     """Write the rows of a file, one JSON object on each line; returns the text to print.
 
@@ -145,7 +145,7 @@ def _put_file(
 
 
 def _file_operation(
-    table: TableHandle, condition: _Condition
+    table: ShellTable, condition: _Condition
 ) -> tuple[Callable[[Mapping[str, Any]], Operation], str]:
     """The operation for each row of a file, and the verb of the answer."""
     operation = table.operation()
@@ -166,7 +166,7 @@ class _RowLines:
     bytes that are not UTF-8. It is kept and not raised, so that the rows before it are written.
     """
 
-    def __init__(self, table: TableHandle, lines: Iterable[str], *, exact: bool) -> None:
+    def __init__(self, table: ShellTable, lines: Iterable[str], *, exact: bool) -> None:
         self.number = 0
         self.refusal: InvalidRequest | UnicodeDecodeError | None = None
         self._table = table

@@ -14,7 +14,7 @@ from widerow.cli.kv.selection import (
     check_fields,
     select_by_flags,
 )
-from widerow.cli.kv.session import Session, counting
+from widerow.cli.kv.session import Session, ShellTable, counting
 from widerow.cli.kv.values import counted, key_json, table_of
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.nosql import Row
@@ -162,12 +162,14 @@ def _one_by_one(session: Session, selection: KeySelection) -> int:
     """Delete rows of several shards, in batches: one transaction cannot cover them all."""
     rows = selection.rows()
     count = 0
+    targets: dict[str, ShellTable] = {}
     with counting(session, "rows deleted") as report:
         while batch := list(islice(rows, _BATCH)):
-            operations = [
-                session.store.table(row.table.qualified).operation().delete(row.key)
-                for row in batch
-            ]
+            for row in batch:
+                name = row.table.qualified
+                if name not in targets:
+                    targets[name] = session.store.table(name)
+            operations = [targets[row.table.qualified].operation().delete(row.key) for row in batch]
             count += sum(result.success for result in session.store.write_many(operations))
             report(count)
     return count

@@ -9,14 +9,14 @@ from typing import Any, Final
 
 from widerow.cli.kv.command import missing_argument, refuse_both
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
-from widerow.cli.kv.session import Session
+from widerow.cli.kv.session import Session, ShellTable
 from widerow.cli.kv.values import read_value
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.index_paths import index_paths
 from widerow.model.typed.names import folded
 from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import FieldType
-from widerow.nosql import Direction, FieldRange, Row, TableHandle
+from widerow.nosql import Direction, FieldRange, Row
 
 __all__ = [
     "FIELD_FLAGS",
@@ -50,7 +50,7 @@ class KeySelection:
     the rows come in its order. Rows of the tables `ancestors` and `children` are included.
     """
 
-    table: TableHandle
+    table: ShellTable
     definition: TypedTable
     key: Mapping[str, Any]
     field_range: FieldRange | None = None
@@ -131,7 +131,7 @@ def check_fields(command: str, given: Arguments) -> None:
             raise ArgumentFault("-value and -start or -end cannot be used for one field")
 
 
-def select_by_flags(session: Session, table: TableHandle, given: Arguments) -> KeySelection:
+def select_by_flags(session: Session, table: ShellTable, given: Arguments) -> KeySelection:
     """The rows that the flags name. Raises a fault for a column that is not in the key."""
     definition = table.definition
     columns = _columns(definition, given.get("-index"))

@@ -5,34 +5,41 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from widerow import nosql
+from widerow.cli.kv.server import open_server
 from widerow.cli.places import require_parent, require_store
 from widerow.cli.progress import row_bar
 from widerow.clock import Clock
 from widerow.errors import StoreLocked
 from widerow.model.typed.table import TypedTable
-from widerow.nosql import TypedStore
 from widerow.server.settings import SettingsInvalid
 from widerow.storage.opener import store_directory
 
+if TYPE_CHECKING:
+    from widerow.client.nosql_store import ServerStore, ServerTable
+    from widerow.nosql import TableHandle, TypedStore
+
 __all__ = [
-    "NO_SERVER",
     "Level",
     "Mode",
     "Named",
     "Screen",
     "Session",
+    "ShellStore",
+    "ShellTable",
     "Staged",
     "counting",
     "open_target",
 ]
 
-NO_SERVER: Final = (
-    "the shell cannot work through a server yet, as drivers do. Stop the server and use: "
-    "widerow kv --path DIR"
-)
+ShellStore: TypeAlias = "TypedStore | ServerStore"
+"""A store of this process, or the tables of a server."""
+
+ShellTable: TypeAlias = "TableHandle | ServerTable"
+"""A table of either."""
+
 _MAKE_NEW: Final = "widerow kv --create --path DIR makes a new one"
 _DEFAULT_PAGE_HEIGHT: Final = 24  # lines, where no terminal can be asked
 
@@ -101,17 +108,17 @@ class Session:
     """The state of one shell.
 
     `write` prints a line. `modes` holds the top mode first and the innermost mode last. `reopen`
-    opens another store for `connect`. `page` is the height of a page in lines, None for the height
-    of the screen. `depth` counts the scripts that load each other. `value` is the result of the
-    command for the `-json` switch; None stands for the printed text. `result_form` and `pretty`:
-    how rows of queries are shown (`results.RESULT_FORMS`).
+    opens another store, or a server by its URL, for `connect`. `page` is the height of a page in
+    lines, None for the height of the screen. `depth` counts the scripts that load each other.
+    `value` is the result of the command for the `-json` switch; None stands for the printed text.
+    `result_form` and `pretty`: how rows of queries are shown (`results.RESULT_FORMS`).
     """
 
-    store: TypedStore
+    store: ShellStore
     clock: Clock
     write: Callable[[str], None]
     modes: list[Mode]
-    reopen: Callable[[str], TypedStore]
+    reopen: Callable[[str], ShellStore]
     screen: Screen | None = None
     staged: dict[str, Staged] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
@@ -171,13 +178,17 @@ class Session:
         return count
 
 
-def open_target(path: str, *, create: bool = False) -> TypedStore:
-    """Open the store in a directory. With `create` it is made, its parent directory is not.
+def open_target(path: str, *, create: bool = False) -> ShellStore:
+    """Open the store in a directory, or work through the server of a URL.
+
+    With `create` the directory is made, its parent directory is not.
 
     Raises: `StoreLocked`, without waiting, if another process has the store open;
     `SettingsInvalid` if `path` is not the name of a directory, or there is no store in it; the
-    errors of opening a store.
+    errors of opening a store, those of `open_server`.
     """
+    if path.startswith(("http:", "https:")):
+        return open_server(path, {})
     try:
         if path != "memory:":
             directory = store_directory(path)
@@ -189,7 +200,8 @@ def open_target(path: str, *, create: bool = False) -> TypedStore:
     except StoreLocked as error:
         raise StoreLocked(
             f"{error.__cause__ or error}. The shell has a store to itself: if a server (widerow "
-            "serve) or another shell holds this one, stop it first; nothing was opened or changed"
+            "serve) holds this one, work through it, by --endpoint http://HOST:PORT, or stop it "
+            "first, and so with another shell; nothing was opened or changed"
         ) from error
     except ValueError as error:
         raise SettingsInvalid(str(error)) from error

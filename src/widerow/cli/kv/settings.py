@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Final
 
-from widerow.cli.kv.command import Command, missing_argument, number_of
+from widerow.cli.kv.command import Command, missing_argument, number_of, refuse_both
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
-from widerow.cli.kv.session import NO_SERVER, Session
+from widerow.cli.kv.session import Session
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.model.typed.names import DEFAULT_NAMESPACE, same_name
 
 __all__ = ["CONNECT", "EXIT", "HISTORY", "NAMESPACE", "PAGE", "QUIT", "TIMER", "VERBOSE"]
 
-_SERVER_FLAGS: Final = ("-host", "-port", "-name")
+_SERVER_FLAGS: Final = ("-host", "-port")
 _SWITCH_WORDS: Final = {"on": True, "off": False}
 _PAGE_LIMIT: Final = 1_000_000  # lines; the height of a page is less
 
@@ -19,30 +19,39 @@ _PAGE_LIMIT: Final = 1_000_000  # lines; the height of a page is less
 def _check_connect(_: Session, given: Arguments) -> None:
     if given.words and given.words[0].lower() != "store":
         raise ArgumentFault(given.words[0])
-    if not given.pairs:
-        raise missing_argument("-path", "connect")
+    if given.has("-path") or given.has("-endpoint"):
+        refuse_both(given, "-path", "-endpoint")
+        refuse_both(given, "-path" if given.has("-path") else "-endpoint", "-host")
+    elif not all(given.has(flag) for flag in _SERVER_FLAGS):
+        raise missing_argument("-path | -endpoint | -host and -port", "connect")
 
 
 def _connect(session: Session, given: Arguments) -> str:
-    if any(given.has(flag) for flag in _SERVER_FLAGS):
-        raise CommandFault(NO_SERVER)
-    path = given.need("-path")
+    path = given.get("-path") or given.get("-endpoint")
+    if path is None:
+        path = f"http://{given.need('-host')}:{given.need('-port')}"
     store = session.reopen(path)
     session.store.close()
     session.store = store
     session.namespace = ""
-    return f"Connected to the store in {path}."
+    return f"Connected to the {'store in' if given.has('-path') else 'server at'} {path}."
 
 
 CONNECT: Final = Command(
     name="connect",
     shortest=4,
     description=(
-        "Uses the store in another directory. Tables that were built here are kept.\n"
-        "Stores behind a server (-host, -port, -name) cannot be reached yet; the answer says so."
+        "Uses the store in another directory, or a server by its URL or its host and port, with\n"
+        "the key of the environment. Tables that were built here are kept."
     ),
     run=_connect,
-    flags=(ShellFlag("-path", "directory"), *(ShellFlag(name, "value") for name in _SERVER_FLAGS)),
+    flags=(
+        ShellFlag("-path", "directory"),
+        ShellFlag("-endpoint", "url"),
+        ShellFlag("-host", "host"),
+        ShellFlag("-port", "port"),
+        ShellFlag("-name", "store"),
+    ),
     takes=(0, 1),
     words="[store]",
     check=_check_connect,

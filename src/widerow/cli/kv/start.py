@@ -10,11 +10,11 @@ from widerow.cli.command import CommandFailed, Flag, Given, Positional, command,
 from widerow.cli.flags import SHELL_JSON
 from widerow.cli.kv.commands import COMMANDS
 from widerow.cli.kv.faults import EXIT_FAILED, EXIT_OK
-from widerow.cli.kv.session import NO_SERVER, Mode, Session, open_target
+from widerow.cli.kv.server import KEY_FLAGS_OF_SERVER, open_server
+from widerow.cli.kv.session import Mode, Session, ShellStore, open_target
 from widerow.cli.kv.shell import kv_shell
 from widerow.cli.shell.running import print_line, run_shell
 from widerow.errors import WiderowError
-from widerow.nosql import TypedStore
 from widerow.system import SystemClock
 
 __all__ = ["KV", "new_session"]
@@ -24,10 +24,8 @@ PROMPT: Final = "kv"
 
 def _run_kv(words: Sequence[str], given: Given) -> int:
     """Run `words` as one command, or what standard input has, and return the exit code."""
-    if given["endpoint"] is not None:
-        return _failed(NO_SERVER)
     try:
-        store = _opened(given["path"] or "widerow-data", create=given["create"])
+        store = _opened(given)
     except WiderowError as error:
         return _failed(str(error))
     session = new_session(store)
@@ -57,7 +55,7 @@ def _failed(reason: str) -> int:
     return EXIT_FAILED
 
 
-def new_session(store: TypedStore) -> Session:
+def new_session(store: ShellStore) -> Session:
     """A shell on an open store that prints its answers on standard output."""
     return Session(
         store=store,
@@ -68,7 +66,14 @@ def new_session(store: TypedStore) -> Session:
     )
 
 
-def _opened(path: str, *, create: bool) -> TypedStore:
+def _opened(given: Given) -> ShellStore:
+    """The server of --endpoint, or the store of --path. Raises: `CommandFailed`; as these."""
+    endpoint, path, create = given["endpoint"], given["path"], given["create"]
+    if endpoint is not None:
+        if path is not None or create:
+            raise CommandFailed("give --endpoint for a server, or --path for a store, not both")
+        return open_server(endpoint, given)
+    path = path or "widerow-data"
     new = create and not Path(path).exists()
     store = open_target(path, create=create)
     if new:
@@ -92,14 +97,12 @@ KV: Final = command(
         "file", "Run the commands of a script, until one fails.", "FILE", spelled=("--file", "-f")
     ),
     SHELL_JSON,
-    Flag(
-        "endpoint",
-        "A server to work through. Not possible yet: the shell opens the store itself.",
-        "URL",
-    ),
+    Flag("endpoint", "Work through this server instead, http://HOST:PORT.", "URL"),
+    *KEY_FLAGS_OF_SERVER,
     examples="""
 `widerow kv --path ./products --create` — a conversation, in a new store; `help` lists the commands
 `widerow kv --path ./products show tables` — one command
+`widerow kv --endpoint http://127.0.0.1:8087` — a conversation with the tables of a server
 `widerow kv --path ./products -e "SELECT * FROM stock WHERE size = 'small'"` — one statement
 `widerow kv --path ./products -f create-tables.kv` — a script, until a command fails
 `widerow kv --path ./products < create-tables.kv` — a script, to its end

@@ -1,7 +1,7 @@
 """`execute` and `mode`: statements of definition, statements about rows, and how rows are shown.
 
-Statements about rows are asked as a driver asks them (nosql-wire §6), of a server's operations in
-this process (cli §6, ddl §2).
+Statements about rows are asked as a driver asks them (nosql-wire §6): of a server, or of the same
+operations in this process (cli §6, ddl §2).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +15,7 @@ from widerow.cli.kv.session import Session, counting
 from widerow.cli.kv.values import counted
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.engine.plan import Plan
+from widerow.nosql import TypedStore
 from widerow.text_lines import text_lines
 
 if TYPE_CHECKING:
@@ -138,8 +139,10 @@ def _tables_of(read: "NosqlStatement") -> list["FromTable"]:
 
 
 def _asking(session: Session) -> Ask:
-    """Who answers operations: those of a server, on the store of this process."""
+    """Who answers operations: the server, or its operations on the store of this process."""
     store = session.store
+    if not isinstance(store, TypedStore):
+        return store.ask
 
     def ask(code: int, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         from widerow.wire.nosql.operations.table import BY_CODE  # noqa: PLC0415  # as above

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from widerow.cli.kv.faults import CommandFault
-from widerow.cli.kv.session import Session
+from widerow.cli.kv.session import Session, ShellTable
 from widerow.errors import InvalidRequest
 from widerow.model.typed.json_rows import dumps, value_to_json
 from widerow.model.typed.rules import TypedRule
@@ -12,14 +12,13 @@ from widerow.model.typed.table import TypedTable
 from widerow.model.typed.texts import value_from_text
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import TypedValue
-from widerow.nosql import TableHandle
 
 __all__ = ["NUMERIC_KINDS", "counted", "key_json", "read_value", "table_of"]
 
 NUMERIC_KINDS: Final = frozenset((Kind.INTEGER, Kind.LONG, Kind.FLOAT, Kind.DOUBLE, Kind.NUMBER))
 
 
-def table_of(session: Session, name: str, namespace: str | None = None) -> TableHandle:
+def table_of(session: Session, name: str, namespace: str | None = None) -> ShellTable:
     """The table called `name` in the store. Raises `CommandFault` if there is none."""
     table = session.store.find_table(session.qualified(name, namespace))
     if table is None:

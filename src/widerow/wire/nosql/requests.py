@@ -19,15 +19,29 @@ from widerow.wire.nosql.nson import (
 )
 
 __all__ = [
+    "DATA_PATH",
+    "DELETE_PART_CODE",
+    "GET_CODE",
     "PREPARE_CODE",
     "QUERY_CODE",
+    "TABLES_CODE",
+    "TABLE_CHANGE_CODE",
+    "TABLE_CODE",
     "answer_of",
     "plain_json",
     "request_frame",
 ]
 
+DATA_PATH: Final = "/V2/nosql/data"
+"""Where requests are sent to."""
+
+GET_CODE: Final = 2
 QUERY_CODE: Final = 7
 PREPARE_CODE: Final = 8
+DELETE_PART_CODE: Final = 10
+TABLE_CODE: Final = 11
+TABLES_CODE: Final = 14
+TABLE_CHANGE_CODE: Final = 15
 
 _SERIAL_VERSION: Final = 4
 

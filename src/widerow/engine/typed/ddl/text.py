@@ -41,7 +41,7 @@ from widerow.model.typed.table import IndexField, TimeToLive, TypedTable
 from widerow.model.typed.types import Field, FieldType, Identity, Kind
 from widerow.model.typed.values import Timestamp, TypedValue
 
-__all__ = ["definition_text", "statement_text", "type_text"]
+__all__ = ["declared_column", "definition_text", "statement_text", "type_text"]
 
 
 def statement_text(statement: Statement) -> str:
@@ -64,7 +64,7 @@ def definition_text(table: TypedTable) -> str:
     return statement_text(
         CreateTableStatement(
             name=table.qualified,
-            columns=tuple(_column_of(field, own_key) for field in own),
+            columns=tuple(declared_column(field, own_key) for field in own),
             keys=(PrimaryKeyClause(key, shard),),
             if_not_exists=True,
             comment=table.comment,
@@ -151,7 +151,8 @@ def _comment(text: str | None) -> Iterator[str]:
 # --- columns -------------------------------------------------------------------------------------
 
 
-def _column_of(field: Field, key: tuple[str, ...]) -> ColumnDefinition:
+def declared_column(field: Field, key: tuple[str, ...] = ()) -> ColumnDefinition:
+    """A column as statements declare it; `key`: the names of its table's own key columns."""
     in_key = any(same_name(field.name, name) for name in key)
     return ColumnDefinition(
         name=field.name,
