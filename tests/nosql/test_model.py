@@ -1,17 +1,22 @@
-"""The typed API against a dictionary: any history, also one that is interrupted by reopening."""
+"""Typed tables against a dictionary: any history, also one that is interrupted by reopening.
+
+Each write is made by the API of Python or by a request of Oracle NoSQL's protocol, as drawn, and
+everything is read by both (nosql-wire §4, §6).
+"""
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.support.nosql_wire import Message, answer_to, request
 from tests.support.volume import examples
 
 from widerow import nosql
 from widerow.engine.check import check_store
-from widerow.nosql import Direction, FieldRange, Operation, OperationFailed, TimeToLive
+from widerow.nosql import Direction, FieldRange, OperationFailed, TimeToLive
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 
@@ -30,6 +35,126 @@ documents = st.recursive(
 )
 ttls = st.sampled_from([None, TimeToLive.hours(1), TimeToLive.hours(3), TimeToLive.days(0)])
 Place = tuple[Any, ...]
+Rows = Sequence[tuple[int, dict[str, Any]]]  # each with 1 for the child, 0 for its parent
+
+NAMES: Final = ("p", "p.c")
+DELETE, GET, QUERY, WRITE_MULTIPLE, MULTI_DELETE = 0, 2, 7, 9, 10
+PUTS: Final = {"put": 3, "put_if_absent": 4, "put_if_present": 5}
+
+
+class ByHandles:
+    """Writes by the API of Python."""
+
+    def __init__(self, store: nosql.TypedStore) -> None:
+        self.store = store
+        self.tables = [store.table(name) for name in NAMES]
+
+    def put(
+        self, kind: str, child: int, row: dict[str, Any], ttl: TimeToLive | None, *, update: bool
+    ) -> bool:
+        more = {} if kind == "put_if_absent" else {"update_ttl": update}
+        return bool(getattr(self.tables[child], kind)(row, ttl=ttl, **more))
+
+    def delete(self, child: int, key: dict[str, Any]) -> bool:
+        return bool(self.tables[child].delete(key))
+
+    def multi_delete(self, key: dict[str, Any], bound: float, *, both: bool) -> int:
+        parent, child = self.tables
+        return parent.multi_delete(
+            key, field_range=FieldRange("m", start=bound), children=[child] if both else []
+        )
+
+    def execute(self, rows: Rows, *, strict: bool) -> list[bool] | int:
+        """What became of each `put_if_absent`, or the place of the one that undid all."""
+        operations = [
+            self.tables[child].operation(abort_if_unsuccessful=strict).put_if_absent(row)
+            for child, row in rows
+        ]
+        try:
+            return [each.success for each in self.store.execute(operations)]
+        except OperationFailed as failed:
+            return failed.index
+
+
+class ByRequests:
+    """The same writes by requests; one that deletes several rows leaves child tables alone."""
+
+    def __init__(self, store: nosql.TypedStore) -> None:
+        self.store = store
+
+    def ask(self, code: int, payload: Message, table: str = "p") -> Message:
+        answer = answer_to(self.store, request(code, payload, table))
+        assert answer.get("e", 0) == 0, answer
+        return answer
+
+    def put(
+        self, kind: str, child: int, row: dict[str, Any], ttl: TimeToLive | None, *, update: bool
+    ) -> bool:
+        payload = {"l": row, "ut": update, **({} if ttl is None else {"tt": ttl.text()})}
+        return "rv" in self.ask(PUTS[kind], payload, NAMES[child])
+
+    def delete(self, child: int, key: dict[str, Any]) -> bool:
+        success: bool = self.ask(DELETE, {"k": key}, NAMES[child])["ss"]
+        return success
+
+    def multi_delete(self, key: dict[str, Any], bound: float, *, both: bool) -> int:
+        del both
+        start = {"rp": "m", "sr": {"l": bound, "in": True}}
+        deleted: int = self.ask(MULTI_DELETE, {"k": key, "rg": start})["nd"]
+        return deleted
+
+    def execute(self, rows: Rows, *, strict: bool) -> list[bool] | int:
+        code = PUTS["put_if_absent"]
+        operations = [{"n": NAMES[which], "o": code, "l": row, "a": strict} for which, row in rows]
+        answer = self.ask(WRITE_MULTIPLE, {"no": len(operations), "os": operations}, "")
+        if "wf" in answer:
+            failed: int = answer["wf"]["wi"]
+            return failed
+        return [each["ss"] for each in answer["ws"]]
+
+    def get(self, child: int, key: dict[str, Any]) -> tuple[dict[str, Any], int]:
+        """Columns of a row and the hour at which it expires."""
+        row = self.ask(GET, {"k": key}, NAMES[child])["r"]
+        return row["l"], row["xp"] // HOUR_MS
+
+    def query(self, statement: str, limit: int) -> list[dict[str, Any]]:
+        """All rows, by pages of so many."""
+        answer = self.ask(QUERY, {"qv": 4, "st": statement, "nl": limit})
+        rows, prepared = answer["qr"], {"qv": 4, "is": True, "iq": True, "pq": answer["pq"]}
+        while "ck" in answer:
+            answer = self.ask(QUERY, {**prepared, "nl": limit, "ck": answer["ck"]})
+            assert len(answer["qr"]) <= limit
+            rows = rows + answer["qr"]
+        return list(rows)
+
+
+Way = type[ByHandles | ByRequests]
+
+
+def as_answered(columns: dict[str, Any]) -> dict[str, Any]:
+    """As an answer has them: null inside JSON is of another type than NULL."""
+    known = {name: value for name, value in columns.items() if value is not None}
+    return {**columns, **{name: json_answered(value) for name, value in known.items()}}
+
+
+def json_answered(value: Any) -> Any:  # noqa: ANN401  # any JSON
+    if isinstance(value, list):
+        return [json_answered(each) for each in value]
+    if isinstance(value, dict):
+        return {name: json_answered(each) for name, each in value.items()}
+    return nosql.JSON_NULL if value is None else value
+
+
+def by_name(value: Any) -> Any:  # noqa: ANN401  # any JSON
+    """With sorted names in objects, whose order says nothing."""
+    if isinstance(value, list):
+        return [by_name(each) for each in value]
+    if isinstance(value, dict):
+        return {name: by_name(value[name]) for name in sorted(value)}
+    return value
+
+
+ways = st.sampled_from([ByHandles, ByRequests])
 
 
 def rank(place: Place) -> tuple[Any, ...]:
@@ -119,7 +244,8 @@ class TypedTables(RuleBasedStateMachine):
         doc=documents,
         ttl=ttls,
         update=st.booleans(),
-        kind=st.sampled_from(["put", "put_if_absent", "put_if_present"]),
+        kind=st.sampled_from([*PUTS]),
+        way=ways,
     )
     def put(  # what a put can be asked for
         self,
@@ -129,41 +255,29 @@ class TypedTables(RuleBasedStateMachine):
         ttl: TimeToLive | None,
         update: bool,  # noqa: FBT001  # drawn
         kind: str,
+        way: Way,
     ) -> None:
         child = len(place) - 2
-        table = self.tables[child]
         columns = self.columns(child, name, doc)
-        row = {**self.key(place), **columns}
         there = self.live(child, place) is not None
-        if kind == "put":
-            result = table.put(row, ttl=ttl, update_ttl=update)
-            happens = True
-        elif kind == "put_if_absent":
-            result = table.put_if_absent(row, ttl=ttl)
-            happens, update = not there, False
-        else:
-            result = table.put_if_present(row, ttl=ttl, update_ttl=update)
-            happens = there
-        assert result.success == happens
+        happens = {"put": True, "put_if_absent": not there, "put_if_present": there}[kind]
+        row = {**self.key(place), **columns}
+        assert way(self.store).put(kind, child, row, ttl, update=update) == happens
         if happens:
-            self.note_put(child, place, columns, ttl, update=update)
+            self.note_put(child, place, columns, ttl, update=update and kind != "put_if_absent")
 
-    @rule(place=st.tuples(shards, minors) | st.tuples(shards, minors, symbols))
-    def delete(self, place: Place) -> None:
+    @rule(place=st.tuples(shards, minors) | st.tuples(shards, minors, symbols), way=ways)
+    def delete(self, place: Place, way: Way) -> None:
         child = len(place) - 2
-        result = self.tables[child].delete(self.key(place))
-        assert result.success == (self.live(child, place) is not None)
-        if result:
+        happens = way(self.store).delete(child, self.key(place))
+        assert happens == (self.live(child, place) is not None)
+        if happens:
             del self.rows[child, told(place)]
 
-    @rule(shard=shards, bound=minors, both=st.booleans())
-    def multi_delete(self, shard: str, bound: float, both: bool) -> None:  # noqa: FBT001  # drawn
-        parent, child = self.tables
-        gone = parent.multi_delete(
-            {"g": shard},
-            field_range=FieldRange("m", start=bound),
-            children=[child] if both else [],
-        )
+    @rule(shard=shards, bound=minors, both=st.booleans(), way=ways)
+    def multi_delete(self, shard: str, bound: float, both: bool, way: Way) -> None:  # noqa: FBT001  # drawn
+        both = both and way is ByHandles
+        gone = way(self.store).multi_delete({"g": shard}, bound, both=both)
         first = rank((shard, bound))[1]
         mine = [
             (which, place)
@@ -179,6 +293,7 @@ class TypedTables(RuleBasedStateMachine):
         places=st.lists(st.tuples(minors, st.none() | symbols), min_size=1, max_size=4),
         name=names,
         strict=st.booleans(),
+        way=ways,
     )
     def execute(
         self,
@@ -186,6 +301,7 @@ class TypedTables(RuleBasedStateMachine):
         places: list[tuple[float, str | None]],
         name: str | None,
         strict: bool,  # noqa: FBT001  # drawn
+        way: Way,
     ) -> None:
         chosen = {
             told((shard, minor, symbol)): (shard, minor)
@@ -193,21 +309,16 @@ class TypedTables(RuleBasedStateMachine):
             else (shard, minor, symbol)
             for minor, symbol in places
         }
-        operations: list[Operation] = []
-        expected: list[bool] = []
-        for place in chosen.values():
-            child = len(place) - 2
-            row = {**self.key(place), **self.columns(child, name, 1)}
-            operations.append(
-                self.tables[child].operation(abort_if_unsuccessful=strict).put_if_absent(row)
-            )
-            expected.append(self.live(child, place) is None)
+        rows = [
+            (len(place) - 2, {**self.key(place), **self.columns(len(place) - 2, name, 1)})
+            for place in chosen.values()
+        ]
+        expected = [self.live(len(place) - 2, place) is None for place in chosen.values()]
+        ended = way(self.store).execute(rows, strict=strict)
         if strict and not all(expected):
-            with pytest.raises(OperationFailed) as failed:
-                self.store.execute(operations)
-            assert failed.value.index == expected.index(False)
+            assert ended == expected.index(False)
             return
-        assert [each.success for each in self.store.execute(operations)] == expected
+        assert ended == expected
         for place, happens in zip(chosen.values(), expected, strict=True):
             if happens:
                 child = len(place) - 2
@@ -277,6 +388,22 @@ class TypedTables(RuleBasedStateMachine):
             self.same(self.read(parent.multi_get({"g": shard}, children=[child])), mine)
             for which, place, _ in mine:
                 assert self.tables[which].get(self.key(place)) is not None
+
+    @invariant()
+    def requests_read_what_was_written(self) -> None:
+        """Row by row, and in the order of the key page by page."""
+        asked = ByRequests(self.store)
+        for which, place, columns in self.shown(child=None):
+            row, expires = asked.get(which, self.key(place))
+            expected = {**self.key(place), **as_answered(columns)}
+            self.same(by_name(row | {"expires": expires}), by_name(expected))
+        for which, order in enumerate(("g, m", "g, m, e")):
+            rows = asked.query(f"SELECT * FROM {NAMES[which]} ORDER BY {order}", 2)  # our names
+            told = [(which, place, columns) for _, place, columns in self.shown(child=which)]
+            for _, _, columns in told:
+                del columns["expires"]
+            of_table = [{**self.key(place), **as_answered(columns)} for _, place, columns in told]
+            self.same(by_name(rows), by_name(of_table))
 
     @invariant()
     def the_store_is_as_it_must_be(self) -> None:
