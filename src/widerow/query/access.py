@@ -44,13 +44,15 @@ class KeyRanges:
     """Ranges in the order of the key, apart from each other.
 
     `equal`: how many leading columns have one value in all ranges. `matched`: how many columns the
-    ranges follow from. `points`: each range is one whole key.
+    ranges follow from. `points`: each range is one whole key. `exact`: of how many leading columns
+    the comparisons hold for all keys of the ranges and for no others (BEGINS as that).
     """
 
     accesses: tuple[RowAccess, ...]
     equal: int
     matched: int
     points: bool
+    exact: int = 0
 
     def reversed(self) -> "KeyRanges":
         """The ranges from the largest key to the smallest."""
@@ -138,11 +140,13 @@ def key_ranges(
     equal = next((i for i, points in enumerate(fixed) if len(points) != 1), len(fixed))
     rest = allowed.get(key[len(fixed)]) if len(fixed) < len(key) else None
     if count == 0 or (rest is not None and rest.is_empty()):
-        return KeyRanges((), equal, len(fixed), points=False)
+        return KeyRanges((), equal, len(fixed), points=False, exact=len(fixed))
     ends = _ends(rest)
     accesses = tuple([_access(index, values, *ends) for values in product(*fixed)])
     matched = len(fixed) + (rest is not None)
-    return KeyRanges(accesses, equal, matched, points=len(fixed) == len(key))
+    # Too many given values for ranges of their own: the range that they lie in has others, too.
+    exact = matched - (rest is not None and rest.values is not None)
+    return KeyRanges(accesses, equal, matched, points=len(fixed) == len(key), exact=exact)
 
 
 def _ends(rest: _Allowed | None) -> tuple[tuple[Any, bool] | None, tuple[Any, bool] | None]:

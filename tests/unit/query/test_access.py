@@ -60,6 +60,9 @@ def test_no_row_that_the_comparisons_let_through_lies_outside(
         assert covering or not wanted
         if found.points:
             assert bool(covering) == wanted
+        if covering:
+            exact = [c for c in comparisons if c.column in NAMES[: found.exact]]
+            assert all(HOLDS[c.comparator](values[c.column], c.value) for c in exact)
 
 
 @given(st.lists(COMPARISONS, max_size=4))
@@ -77,7 +80,7 @@ def test_ranges_follow_each_other_in_the_order_of_the_key(
 def test_many_given_values_are_read_as_the_range_they_lie_in() -> None:
     some = key_ranges(("a",), [KeyComparison("a", C.ONE_OF, list(range(100)))])
     many = key_ranges(("a",), [KeyComparison("a", C.ONE_OF, list(range(101)))])
-    assert (len(some.accesses), some.points) == (100, True)
+    assert (len(some.accesses), some.points, some.exact, many.exact) == (100, True, 1, 0)
     assert many.accesses == (RowAccess("", Bound((0,)), Bound((100,))),)
 
 

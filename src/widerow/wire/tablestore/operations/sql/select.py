@@ -231,8 +231,9 @@ class Planner:
         plain = [each for each in conjuncts if not functions or not functions_in(each)]
         # Nothing that a mapping of a search index has is read by ranges of a key.
         candidates = plain if piece.seen.search is None else []
-        found = map(partial(self._comparison, scope), candidates)
-        comparisons = [each for each, _ in filter(None, found)]
+        compared = [(node, self._comparison(scope, node)) for node in candidates]
+        found = [(node, each[0]) for node, each in compared if each is not None]
+        comparisons = [each for _, each in found]
         order = _plain_order(tree)
         limited = [name for name, _ in order] if tree.args.get("limit") is not None else []
         present = {each.column.lower() for each in comparisons} | _not_null(conjuncts)
@@ -257,7 +258,12 @@ class Planner:
         ordered = bool(order) and columns == free[: len(order)] and len(descending) == 1
         if ordered and descending == {True}:
             ranges = ranges.reversed()
-        table_scan = TableScan(piece.seen.table, scanned, ranges, piece.needed)
+        table = piece.seen.table
+        if not ranges.points:  # a row by its whole key is cheap, and its plan is kept with values
+            key = {column.name for column in scanned.key_columns[: ranges.exact]}
+            piece, conjuncts = _without_answered(tree, piece, conjuncts, found, key)
+        table_scan = TableScan(table, scanned, ranges, piece.needed)
+        scope = NameScope(piece.columns)
         return _Source(Scan(table_scan, _plan_columns(piece)), scope, ordered, conjuncts)
 
     def _of_series(
@@ -465,6 +471,36 @@ def _not_null(conjuncts: Sequence[exp.Expr]) -> set[str]:
         if inner is not None and is_null and isinstance(inner.this, exp.Column):
             found.add(inner.this.name.lower())
     return found
+
+
+def _without_answered(
+    tree: exp.Select,
+    piece: _Piece,
+    conjuncts: Sequence[exp.Expr],
+    found: Sequence[tuple[exp.Expr, KeyComparison]],
+    key: set[str],
+) -> tuple[_Piece, Sequence[exp.Expr]]:
+    """A piece and conditions without those that the ranges that are read answer.
+
+    `found`: the conditions that compare columns with values. `key`: columns whose comparisons hold
+    for all rows of the ranges. What only such conditions name is not read.
+    """
+    answered = [
+        node
+        for node, each in found
+        if each.column in key and each.comparator is not KeyComparator.BEGINS
+    ]
+    if not answered:
+        return piece, conjuncts
+    gone = set(map(id, answered))
+    rest = [each for each in conjuncts if id(each) not in gone]
+    if _names_used(tree) is None:
+        return piece, rest
+    inside = {id(column) for node in answered for column in node.find_all(exp.Column)}
+    names = {each.name.lower() for each in tree.find_all(exp.Column) if id(each) not in inside}
+    needed = tuple([each for each in piece.needed if each.name.lower() in names])
+    columns = tuple([each for each in piece.columns if each.name.lower() in names])
+    return piece._replace(needed=needed, columns=columns), rest
 
 
 def _hint(node: exp.Table, seen: SeenTable) -> tuple[str, ...] | None:

@@ -259,11 +259,29 @@ def test_a_plan_is_measured_where_that_is_asked(engine: TablestoreEngine) -> Non
 
 def test_what_is_read_is_what_the_key_needs(engine: TablestoreEngine) -> None:
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a = 1 AND b >= 'q' LIMIT 1")
-    assert lines[-1] == ("      read table t: 1 ranges of the key by a, b",)
+    assert lines[-1] == ("    read table t: 1 ranges of the key by a, b",)
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a = 1 AND b IN ('p', 'q')")
     assert lines[-1] == ("    read table t: 2 rows by their whole key",)
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a < 1 AND a > 2")
     assert lines[-1] == ("    read table t: no row can be found",)
+
+
+def test_conditions_that_ranges_answer_are_not_asked_again(engine: TablestoreEngine) -> None:
+    for answered in ("a = 1 AND b >= 'p'", "a BETWEEN 1 AND 2", "(a IN (1, 2))"):
+        for what in ("count(*)", "n", "*"):
+            plain = [
+                line
+                for (line,) in rows_of_statement(
+                    engine, f"EXPLAIN SELECT {what} FROM t WHERE {answered}"
+                )
+            ]
+            assert not any("keep rows" in line for line in plain), plain
+            by_rows = f"SELECT {what} FROM (SELECT * FROM t) u WHERE {answered}"
+            found = rows_of_statement(engine, f"SELECT {what} FROM t WHERE {answered}")
+            assert found == rows_of_statement(engine, by_rows)
+    for asked in ("a = 1 AND b LIKE 'p%'", "a = 1 AND n = 1", "a > 0 AND b = 'p'", "NOT a = 1"):
+        lines = rows_of_statement(engine, f"EXPLAIN SELECT count(*) FROM t WHERE {asked}")
+        assert any("keep rows" in line for (line,) in lines), asked
 
 
 @pytest.mark.parametrize(
