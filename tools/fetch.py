@@ -51,6 +51,7 @@ _FETCHED: Final[Mapping[str, Callable[[], object]]] = MappingProxyType(
         "Node SDK": lambda: _node(NODE_SDK),
         "NoSQL driver for Node": lambda: _node(NOSQL_DRIVERS / "node"),
         "Go SDK": lambda: fetch_modules(_found("go")),
+        "NoSQL driver for Go": lambda: fetch_modules(_found("go"), NOSQL_DRIVERS / "go"),
     }
 )
 

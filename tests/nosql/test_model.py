@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -19,6 +20,8 @@ from widerow.engine.check import check_store
 from widerow.nosql import Direction, FieldRange, OperationFailed, TimeToLive
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
+
+pytestmark = pytest.mark.timeout(900)  # all examples of the night, beside other work
 
 ENUM = ["z", "a"]
 HOUR = 3600

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 import pytest
+from tests.compat.go.conftest import fetch_modules, run
 from tests.compat.node.conftest import install
 
 HERE: Final = Path(__file__).parent
@@ -32,5 +33,12 @@ def node(_: Path) -> Command:
     return [program, str(HERE / "node" / "life.js")]
 
 
-DRIVERS: Final[Mapping[str, Callable[[Path], Command]]] = MappingProxyType({"node": node})
+def go(work: Path) -> Command:
+    program, place = found("go"), HERE / "go"
+    fetch_modules(program, place)
+    run(program, "build", "-buildvcs=false", "-o", str(work / "life"), ".", place=place)
+    return [str(work / "life")]
+
+
+DRIVERS: Final[Mapping[str, Callable[[Path], Command]]] = MappingProxyType({"node": node, "go": go})
 """From each language to what makes its command, given an empty directory."""
