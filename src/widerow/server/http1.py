@@ -59,6 +59,7 @@ _PIECE_BYTES: Final = 4096  # bytes of a piece of a body; smaller pieces are joi
 _VERSIONS: Final = frozenset(("1.0", "1.1"))
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
+_SCHEMES: Final = (b"http", b"https")
 _NO_PARSER: Final = HttpRequestParser(object())
 _SHARED_NAMES_MAX: Final = 256  # sets of header names that are kept: a client sends one or two
 _SHARED_NAMES_CHARS_MAX: Final = 1024  # bytes of the names of one set: SDKs send 200
@@ -382,9 +383,10 @@ class Http1:
 
     def on_message_complete(self) -> None:
         """Take the end of a request."""
+        target = self._target
         request = Request(
             _method_of(self._parser),
-            self._target,
+            target if target.startswith(b"/") else _path_of(target),
             self._headers,
             b"".join([self._body, *self._pieces]) if self._pieces else self._body,
             self._repeated,
@@ -485,6 +487,19 @@ class Http1:
 
 
 _SHARED_NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
+
+
+def _path_of(target: bytes) -> bytes:
+    """The path and query of a target that begins with scheme and host (RFC 9112).
+
+    Clients of proxies write such, and Oracle's NoSQL driver for Java always does. Another target
+    stays as it is, for dispatch to refuse.
+    """
+    scheme, separator, rest = target.partition(b"://")
+    if not separator or scheme.lower() not in _SCHEMES:
+        return target
+    path = rest.find(b"/")
+    return b"/" if path < 0 else rest[path:]
 
 
 def _shared_names(headers: dict[str, str]) -> tuple[str, ...]:

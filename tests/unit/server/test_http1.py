@@ -114,6 +114,23 @@ def chunked(*chunks: bytes, trailer: bytes = b"") -> bytes:
     return head + body + b"0\r\n" + trailer + b"\r\n"
 
 
+def test_a_target_may_begin_with_scheme_and_host() -> None:
+    """RFC 9112, absolute form: clients of proxies, and Oracle's NoSQL driver for Java."""
+    targets = {
+        "/A?b=http://c/d": "/A?b=http://c/d",
+        "http://127.0.0.1:8087/V2/nosql/data": "/V2/nosql/data",
+        "HTTPS://host/A?b=/c": "/A?b=/c",
+        "http://host": "/",
+        "ftp://host/A": "ftp://host/A",
+        "*": "*",
+    }
+    for sent, target in targets.items():
+        peer = Peer()
+        method = "OPTIONS" if sent == "*" else "POST"
+        peer.ask(f"{method} {sent} HTTP/1.1\r\nhost: h\r\n\r\n".encode(), piece=7)
+        assert [each.target for each in peer.requests] == [target.encode()], sent
+
+
 @pytest.mark.parametrize("piece", [None, 1, 2, 7])
 def test_a_request_is_whole_however_it_is_cut(peer: Peer, piece: int | None) -> None:
     answer = peer.send(post("/GetRow", b"hello", "X-Ots-Date: now "), piece=piece)
