@@ -48,6 +48,9 @@ _FETCHED: Final[Mapping[str, Callable[[], object]]] = MappingProxyType(
     {
         "HBase": _hbase,
         "Java SDK": fetched_libraries,
+        "NoSQL driver for Java": lambda: fetched_libraries(
+            NOSQL_DRIVERS / "java" / "pom.xml", "compat-nosql"
+        ),
         "Node SDK": lambda: _node(NODE_SDK),
         "NoSQL driver for Node": lambda: _node(NOSQL_DRIVERS / "node"),
         "Go SDK": lambda: fetch_modules(_found("go")),

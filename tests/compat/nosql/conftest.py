@@ -4,6 +4,7 @@ Each takes the endpoint, the phase and the file of statements and rows, and prin
 A function here gives the command of one, or skips and says what is missing.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Final
 
 import pytest
 from tests.compat.go.conftest import fetch_modules, run
+from tests.compat.java.conftest import JVM, fetched_libraries
+from tests.compat.java.conftest import run as compile_java
 from tests.compat.node.conftest import install
 
 HERE: Final = Path(__file__).parent
@@ -40,5 +43,15 @@ def go(work: Path) -> Command:
     return [str(work / "life")]
 
 
-DRIVERS: Final[Mapping[str, Callable[[Path], Command]]] = MappingProxyType({"node": node, "go": go})
+def java(work: Path) -> Command:
+    program, compiler, place = found("java"), found("javac"), HERE / "java"
+    libraries = f"{fetched_libraries(place / 'pom.xml', 'compat-nosql')}/*"
+    options = ("--release", "11", "-encoding", "UTF-8", "-Xlint:all,-path", "-Werror")
+    compile_java(compiler, *options, "-cp", libraries, "-d", str(work), str(place / "Life.java"))
+    return [program, *JVM, "-cp", f"{work}{os.pathsep}{libraries}", "Life"]
+
+
+DRIVERS: Final[Mapping[str, Callable[[Path], Command]]] = MappingProxyType(
+    {"node": node, "go": go, "java": java}
+)
 """From each language to what makes its command, given an empty directory."""
