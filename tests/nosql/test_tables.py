@@ -118,7 +118,7 @@ REFUSED: list[
         "namespace twice",
         lambda s, _: (s.create_namespace("ns"), s.create_namespace("NS")),
         Conflict,
-        "Namespace NS already exists",
+        "Namespace 'NS' already exists",
     ),
     (
         "drop of a namespace in use",
@@ -303,6 +303,16 @@ def test_a_namespace_goes_with_its_tables_when_told_to(store: nosql.TypedStore) 
     assert store.drop_namespace("ns", cascade=True)
     assert (store.namespaces(), store.tables()) == ([], [])
     assert not store.drop_namespace("ns", if_exists=True)
+
+
+def test_the_default_namespace_stays_and_so_do_its_tables(store: nosql.TypedStore) -> None:
+    store.run_statement("CREATE TABLE t (a LONG, PRIMARY KEY(a))")
+    for name in ("sysdefault", "SysDefault"):
+        with pytest.raises(Conflict, match="already exists"):
+            store.create_namespace(name)
+        with pytest.raises(NotFound, match="Namespace does not exist"):
+            store.drop_namespace(name, cascade=True)
+    assert [table.name for table in store.tables()] == ["t"]
 
 
 HOLD = (

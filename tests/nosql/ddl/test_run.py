@@ -212,7 +212,7 @@ CREATING = "Error: Error found when creating the table:"
         ),
         (
             "DROP NAMESPACE ns",
-            f"{FAILED} DROP NAMESPACE failed for namespace ns: Namespace does not exist: ns",
+            f"{FAILED} DROP NAMESPACE failed for namespace 'ns': Namespace does not exist: ns",
         ),
         ("DESCRIBE TABLE nosuch", "Error: at (1, 0) Table does not exist: nosuch"),
         ("DESCRIBE TABLE users (r.nosuch)", "Error: at (1, 0) Field does not exist: r.nosuch"),

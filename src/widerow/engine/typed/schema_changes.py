@@ -11,7 +11,7 @@ from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import begin_index, drop_index
-from widerow.errors import Conflict, InvalidRequest
+from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.typed.names import folded
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
@@ -66,8 +66,10 @@ class SchemaChanges:
 
         Raises: `NotFound`, or `Conflict` while it has tables.
         """
-        if if_exists and folded(name) not in map(folded, self.tables.namespaces()):
-            return False
+        if folded(name) not in map(folded, self.tables.namespaces()):
+            if if_exists:
+                return False
+            raise NotFound(TypedRule.NAMESPACE_MISSING, namespace=name)
         if cascade:
             for form in reversed(self.tables.in_namespace(name)):
                 self._commit(self._engine.drop_table(form))

@@ -10,7 +10,13 @@ from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.model import TYPED_MODEL
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.keys.layout import namespace_key, sequence_prefix
-from widerow.model.typed.names import check_namespace, folded, split_name
+from widerow.model.typed.names import (
+    DEFAULT_NAMESPACE,
+    check_namespace,
+    folded,
+    same_name,
+    split_name,
+)
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.storage.interface import Write
@@ -118,7 +124,7 @@ class TypedTables(Tables[TableForm]):
         key = TYPED_MODEL.space, folded(name)
 
         def body(draft: Draft) -> None:
-            if key in draft.state.namespaces:
+            if key in draft.state.namespaces or same_name(name, DEFAULT_NAMESPACE):
                 raise Conflict(TypedRule.NAMESPACE_EXISTS, namespace=name)
             draft.txn.put(namespace_key(folded(name)), name.encode())
             draft.state.namespaces[key] = name

@@ -105,7 +105,7 @@ class TypedRule(AnyRule):
     # State
     TABLE_EXISTS = "Table {table} already exists"
     TABLE_MISSING = "Table does not exist: {table}"
-    NAMESPACE_EXISTS = "Namespace {namespace} already exists"
+    NAMESPACE_EXISTS = "Namespace '{namespace}' already exists"
     NAMESPACE_MISSING = "Namespace does not exist: {namespace}"
     NAMESPACE_NOT_EMPTY = "Cannot drop namespace {namespace}, it is not empty"
     INDEX_EXISTS = "Index {index} already exists in table {table}"

@@ -14,7 +14,7 @@ def run_create_namespace(context: Context, statement: CreateNamespaceStatement) 
     try:
         created = context.schema.create_namespace(name, if_not_exists=statement.if_not_exists)
     except (Conflict, InvalidRequest) as error:
-        raise failed("CREATE NAMESPACE", f"namespace {name}", error) from error
+        raise failed("CREATE NAMESPACE", f"namespace '{name}'", error) from error
     return DONE if created else NOT_REQUIRED
 
 
@@ -25,5 +25,5 @@ def run_drop_namespace(context: Context, statement: DropNamespaceStatement) -> S
             statement.name, if_exists=statement.if_exists, cascade=statement.cascade
         )
     except (NotFound, Conflict, InvalidRequest) as error:
-        raise failed("DROP NAMESPACE", f"namespace {statement.name}", error) from error
+        raise failed("DROP NAMESPACE", f"namespace '{statement.name}'", error) from error
     return DONE if dropped else NOT_REQUIRED
