@@ -12,6 +12,8 @@ from widerow.errors import InvalidRequest
 from widerow.model.typed.values import JSON_NULL
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.wire.dialect import Dialect
+from widerow.wire.nosql.dialect import NOSQL_DIALECT, NOSQL_ONPREM_DIALECT
 from widerow.wire.nosql.nson import EMPTY_VALUE, TimestampText, decode_map, encode
 
 __all__ = ["SEEDS", "answered", "answered_in_order", "check", "request"]
@@ -77,6 +79,8 @@ SEEDS: Final = (
     request(15, {"st": "CREATE TABLE u (k LONG, PRIMARY KEY(k))", "lm": _LIMITS}),
     request(15, {"lm": _LIMITS}),
     request(23, {"st": b"show tables"}),
+    request(23, {"st": b"create namespace n"}),
+    request(24, {"od": "c-1", "st": "create table"}),
     request(35, {}),
     b"\0\4\6\0\0\0\4\0\0\0\0",
     b"\0\3\0",
@@ -91,18 +95,20 @@ def _stored() -> nosql.TypedStore:
     return store
 
 
-def answered(data: bytes) -> dict[str, Any]:
+def answered(data: bytes, dialect: Dialect = NOSQL_DIALECT) -> dict[str, Any]:
     """The answer to a request to a store with the table of the seeds; also one in the older form.
 
     It has `e` and `x` where the request was refused. Raises what is no refusal.
     """
-    return answered_in_order((data,))[0]
+    return answered_in_order((data,), dialect)[0]
 
 
-def answered_in_order(requests: Iterable[bytes]) -> list[dict[str, Any]]:
+def answered_in_order(
+    requests: Iterable[bytes], dialect: Dialect = NOSQL_DIALECT
+) -> list[dict[str, Any]]:
     """The answers to requests one after the other, to one store."""
     store = _stored()
-    return [answer_to(store, data) for data in requests]
+    return [answer_to(store, data, dialect) for data in requests]
 
 
 def check(data: bytes) -> None:
@@ -110,4 +116,5 @@ def check(data: bytes) -> None:
     with suppress(InvalidRequest):
         once = encode(decode_map(data, 2))
         assert encode(decode_map(once)) == once, "a message has two encodings"
-    answered(data)
+    for dialect in (NOSQL_DIALECT, NOSQL_ONPREM_DIALECT):
+        answered(data, dialect)

@@ -11,6 +11,7 @@ from tests.support.http import Wire, encode_request
 from widerow import nosql
 from widerow.engine.plan import Plan
 from widerow.errors import WiderowError
+from widerow.wire.dialect import Dialect
 from widerow.wire.nosql.dialect import NOSQL_DIALECT
 from widerow.wire.nosql.faults import OLDER_FORM
 from widerow.wire.nosql.nson import decode_map, encode, read_text
@@ -63,22 +64,23 @@ class NosqlWire(Wire):
         return told
 
 
-def answer_to(store: nosql.TypedStore, body: bytes) -> Message:
+def answer_to(store: nosql.TypedStore, body: bytes, dialect: Dialect = NOSQL_DIALECT) -> Message:
     """The answer to a request without a server; it has `e` and `x` where it was refused.
 
     Raises what is no refusal.
     """
     name = ""
     try:
-        name = NOSQL_DIALECT.select("POST", TARGET, body).name
-        operation = {**NOSQL_DIALECT.operations, **NOSQL_DIALECT.own}[name]
+        name = dialect.select("POST", TARGET, body).name
+        operation = {**dialect.operations, **dialect.own}[name]
+        operation.permission_for(body)
         result = operation.call(store.engine, "sysdefault", operation.decode(body))
         if isinstance(result, Plan):
             result = store.commit(result)
         answer = operation.encode(result)
     except WiderowError as error:
         older = getattr(error, "rule", None) in OLDER_FORM
-        answer = NOSQL_DIALECT.refuse(error, name, "").body
+        answer = dialect.refuse(error, name, "").body
     else:
         older = False
     assert (answer[0] != _MAP_BYTE) is older

@@ -24,6 +24,7 @@ _METAVARS: Final = {
     "log_format": "FORMAT",
     "log_level": "LEVEL",
     "column_names": "RULE",
+    "nosql_mode": "MODE",
     "cache_mb": "MIB",
     "max_tables_per_instance": "NUMBER",
     "partition_split_mb": "MIB",

@@ -62,7 +62,7 @@ from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
 from widerow.system import SystemClock, SystemEntropy, processors
 from widerow.wire.dialect import Dialect, HeaderNames
-from widerow.wire.dialects import DIALECTS
+from widerow.wire.dialects import DIALECTS, nosql_onprem
 
 if TYPE_CHECKING:
     from widerow.engine.tablestore.search.host import SearchHost
@@ -116,7 +116,8 @@ class Server:
         self._clock = clock or SystemClock()
         self._engine_clock = engine_clock or self._clock
         self._entropy = entropy or SystemEntropy()
-        self._dialects = DIALECTS if dialects is None else tuple(dialects)
+        served = DIALECTS if dialects is None else tuple(dialects)
+        self._dialects = nosql_onprem(served) if settings.nosql_mode == "onprem" else served
         self.dev: DevMode | None = None
         self._dev_handler: DevHandler | None = None
         self._make_console = console if settings.console else None

@@ -83,6 +83,7 @@ class Settings:
     partition_key_mb: int = 10 * 1024
     partitions_max: int = 256
     enforce_throughput: bool = False
+    nosql_mode: str = "cloud"
     local_transactions_default: bool = True
     index_lag: float = 0
     search_lag: float = 0
@@ -160,6 +161,10 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "partitions_max": "Partitions that splits may make of one table; 256 if not set.",
     "enforce_throughput": (
         "Refuse what is above a partition's part of the reserved throughput; off if not set."
+    ),
+    "nosql_mode": (
+        "How Oracle NoSQL's drivers are answered: cloud, as by the vendor's cloud simulator, or "
+        "onprem, as by a store of one's own, with namespaces and without bounds; cloud if not set."
     ),
     "local_transactions_default": (
         "Whether local transactions may be begun on tables whose definition does not say; true if "
@@ -372,6 +377,7 @@ _CHOICES: Final = {
     "log_format": FORMATS,
     "log_level": LEVELS,
     "column_names": ("strict", "lenient"),
+    "nosql_mode": ("cloud", "onprem"),
 }
 
 

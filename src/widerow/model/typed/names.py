@@ -23,6 +23,7 @@ __all__ = [
     "check_name_component",
     "check_namespace",
     "folded",
+    "in_namespace",
     "same_name",
     "split_name",
 ]
@@ -86,6 +87,12 @@ def split_name(qualified: str) -> tuple[str, str]:
     if not colon:
         return "", qualified
     return ("" if same_name(namespace, DEFAULT_NAMESPACE) else namespace), table
+
+
+def in_namespace(name: str, namespace: str) -> str:
+    """A table's name with its namespace: this one unless it names one itself."""
+    own = ":" in name or not namespace or same_name(namespace, DEFAULT_NAMESPACE)
+    return name if own else f"{namespace}:{name}"
 
 
 def _check(name: str, kind: str, limit: int) -> None:

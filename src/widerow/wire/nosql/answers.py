@@ -33,6 +33,7 @@ from widerow.wire.nosql.nson import (
 
 __all__ = [
     "Cost",
+    "begun_message",
     "encoded_value",
     "json_document",
     "put_typed",
@@ -53,6 +54,11 @@ class Cost(NamedTuple):
     def members(self) -> dict[str, int]:
         """The members of an answer that tell it."""
         return {"ru": self.read_units, "rk": self.read_kb, "wk": self.write_kb}
+
+
+def begun_message(cost: Cost, *, tells_cost: bool) -> dict[str, Any]:
+    """The first members of an answer that succeeded; a store of one's own tells no cost."""
+    return {"e": 0, "c": cost.members()} if tells_cost else {"e": 0}
 
 
 def row_value(row: StoredRow, *, by_name: bool = False) -> EncodedValue:

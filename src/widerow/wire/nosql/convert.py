@@ -129,7 +129,11 @@ def _check_null(field: Field, is_key: bool) -> None:  # noqa: FBT001  # one call
         raise InvalidRequest(NosqlRule.NOT_NULL, field=field.name)
 
 
-def key_columns(form: TableForm, given: Any) -> dict[str, Any]:  # noqa: ANN401  # a value
+def key_columns(
+    form: TableForm,
+    given: Any,  # noqa: ANN401  # a value
+    bytes_max: int = NOSQL_KEY_BYTES_MAX,
+) -> dict[str, Any]:
     """The key columns of a whole or partial key; other names are ignored (nosql-wire §4.1).
 
     Raises: `InvalidRequest`, also where no key column is given.
@@ -153,8 +157,8 @@ def key_columns(form: TableForm, given: Any) -> dict[str, Any]:  # noqa: ANN401 
     if not key:
         raise InvalidRequest(NosqlRule.KEY_EMPTY)
     size = sum(len(value) if isinstance(value, str) else 1 for value in key.values())
-    if size > NOSQL_KEY_BYTES_MAX:
-        raise InvalidRequest(NosqlRule.KEY_SIZE, size=size, limit=NOSQL_KEY_BYTES_MAX)
+    if size > bytes_max:
+        raise InvalidRequest(NosqlRule.KEY_SIZE, size=size, limit=bytes_max)
     return key
 
 

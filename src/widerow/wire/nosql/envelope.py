@@ -20,8 +20,9 @@ from widerow.auth.keyring import AccessKey, ApiKey, Keyring
 from widerow.auth.policy import InstancePolicy
 from widerow.errors import InvalidRequest, NotPermitted
 from widerow.limits import NSON_DEPTH_MAX
-from widerow.model.typed.names import DEFAULT_NAMESPACE
+from widerow.model.typed.names import DEFAULT_NAMESPACE, check_namespace
 from widerow.wire.dialect import Opened
+from widerow.wire.nosql.modes import CLOUD, NosqlMode
 from widerow.wire.nosql.nson import NSON_MAP, decode_map, decode_value, read_text
 from widerow.wire.nosql.rules import NosqlRule
 
@@ -34,6 +35,7 @@ __all__ = [
     "frame_headers",
     "no_date",
     "open_frame",
+    "open_frame_onprem",
     "read_frame",
 ]
 
@@ -44,6 +46,7 @@ HEALTH_PATH: Final = "/V2/health"
 
 _AUTHORIZATION: Final = "authorization"
 _REQUEST_ID: Final = "x-nosql-request-id"
+_NAMESPACE: Final = "x-nosql-default-ns"
 _VERSION_BYTES: Final = 2
 _VERSIONS: Final = (4, 5)
 _DEFAULT: Final = "widerow"  # id and secret of the key that everybody knows
@@ -57,11 +60,12 @@ _LINES: Final = (
 
 
 class Frame(NamedTuple):
-    """A request: the version of its protocol, its header and its payload."""
+    """A request: the version of its protocol, its header, its payload, and the way it is meant."""
 
     version: int
     header: Mapping[str, Any]
     payload: Mapping[str, Any]
+    mode: NosqlMode = CLOUD
 
     @property
     def table(self) -> str:
@@ -91,8 +95,8 @@ def frame_header(body: bytes) -> dict[str, Any]:
     return found
 
 
-def read_frame(body: bytes) -> Frame:
-    """A whole request. Raises: `InvalidRequest`."""
+def read_frame(body: bytes, mode: NosqlMode = CLOUD) -> Frame:
+    """A whole request of one of the proxy's two ways. Raises: `InvalidRequest`."""
     message = decode_map(body, _VERSION_BYTES)
     header = message.get("h")
     if not isinstance(header, dict):
@@ -100,7 +104,7 @@ def read_frame(body: bytes) -> Frame:
     payload = message.get("p")
     if not isinstance(payload, dict):
         raise InvalidRequest(NosqlRule.PAYLOAD_MISSING)
-    return Frame(int.from_bytes(body[:_VERSION_BYTES], "big"), header, payload)
+    return Frame(int.from_bytes(body[:_VERSION_BYTES], "big"), header, payload, mode)
 
 
 def open_frame(
@@ -127,6 +131,33 @@ def open_frame(
     key = _sender(headers.get(_AUTHORIZATION), keyring, now_us)
     instances.admit(DEFAULT_NAMESPACE, key)
     return Opened(key, DEFAULT_NAMESPACE, request_id), body
+
+
+def open_frame_onprem(
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    keyring: Keyring,
+    instances: InstancePolicy,
+    now_us: int,
+    names: tuple[str, ...] | None = None,
+    /,
+) -> tuple[Opened, bytes]:
+    """Check the sender of a request to a store of one's own (nosql-wire §1.2).
+
+    A server with the default key takes requests without a sender. The request is of the namespace
+    that its header names, which is for names without one; to the policy all namespaces are one
+    instance. Raises: as `open_frame`, and `InvalidRequest` for a namespace that is none.
+    """
+    known = default_key(keyring)
+    if known is not None and not headers.get(_AUTHORIZATION):
+        headers = {**headers, _AUTHORIZATION: "Bearer anybody"}
+    opened, body = open_frame(path, headers, body, keyring, instances, now_us, names)
+    namespace = headers.get(_NAMESPACE, "")
+    if namespace:
+        check_namespace(namespace)
+        opened = Opened(opened.key, namespace, opened.reply)
+    return opened, body
 
 
 _ANYBODY: Final = AccessKey("anybody", "anybody")  # asks whether the server is there

@@ -176,6 +176,7 @@ _BARE: Final = frozenset(
         *(
             R.LIMITS_CHILD,
             R.NAMESPACE,
+            R.NAMESPACE_REQUEST,
             R.QUERY_STATEMENT,
             R.OPERATION_ID,
             R.INDEX_FAILED,
@@ -209,7 +210,7 @@ def fault_of(error: Exception, operation: str) -> NosqlFault:
     if told is not None:
         return NosqlFault(ILLEGAL_ARGUMENT, str(told))
     if rule in _FRAMES:
-        return NosqlFault(definition_code(text), text)
+        return _definition_fault(error, operation, text)
     code = _CODES.get(rule)
     if code is None:
         code = _code_of_kind(error)
@@ -221,6 +222,17 @@ def fault_of(error: Exception, operation: str) -> NosqlFault:
     if operation in _BARE_OPERATIONS and rule not in _PREFIXED_IN_TABLE_REQUESTS:
         return NosqlFault(definition_code(text), text)
     return NosqlFault(code, f"{name}: Illegal Argument: {text}")
+
+
+def _definition_fault(error: WiderowError, operation: str, text: str) -> NosqlFault:
+    """An error of a definition statement; a system request tells whose a wrong argument is."""
+    if operation != "SYSTEM_REQUEST":
+        return NosqlFault(definition_code(text), text)
+    if isinstance(error, Unsupported):
+        return NosqlFault(NOT_SUPPORTED, text)
+    code = definition_code(text)
+    prefix = f"{operation}: Illegal Argument: " if code == ILLEGAL_ARGUMENT else ""
+    return NosqlFault(code, prefix + text)
 
 
 def _told_bare(error: BaseException | None) -> BaseException | None:

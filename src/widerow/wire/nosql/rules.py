@@ -108,6 +108,7 @@ class NosqlRule(AnyRule):
     ETAG = "The ETag does not match: the table was changed meanwhile"
     TAGS = "Tags are not supported by widerow"
     NAMESPACE = "Namespaces are not supported"
+    NAMESPACE_REQUEST = "Namespaces are created and dropped by system requests"
     QUERY_STATEMENT = "Unsupported query operation {word}"
     OPERATION_ID = "Unable to get status of operation id {id}: no such operation"
     INDEX_FAILED = "Unable to create index {index} of table {table}: {text}"
@@ -122,7 +123,7 @@ class NosqlRule(AnyRule):
     REPLICA_STATS = "GetReplicaStats is not supported"
     SYSTEM_CLOUD = "Cloud service cannot accept generic system operations, offset: 2"
     SYSTEM_STATEMENT = "Execute with TableLimits is restricted to DDL operations"
-    SYSTEM_PLAN = "Plan id {id} doesn't exist"
+    SYSTEM_PLAN = "SYSTEM_STATUS_REQUEST: Server too busy: Plan id {id} doesn't exist"
 
     # Queries (nosql-wire §6)
     QUERY_VERSION = "Unsupported query version {version}"

@@ -9,7 +9,7 @@ from widerow.auth.keyring import AccessKey, ApiKey, Keyring
 from widerow.auth.policy import ANY_INSTANCE, InstancePolicy
 from widerow.errors import InvalidRequest, NotPermitted
 from widerow.wire.nosql.dialect import NOSQL_DIALECT
-from widerow.wire.nosql.envelope import HEALTH_PATH, open_frame
+from widerow.wire.nosql.envelope import HEALTH_PATH, open_frame, open_frame_onprem
 
 SIGNATURE: Final = (
     'Signature algorithm="rsa-sha256",headers="date",keyId="ocid/user/aa:bb",signature="abc",'
@@ -83,3 +83,37 @@ def test_a_request_has_an_id_and_a_look_at_the_health_needs_none() -> None:
     anybody = open_frame(HEALTH_PATH, {}, b"", OWN, ANY_INSTANCE, 0)[0].key
     assert isinstance(anybody, AccessKey)
     assert anybody not in OWN.access_keys
+
+
+def opened_onprem(keyring: Keyring, **headers: str) -> tuple[str, str]:
+    """The key that a request to a store of one's own is opened by, and its namespace."""
+    sent = {"x-nosql-request-id": "7"} | {
+        name.replace("_", "-"): each for name, each in headers.items()
+    }
+    found, _ = open_frame_onprem("/", sent, b"", keyring, ANY_INSTANCE, 0)
+    return getattr(found.key, "id", ""), found.instance
+
+
+def test_a_store_of_ones_own_asks_for_a_sender_where_it_has_keys_of_its_own() -> None:
+    assert opened_onprem(Keyring.default()) == ("widerow", "sysdefault")
+    assert opened_onprem(Keyring.default(), authorization="Bearer x") == ("widerow", "sysdefault")
+    assert opened_onprem(OWN, authorization="Bearer ada:secret") == ("ada", "sysdefault")
+    for headers in ({}, {"authorization": ""}, {"authorization": "Bearer anybody"}):
+        with pytest.raises(NotPermitted):
+            opened_onprem(OWN, **headers)
+    with pytest.raises(NotPermitted):
+        opened_onprem(Keyring.default(), authorization="Basic abc")
+
+
+def test_the_namespace_of_a_request_is_a_name_and_no_instance() -> None:
+    assert opened_onprem(Keyring.default(), x_nosql_default_ns="shop.a") == ("widerow", "shop.a")
+    for wrong in ("1shop", "a b", "a/b", "n" * 129):
+        with pytest.raises(InvalidRequest):
+            opened_onprem(Keyring.default(), x_nosql_default_ns=wrong)
+    own = AccessKey("eve", "secret", instances=frozenset({"shop"}))
+    with pytest.raises(NotPermitted):  # to the policy all namespaces are `sysdefault`
+        opened_onprem(
+            Keyring([own], takes_api_keys=True),
+            authorization="Bearer eve:secret",
+            x_nosql_default_ns="shop",
+        )

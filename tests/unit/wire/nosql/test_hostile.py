@@ -9,7 +9,9 @@ from typing import Any, Final
 import pytest
 from tests.fuzz.nson import SEEDS, answered, request
 
+from widerow.auth.keyring import Permission
 from widerow.limits import NOSQL_REQUEST_BYTES_MAX, NSON_DEPTH_MAX
+from widerow.wire.nosql.dialect import NOSQL_DIALECT, NOSQL_ONPREM_DIALECT
 from widerow.wire.nosql.nson import TimestampText, encode
 
 KEY: Final = {"s": 1, "id": "a"}
@@ -21,6 +23,7 @@ KEY_SIZE: Final = 6
 REQUEST_SIZE: Final = 8
 BAD_PROTOCOL: Final = 17
 NOT_SUPPORTED: Final = 21
+SERVER_ERROR: Final = 101
 
 
 def nested(depth: int) -> Any:  # noqa: ANN401  # lists in lists
@@ -147,3 +150,47 @@ def test_reading_costs_what_is_there_and_not_what_is_promised() -> None:
     at = bytes(inner).rindex(b"\0\0\0\x08" + b"\x0b" * 8)
     inner[at : at + 4] = b"\x7f\xff\xff\xff"
     assert answered(b"\0\4" + bytes(inner))["e"] == BAD_PROTOCOL
+
+
+def test_a_request_to_the_system_is_bytes_of_text_and_needs_what_its_statement_does() -> None:
+    for given in (None, 5, 2**31, "show tables", b"\xff", [1], True):
+        payload = {} if given is None else {"st": given}
+        assert answered(request(23, payload), NOSQL_ONPREM_DIALECT)["e"] == BAD_PROTOCOL, given
+    assert answered(request(23, {"st": b"show tables"}))["e"] == BAD_PROTOCOL  # the cloud's
+    operation = NOSQL_ONPREM_DIALECT.operations["SYSTEM_REQUEST"]
+    for statement, permission in (
+        (b" /* x */ Show tables", Permission.READ),
+        (b"describe table t", Permission.READ),
+        (b"create namespace n", Permission.MANAGE),
+        (b"/* show */ drop table t", Permission.MANAGE),
+    ):
+        assert operation.permission_for(request(23, {"st": statement})) is permission
+
+
+def test_an_operation_that_is_not_known_is_told_as_the_vendor_does() -> None:
+    for given in ("", "9999", "n-", "c-", "c-1-x y", "q-1", "i-1-nosuch\n"):
+        found = answered(request(24, {"od": given}), NOSQL_ONPREM_DIALECT)
+        assert found["e"] == SERVER_ERROR
+        assert found["x"].startswith("SYSTEM_STATUS_REQUEST: Server too busy: Plan id")
+    found = answered(request(24, {"od": "i-1-gone"}), NOSQL_ONPREM_DIALECT)
+    assert found["e"] == ILLEGAL
+    assert found["x"].endswith("the index was dropped")
+    assert answered(request(24, {"od": "d-77"}), NOSQL_ONPREM_DIALECT) == {"ta": 0, "od": "d-77"}
+
+
+def test_a_time_to_live_that_is_no_number_is_refused_with_its_text() -> None:
+    found = answered(request(3, {"l": {"s": 1, "id": "a"}, "tt": "x DAYS"}))
+    assert (found["e"], found["x"]) == (
+        ILLEGAL,
+        "PUT: Illegal Argument: Invalid time to live: x DAYS",
+    )
+
+
+def test_a_prepared_query_of_the_other_way_is_refused() -> None:
+    prepare = request(8, {"qv": 4, "st": "SELECT id FROM t"})
+    kinds = (NOSQL_DIALECT, NOSQL_ONPREM_DIALECT)
+    for own, other in (kinds, kinds[::-1]):
+        made = answered(prepare, own)["pq"]
+        asked = request(7, {"qv": 4, "is": True, "iq": True, "pq": made})
+        assert answered(asked, own)["e"] == 0
+        assert answered(asked, other)["e"] == BAD_PROTOCOL

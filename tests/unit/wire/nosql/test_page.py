@@ -5,7 +5,7 @@ from pathlib import Path
 
 from widerow.wire.nosql import faults
 from widerow.wire.nosql.operations.names import NAMES
-from widerow.wire.nosql.operations.table import BY_CODE
+from widerow.wire.nosql.operations.table import BY_CODE, ONPREM_BY_CODE
 
 PAGE = (Path(__file__).parents[4] / "docs" / "protocol" / "nosql.md").read_text(encoding="utf-8")
 
@@ -22,13 +22,12 @@ def test_operations_are_those_that_are_served() -> None:
     ):
         pairs = zip(codes.split(", "), names.split(", "), strict=True)
         shown |= {int(code): name for code, name in pairs}
-    answered = {
-        code for code in BY_CODE if NAMES[code] not in {"SYSTEM_REQUEST", "SYSTEM_STATUS_REQUEST"}
-    }
-    assert answered <= shown.keys()
+    assert shown.keys() == ONPREM_BY_CODE.keys()
     for code, name in shown.items():
         assert NAMES[code] == name
-        assert code in BY_CODE, name
+    ours = {NAMES[code] for code in ONPREM_BY_CODE.keys() - BY_CODE.keys()}
+    assert ours == {"SYSTEM_REQUEST", "SYSTEM_STATUS_REQUEST"}
+    assert BY_CODE.keys() <= ONPREM_BY_CODE.keys()
 
 
 def test_codes_are_those_that_are_answered() -> None:

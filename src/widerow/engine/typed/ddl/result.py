@@ -10,7 +10,7 @@ from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.schema_changes import SchemaChanges
 from widerow.engine.typed.tables import TypedTables
 from widerow.errors import NotFound
-from widerow.model.typed.names import split_name
+from widerow.model.typed.names import in_namespace, split_name
 from widerow.model.typed.rules import TypedRule
 
 __all__ = ["DONE", "NOT_REQUIRED", "Context", "StatementResult"]
@@ -43,7 +43,7 @@ class Context(NamedTuple):
 
     def qualified(self, name: str) -> str:
         """A table's name with its namespace."""
-        return f"{self.namespace}:{name}" if self.namespace and ":" not in name else name
+        return in_namespace(name, self.namespace)
 
     @property
     def tables(self) -> TypedTables:

@@ -33,7 +33,7 @@ from widerow.engine.typed.ddl.statements import (
 from widerow.engine.typed.ddl.tables import run_alter_table, run_create_table, run_drop_table
 from widerow.engine.typed.schema_changes import SchemaChanges
 
-__all__ = ["run"]
+__all__ = ["run", "run_read"]
 
 
 def run(
@@ -54,7 +54,21 @@ def run(
     return _RUN[type(read)](Context(schema, namespace, progress), read)
 
 
+def run_read(context: Context, statement: Statement) -> StatementResult:
+    """Run a statement that shows something and changes nothing. Raises `NotFound`."""
+    return _READ[type(statement)](context, statement)
+
+
+_READ: Final[Mapping[type[Statement], Callable[[Context, Any], StatementResult]]] = {
+    ShowTablesStatement: run_show_tables,
+    ShowTableStatement: run_show_table,
+    ShowIndexesStatement: run_show_indexes,
+    ShowNamespacesStatement: run_show_namespaces,
+    DescribeTableStatement: run_describe_table,
+    DescribeIndexStatement: run_describe_index,
+}
 _RUN: Final[Mapping[type[Statement], Callable[[Context, Any], StatementResult]]] = {
+    **_READ,
     CreateTableStatement: run_create_table,
     AlterTableStatement: run_alter_table,
     DropTableStatement: run_drop_table,
@@ -62,10 +76,4 @@ _RUN: Final[Mapping[type[Statement], Callable[[Context, Any], StatementResult]]]
     DropIndexStatement: run_drop_index,
     CreateNamespaceStatement: run_create_namespace,
     DropNamespaceStatement: run_drop_namespace,
-    ShowTablesStatement: run_show_tables,
-    ShowTableStatement: run_show_table,
-    ShowIndexesStatement: run_show_indexes,
-    ShowNamespacesStatement: run_show_namespaces,
-    DescribeTableStatement: run_describe_table,
-    DescribeIndexStatement: run_describe_index,
 }

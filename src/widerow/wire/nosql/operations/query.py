@@ -24,8 +24,8 @@ from widerow.engine.between import Between, never_ends
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
 from widerow.errors import InvalidRequest
-from widerow.limits import NOSQL_KB_MAX, NUMBER_DIGITS_MAX
-from widerow.wire.nosql.answers import Cost
+from widerow.limits import NUMBER_DIGITS_MAX
+from widerow.wire.nosql.answers import Cost, begun_message
 from widerow.wire.nosql.envelope import Frame
 from widerow.wire.nosql.members import (
     absolute,
@@ -34,6 +34,7 @@ from widerow.wire.nosql.members import (
     number_member,
     text_member,
 )
+from widerow.wire.nosql.modes import CLOUD, NosqlMode
 from widerow.wire.nosql.nson import encode, put_int
 from widerow.wire.nosql.operations.rows import decode_row_request
 from widerow.wire.nosql.rules import NosqlRule
@@ -48,6 +49,7 @@ from widerow.wire.nosql.sql.run import (
 
 __all__ = [
     "Answered",
+    "AskedStatement",
     "KeptStatements",
     "consumed_by_query",
     "encode_answered",
@@ -57,6 +59,7 @@ __all__ = [
 ]
 
 _MAGIC: Final = b"WIDEROW01"
+_MAGIC_ONPREM: Final = b"WIDEROW02"
 _VERSIONS: Final = frozenset(range(6))
 _PREPARING_KB: Final = 2  # that reading a statement costs (nosql-wire §6)
 _KEPT_MAX: Final = 256
@@ -80,18 +83,25 @@ class Answered(NamedTuple):
 # --- statements ----------------------------------------------------------------------------------
 
 
+class AskedStatement(NamedTuple):
+    """A text, and the namespace of the tables that it names without one; None: there are none."""
+
+    text: str
+    namespace: str | None
+
+
 class KeptStatements:
-    """The statements that were prepared last, by their texts. Any thread may call."""
+    """The statements that were prepared last. Any thread may call."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Prepared] = {}
+        self._kept: dict[AskedStatement, Prepared] = {}
 
-    def of(self, engine: TypedEngine, statement: str) -> Prepared:
+    def of(self, engine: TypedEngine, statement: AskedStatement) -> Prepared:
         """A statement, prepared for the tables as they are now. Raises as `prepare_statement`."""
         kept = self._kept.get(statement)
         if kept is not None and all(engine.tables.by_id(form.id) is form for form in kept.forms):
             return kept
-        made = prepare_statement(statement, engine.tables)
+        made = prepare_statement(statement.text, engine.tables, statement.namespace)
         if len(self._kept) >= _KEPT_MAX:
             self._kept = {}
         self._kept[statement] = made
@@ -101,26 +111,42 @@ class KeptStatements:
 _STATEMENTS: Final = KeptStatements()
 
 
-def permission_of_query(body: bytes) -> Permission:
+def permission_of_query(body: bytes, mode: NosqlMode = CLOUD) -> Permission:
     """What a statement needs: reading or writing. Raises `InvalidRequest`."""
-    statement = _statement_of(decode_row_request(body).payload)[0]
-    return Permission.WRITE if writes_rows(statement) else Permission.READ
+    statement, _ = _statement_of(decode_row_request(body, mode), "")
+    return Permission.WRITE if writes_rows(statement.text) else Permission.READ
 
 
-def _statement_of(payload: Mapping[str, Any]) -> tuple[str, bool]:
-    """The statement of a query, and whether it came prepared. Raises `InvalidRequest`."""
+def _statement_of(asked: Frame, namespace: str) -> tuple[AskedStatement, bool]:
+    """The statement of a query, and whether it came prepared. Raises `InvalidRequest`.
+
+    What was prepared in a namespace stays there, whatever the request's is.
+    """
+    payload, onprem = asked.payload, asked.mode.onprem
     kept = binary_member(payload, "pq")
     if kept is None:
         statement = text_member(payload, "st")
         if statement is None:
             raise InvalidRequest(NosqlRule.QUERY_MISSING)
-        return statement, False
-    if not kept.startswith(_MAGIC):
+        return AskedStatement(statement, namespace if onprem else None), False
+    magic = _MAGIC_ONPREM if onprem else _MAGIC
+    if not kept.startswith(magic):
         raise InvalidRequest(NosqlRule.QUERY_PREPARED)
     try:
-        return kept[len(_MAGIC) :].decode(), True
+        text = kept[len(magic) :].decode()
     except UnicodeDecodeError as error:
         raise InvalidRequest(NosqlRule.QUERY_PREPARED) from error
+    if not onprem:
+        return AskedStatement(text, None), True
+    kept_namespace, _, text = text.partition("\0")
+    return AskedStatement(text, kept_namespace), True
+
+
+def _prepared_bytes(statement: AskedStatement) -> bytes:
+    """What drivers keep of a statement, and send instead of its text."""
+    if statement.namespace is None:
+        return _MAGIC + statement.text.encode()
+    return _MAGIC_ONPREM + f"{statement.namespace}\0{statement.text}".encode()
 
 
 def _check_version(payload: Mapping[str, Any]) -> None:
@@ -132,15 +158,16 @@ def _check_version(payload: Mapping[str, Any]) -> None:
 # --- PREPARE -------------------------------------------------------------------------------------
 
 
-def prepare_query(engine: TypedEngine, _: str, asked: Frame) -> Answered:
+def prepare_query(engine: TypedEngine, namespace: str, asked: Frame) -> Answered:
     """Prepare a statement. Raises: `InvalidRequest`, `NotFound`."""
     payload = asked.payload
     _check_version(payload)
-    statement = text_member(payload, "st")
-    if statement is None:
+    text = text_member(payload, "st")
+    if text is None:
         raise InvalidRequest(NosqlRule.QUERY_MISSING)
+    statement = AskedStatement(text, namespace if asked.mode.onprem else None)
     prepared = _STATEMENTS.of(engine, statement)
-    members = _told(prepared)
+    members = _told(prepared, statement)
     if prepared.variables and prepared.advanced:
         members["dq"] = _passing_plan(prepared)
     if flag_member(payload, "gq"):
@@ -150,14 +177,16 @@ def prepare_query(engine: TypedEngine, _: str, asked: Frame) -> Answered:
     return Answered(members, Cost(_PREPARING_KB, _PREPARING_KB))
 
 
-def _told(prepared: Prepared) -> dict[str, Any]:
+def _told(prepared: Prepared, statement: AskedStatement) -> dict[str, Any]:
     """What a driver keeps of a prepared statement."""
+    namespace = {} if statement.namespace is None else {"ns": statement.namespace}
     return {
-        "pq": _MAGIC + prepared.text.encode(),
+        "pq": _prepared_bytes(statement),
         "dq": _NO_PLAN,
         "n": prepared.table,
         "qo": prepared.operation,
         "mp": 0,
+        **namespace,
     }
 
 
@@ -180,18 +209,18 @@ def _passing_plan(prepared: Prepared) -> bytes:
 
 
 def run_query(
-    engine: TypedEngine, _: str, asked: Frame, between: Between = never_ends
+    engine: TypedEngine, namespace: str, asked: Frame, between: Between = never_ends
 ) -> Answered | Plan[Answered]:
     """A page of a statement's rows. Raises, or its plan does: `InvalidRequest`, `NotFound`."""
     payload = asked.payload
     _check_version(payload)
-    statement, is_prepared = _statement_of(payload)
+    statement, is_prepared = _statement_of(asked, namespace)
     prepared = _STATEMENTS.of(engine, statement)
-    page = run_prepared(prepared, engine, _bound(payload), _asked(engine, payload, between))
+    page = run_prepared(prepared, engine, _bound(payload), _asked(engine, asked, between))
     passing = is_prepared and payload.get("iq") is False
 
     def told(page: QueryPage) -> Answered:
-        members: dict[str, Any] = {} if is_prepared else _told(prepared)
+        members: dict[str, Any] = {} if is_prepared else _told(prepared, statement)
         members["qr"] = page.rows
         if page.continuation:
             members["ck"] = page.continuation
@@ -216,10 +245,11 @@ def _bound(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {text_member(each, "m") or "": each.get("l") for each in given}
 
 
-def _asked(engine: TypedEngine, payload: Mapping[str, Any], between: Between) -> QueryRun:
+def _asked(engine: TypedEngine, asked: Frame, between: Between) -> QueryRun:
+    payload, most = asked.payload, asked.mode.kilobytes
     read_kb = number_member(payload, "mr")
-    if not 0 <= read_kb <= NOSQL_KB_MAX:
-        raise InvalidRequest(NosqlRule.MAX_READ_KB, limit=NOSQL_KB_MAX, value=read_kb)
+    if not 0 <= read_kb <= most:
+        raise InvalidRequest(NosqlRule.MAX_READ_KB, limit=most, value=read_kb)
     return QueryRun(
         engine.core.clock.now_us(),
         binary_member(payload, "ck") or b"",
@@ -250,13 +280,13 @@ def _with_digits(precision: int, rounding: str) -> Context:
     return Context(prec=precision, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-def encode_answered(answered: Answered) -> bytes:
+def encode_answered(answered: Answered, *, tells_cost: bool = True) -> bytes:
     """The answer to PREPARE and QUERY."""
     members = dict(answered.members)
     message: dict[str, Any] = {"e": 0}
     if "qr" in members:  # in the order of the vendor's proxy
         message["qr"] = members.pop("qr")
-    return encode({**message, "c": answered.cost.members(), **members})
+    return encode({**message, **begun_message(answered.cost, tells_cost=tells_cost), **members})
 
 
 def consumed_by_query(answered: Answered) -> tuple[int, int]:

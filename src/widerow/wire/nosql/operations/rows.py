@@ -11,13 +11,13 @@ from widerow.engine.typed.row_units import counted_kilobytes
 from widerow.engine.typed.stored import StoredRow
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import InvalidRequest
-from widerow.limits import NOSQL_KEY_BYTES_MAX, NOSQL_REQUEST_BYTES_MAX, NOSQL_ROW_BYTES_MAX
 from widerow.model.typed.requests import OperationKind, ReturnRow, Version, WriteChoice
 from widerow.model.typed.table import TimeToLive
-from widerow.wire.nosql.answers import Cost, encoded_value, row_value, stored_row
+from widerow.wire.nosql.answers import Cost, begun_message, encoded_value, row_value, stored_row
 from widerow.wire.nosql.convert import key_columns, row_columns
 from widerow.wire.nosql.envelope import Frame, read_frame
 from widerow.wire.nosql.members import absolute, binary_member, flag_member, text_member
+from widerow.wire.nosql.modes import CLOUD, NosqlMode
 from widerow.wire.nosql.nson import Long, encode
 from widerow.wire.nosql.operations.tables_found import named_table
 from widerow.wire.nosql.rules import NosqlRule
@@ -61,11 +61,11 @@ _BY_VERSION: Final = frozenset((OperationKind.PUT_IF_VERSION, OperationKind.DELE
 _TTL_UNITS: Final = frozenset(("DAYS", "HOURS"))
 
 
-def decode_row_request(body: bytes) -> Frame:
+def decode_row_request(body: bytes, mode: NosqlMode = CLOUD) -> Frame:
     """A request of bounded size. Raises `InvalidRequest`."""
-    if len(body) > NOSQL_REQUEST_BYTES_MAX:
-        raise InvalidRequest(NosqlRule.REQUEST_SIZE, size=len(body), limit=NOSQL_REQUEST_BYTES_MAX)
-    return read_frame(body)
+    if len(body) > mode.request_bytes:
+        raise InvalidRequest(NosqlRule.REQUEST_SIZE, size=len(body), limit=mode.request_bytes)
+    return read_frame(body, mode)
 
 
 # --- GET -----------------------------------------------------------------------------------------
@@ -78,18 +78,19 @@ class Found(NamedTuple):
     cost: Cost
 
 
-def get_typed(engine: TypedEngine, _: str, asked: Frame) -> Found:
+def get_typed(engine: TypedEngine, namespace: str, asked: Frame) -> Found:
     """The row of a whole key. Raises: `NotFound`, `InvalidRequest`."""
-    form = named_table(engine, asked.table)
+    form = named_table(engine, asked.table, namespace)
     doubled = absolute(asked.payload)
-    row = engine.get(form, key_columns(form, required(asked.payload, "k")))
+    key = key_columns(form, required(asked.payload, "k"), asked.mode.key_bytes)
+    row = engine.get(form, key)
     read = 1 if row is None else row_kb(row)
     return Found(row, Cost(read * (2 if doubled else 1), read))
 
 
-def encode_found(found: Found) -> bytes:
+def encode_found(found: Found, *, tells_cost: bool = True) -> bytes:
     """The answer to GET."""
-    message: dict[str, Any] = {"e": 0, "c": found.cost.members()}
+    message = begun_message(found.cost, tells_cost=tells_cost)
     if found.row is not None:
         message["r"] = stored_row(found.row)
     return encode(message)
@@ -125,7 +126,9 @@ class Written(NamedTuple):
     result: WriteResult
 
 
-def write_asked(form: TableForm, code: int, payload: Mapping[str, Any]) -> WriteAsked:
+def write_asked(
+    form: TableForm, code: int, payload: Mapping[str, Any], mode: NosqlMode
+) -> WriteAsked:
     """The write of an operation code and its members. Raises `InvalidRequest`."""
     kind = WRITE_KINDS[code]
     version = binary_member(payload, "rv")
@@ -133,8 +136,9 @@ def write_asked(form: TableForm, code: int, payload: Mapping[str, Any]) -> Write
         kind = OperationKind.PUT_IF_VERSION
     if kind in _BY_VERSION and version is None:
         raise InvalidRequest(NosqlRule.MATCH_VERSION)
-    returns = flag_member(payload, "rr")
-    return WriteAsked(form, choice_of(form, kind, payload, version, returns), returns)
+    returning = ReturnRow.ALL if flag_member(payload, "rr") else ReturnRow.NONE
+    choice = choice_of(form, kind, payload, version, returning, mode)
+    return WriteAsked(form, choice, returning is ReturnRow.ALL)
 
 
 def choice_of(
@@ -142,16 +146,16 @@ def choice_of(
     kind: OperationKind,
     payload: Mapping[str, Any],
     version: bytes | None,
-    returns: bool,  # noqa: FBT001  # one of the members
+    returning: ReturnRow,
+    mode: NosqlMode,
 ) -> WriteChoice:
     """How the row is to be written. Raises `InvalidRequest`."""
-    returning = ReturnRow.ALL if returns else ReturnRow.NONE
     matched = None if version is None else Version.from_bytes(version)
     if kind in _DELETES:
-        key = key_columns(form, required(payload, "k"))
+        key = key_columns(form, required(payload, "k"), mode.key_bytes)
         return WriteChoice(kind, key, matched, returning=returning)
     row = row_columns(form.table, required(payload, "l"), exact=flag_member(payload, "ec"))
-    check_key_size(form, row)
+    check_key_size(form, row, mode.key_bytes)
     ttl = text_member(payload, "tt")
     return WriteChoice(
         kind,
@@ -160,18 +164,18 @@ def choice_of(
         None if ttl is None else ttl_of(ttl),
         flag_member(payload, "ut"),
         returning,
-        bytes_max=NOSQL_ROW_BYTES_MAX,
+        bytes_max=mode.row_bytes,
     )
 
 
-def check_key_size(form: TableForm, row: Mapping[str, Any]) -> None:
-    """Refuse a primary key longer than the cloud's (nosql-wire §7): text counts its characters."""
+def check_key_size(form: TableForm, row: Mapping[str, Any], bytes_max: int) -> None:
+    """Refuse a longer primary key (nosql-wire §7): text counts its characters."""
     size = 0
     for name in form.table.primary_key:
         value = row.get(name)
         size += len(value) if isinstance(value, str) else 1
-    if size > NOSQL_KEY_BYTES_MAX:
-        raise InvalidRequest(NosqlRule.KEY_SIZE, size=size, limit=NOSQL_KEY_BYTES_MAX)
+    if size > bytes_max:
+        raise InvalidRequest(NosqlRule.KEY_SIZE, size=size, limit=bytes_max)
 
 
 def ttl_of(given: str) -> TimeToLive:
@@ -182,15 +186,15 @@ def ttl_of(given: str) -> TimeToLive:
         raise InvalidRequest(NosqlRule.TTL_TEXT, unit=unit[:40])
     digits = amount.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 18:  # of 64 bits
-        raise InvalidRequest(NosqlRule.TTL_NUMBER, text_member=given[:60])
+        raise InvalidRequest(NosqlRule.TTL_NUMBER, text=given[:60])
     value = int(amount)
     return TimeToLive.days(value) if unit == "DAYS" else TimeToLive.hours(value)
 
 
-def write_typed(engine: TypedEngine, _: str, asked: Frame) -> Plan[Written]:
+def write_typed(engine: TypedEngine, namespace: str, asked: Frame) -> Plan[Written]:
     """Write or delete one row. Raises: `NotFound`, `InvalidRequest`."""
-    form = named_table(engine, asked.table)
-    write = write_asked(form, asked.header["o"], asked.payload)
+    form = named_table(engine, asked.table, namespace)
+    write = write_asked(form, asked.header["o"], asked.payload, asked.mode)
     return engine.write(form, write.choice).answering(lambda result: Written(write, result))
 
 
@@ -261,10 +265,10 @@ def write_members(written: Written, *, by_name: bool = False) -> dict[str, Any]:
     return members
 
 
-def encode_written(written: Written) -> bytes:
+def encode_written(written: Written, *, tells_cost: bool = True) -> bytes:
     """The answer to a write of one row."""
-    cost = cost_of_write(written).members()
-    return encode({"e": 0, "c": cost, **write_members(written)})
+    message = begun_message(cost_of_write(written), tells_cost=tells_cost)
+    return encode({**message, **write_members(written)})
 
 
 def consumed_by_write(written: Written) -> tuple[int, int]:

@@ -10,17 +10,14 @@ from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.multi_delete import DeletedRows
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import InvalidRequest
-from widerow.limits import (
-    NOSQL_BATCH_BYTES_MAX,
-    NOSQL_BATCH_OPERATIONS_MAX,
-    NOSQL_KB_MAX,
-)
+from widerow.limits import NOSQL_BATCH_BYTES_MAX, NOSQL_KB_MAX
 from widerow.model.typed.requests import FieldRange, OperationKind
 from widerow.storage.interface import Outcome
-from widerow.wire.nosql.answers import Cost
+from widerow.wire.nosql.answers import Cost, begun_message
 from widerow.wire.nosql.convert import column_value, key_columns
 from widerow.wire.nosql.envelope import Frame, read_frame
 from widerow.wire.nosql.members import binary_member, flag_member, number_member, text_member
+from widerow.wire.nosql.modes import CLOUD, NosqlMode
 from widerow.wire.nosql.nson import encode
 from widerow.wire.nosql.operations.names import NAMES
 from widerow.wire.nosql.operations.rows import (
@@ -52,16 +49,17 @@ __all__ = [
 # --- MULTI_DELETE --------------------------------------------------------------------------------
 
 
-def delete_range(engine: TypedEngine, _: str, asked: Frame) -> Plan[DeletedRows]:
+def delete_range(engine: TypedEngine, namespace: str, asked: Frame) -> Plan[DeletedRows]:
     """Delete the rows of a partial key. Raises: `NotFound`, `InvalidRequest`."""
-    form, payload = named_table(engine, asked.table), asked.payload
+    form, payload = named_table(engine, asked.table, namespace), asked.payload
     most = number_member(payload, "mw")
-    if not 0 <= most <= NOSQL_KB_MAX:
-        raise InvalidRequest(NosqlRule.MAX_WRITE_KB, limit=NOSQL_KB_MAX, value=most)
+    if not 0 <= most <= asked.mode.kilobytes:
+        raise InvalidRequest(NosqlRule.MAX_WRITE_KB, limit=asked.mode.kilobytes, value=most)
     given = required(payload, "k")
-    key = key_columns(form, given) if given else {}
+    key = key_columns(form, given, asked.mode.key_bytes) if given else {}
     rows = MultiRow(key, range_of(form, payload.get("rg")))
-    return engine.delete_part(form, rows, most or NOSQL_KB_MAX, binary_member(payload, "ck") or b"")
+    part = min(most or NOSQL_KB_MAX, NOSQL_KB_MAX)
+    return engine.delete_part(form, rows, part, binary_member(payload, "ck") or b"")
 
 
 def range_of(form: TableForm, given: Any) -> FieldRange | None:  # noqa: ANN401  # a value
@@ -94,9 +92,9 @@ def _cost_of_delete(gone: DeletedRows) -> Cost:
     return Cost(2 * read, read, gone.kilobytes)
 
 
-def encode_deleted(gone: DeletedRows) -> bytes:
+def encode_deleted(gone: DeletedRows, *, tells_cost: bool = True) -> bytes:
     """The answer to MULTI_DELETE."""
-    message: dict[str, Any] = {"e": 0, "c": _cost_of_delete(gone).members(), "nd": gone.rows}
+    message = begun_message(_cost_of_delete(gone), tells_cost=tells_cost) | {"nd": gone.rows}
     if gone.last:
         message["ck"] = gone.last
     return encode(message)
@@ -118,14 +116,14 @@ class SequenceEnd(NamedTuple):
     aborted_at: int | None = None
 
 
-def decode_sequence(body: bytes) -> Frame:
+def decode_sequence(body: bytes, mode: NosqlMode = CLOUD) -> Frame:
     """A request of bounded size. Raises `InvalidRequest`."""
     if len(body) > NOSQL_BATCH_BYTES_MAX:
         raise InvalidRequest(NosqlRule.REQUEST_SIZE, size=len(body), limit=NOSQL_BATCH_BYTES_MAX)
-    return read_frame(body)
+    return read_frame(body, mode)
 
 
-def write_sequence(engine: TypedEngine, _: str, asked: Frame) -> Plan[SequenceEnd]:
+def write_sequence(engine: TypedEngine, namespace: str, asked: Frame) -> Plan[SequenceEnd]:
     """Write rows of one shard key in order, all or none. Raises: `NotFound`, `InvalidRequest`."""
     given = required(asked.payload, "os")
     if not isinstance(given, list):
@@ -135,11 +133,9 @@ def write_sequence(engine: TypedEngine, _: str, asked: Frame) -> Plan[SequenceEn
         raise InvalidRequest(NosqlRule.BATCH_NUMBER, found=len(given), expected=expected)
     if not given:
         raise InvalidRequest(NosqlRule.BATCH_EMPTY)
-    if len(given) > NOSQL_BATCH_OPERATIONS_MAX:
-        raise InvalidRequest(
-            NosqlRule.BATCH_COUNT, limit=NOSQL_BATCH_OPERATIONS_MAX, count=len(given)
-        )
-    writes = [_write_of(engine, asked.table, each) for each in given]
+    if len(given) > asked.mode.operations:
+        raise InvalidRequest(NosqlRule.BATCH_COUNT, limit=asked.mode.operations, count=len(given))
+    writes = [_write_of(engine, namespace, asked, each) for each in given]
     _check_related(writes)
     return _ending(writes, engine.execute([(write.form, write.choice) for write in writes]))
 
@@ -159,7 +155,12 @@ def _ending(writes: Sequence[WriteAsked], plan: Plan[list[WriteResult]]) -> Plan
     return Plan(plan.writes, ended, plan.size, rest, prepares=plan.prepares)
 
 
-def _write_of(engine: TypedEngine, table: str, given: Any) -> WriteAsked:  # noqa: ANN401  # a value
+def _write_of(
+    engine: TypedEngine,
+    namespace: str,
+    asked: Frame,
+    given: Any,  # noqa: ANN401  # a value
+) -> WriteAsked:
     if not isinstance(given, dict):
         raise InvalidRequest(NosqlRule.MEMBER_TYPE, name="os", type="MAP", found="another type")
     first = next(iter(given), "")
@@ -169,8 +170,8 @@ def _write_of(engine: TypedEngine, table: str, given: Any) -> WriteAsked:  # noq
     if code not in WRITE_KINDS:
         name = NAMES[code] if 0 <= code < len(NAMES) else str(code)
         raise InvalidRequest(NosqlRule.BATCH_KIND, name=name)
-    form = named_table(engine, text_member(given, "n") or table)
-    write = write_asked(form, code, given)
+    form = named_table(engine, text_member(given, "n") or asked.table, namespace)
+    write = write_asked(form, code, given, asked.mode)
     return write._replace(choice=as_abort(write.choice, flag_member(given, "a")))
 
 
@@ -199,9 +200,9 @@ def _cost_of_sequence(end: SequenceEnd) -> Cost:
     return Cost(2 * read, read, write)
 
 
-def encode_sequence(end: SequenceEnd) -> bytes:
+def encode_sequence(end: SequenceEnd, *, tells_cost: bool = True) -> bytes:
     """The answer to WRITE_MULTIPLE."""
-    message: dict[str, Any] = {"e": 0, "c": _cost_of_sequence(end).members()}
+    message = begun_message(_cost_of_sequence(end), tells_cost=tells_cost)
     told: list[Mapping[str, Any]] = [
         {"ss": written.result.success, **write_members(written, by_name=True)}
         for written in end.written

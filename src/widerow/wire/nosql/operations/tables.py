@@ -20,7 +20,7 @@ from widerow.errors import Conflict, InvalidRequest, NotFound, Unsupported
 from widerow.limits import NOSQL_USAGE_RECORDS_MAX
 from widerow.model.typed.coerce import coerce
 from widerow.model.typed.index_paths import IndexPath, index_paths
-from widerow.model.typed.names import same_name
+from widerow.model.typed.names import in_namespace, same_name
 from widerow.model.typed.table import IndexField, TableLimits, TypedTable
 from widerow.model.typed.types import Kind, timestamp
 from widerow.model.typed.values import Timestamp
@@ -33,17 +33,22 @@ from widerow.wire.nosql.rules import NosqlRule
 from widerow.wire.nosql.schema_text import cloud_schema_json, told_units
 
 __all__ = [
+    "OPERATION_ID",
     "Message",
     "State",
     "change_limits",
-    "check_limits",
+    "check_statement",
+    "done_index",
     "encode_message",
     "etag",
     "get_indexes",
     "get_table",
     "get_table_usage",
+    "leading_word",
     "limits_members",
     "list_typed",
+    "operation_id",
+    "planned_changes",
     "read_limits",
     "replica_stats",
     "request_table",
@@ -66,7 +71,7 @@ class State(IntEnum):
 _MILLISECONDS: Final = timestamp(3)
 _MODES: Final = {1: False, 2: True}  # PROVISIONED, ON_DEMAND
 _WORD: Final = re.compile(r"(?:\s|/\*.*?\*/|//[^\n]*|#[^\n]*)*([A-Za-z]+)", re.DOTALL)
-_OPERATION: Final = re.compile(r"([cadix])-(\d{1,18})(?:-([A-Za-z][A-Za-z0-9_]*))?\Z", re.ASCII)
+OPERATION_ID: Final = re.compile(r"([cadix])-(\d{1,18})(?:-([A-Za-z][A-Za-z0-9_]*))?\Z", re.ASCII)
 
 
 def encode_message(message: Message) -> bytes:
@@ -77,16 +82,16 @@ def encode_message(message: Message) -> bytes:
 # --- GET_TABLE -----------------------------------------------------------------------------------
 
 
-def get_table(engine: TypedEngine, _: str, asked: Frame) -> Message:
+def get_table(engine: TypedEngine, namespace: str, asked: Frame) -> Message:
     """A table, or the state that an operation of this id has brought it to.
 
     Raises: `NotFound`, `InvalidRequest` for an unknown id, and for an index that could not be made.
     """
-    name = asked.table
+    name = in_namespace(asked.table, namespace) if asked.table else ""
     operation = text_member(asked.payload, "od")
     if operation is None:
-        return table_message(engine, named_table(engine, name), name, State.ACTIVE)
-    found = _OPERATION.match(operation)
+        return table_message(engine, named_table(engine, name, ""), name, State.ACTIVE)
+    found = OPERATION_ID.match(operation)
     if found is None:
         raise InvalidRequest(NosqlRule.OPERATION_ID, id=operation[:60])
     kind, index = found[1], found[3] or ""
@@ -95,14 +100,19 @@ def get_table(engine: TypedEngine, _: str, asked: Frame) -> Message:
         if form is None or form.table.id != int(found[2]):
             return {"n": name, "as": int(State.DROPPED)}
         return table_message(engine, form, name, State.DROPPING, operation)
-    form = named_table(engine, name)
+    form = named_table(engine, name, "")
     if kind != "i":
         return table_message(engine, form, name, State.ACTIVE)
-    made = form.table.index(index)
-    if made is None:
-        raise _index_failed(engine, form.table, index)
-    state = State.ACTIVE if made.ready else State.UPDATING
+    state = State.ACTIVE if done_index(engine, form.table, index) else State.UPDATING
     return table_message(engine, form, name, state, operation if state else "")
+
+
+def done_index(engine: TypedEngine, table: TypedTable, name: str) -> bool:
+    """Whether an index that was begun answers. Raises `InvalidRequest` where it is gone."""
+    made = table.index(name)
+    if made is None:
+        raise _index_failed(engine, table, name)
+    return made.ready
 
 
 def _index_failed(engine: TypedEngine, table: TypedTable, name: str) -> InvalidRequest:
@@ -110,9 +120,7 @@ def _index_failed(engine: TypedEngine, table: TypedTable, name: str) -> InvalidR
     for (_, index), error in engine.builds.failures.items():
         if same_name(index, name):
             reason = str(error)
-    return InvalidRequest(
-        NosqlRule.INDEX_FAILED, index=name, table=table.qualified, text_member=reason
-    )
+    return InvalidRequest(NosqlRule.INDEX_FAILED, index=name, table=table.qualified, text=reason)
 
 
 def table_message(
@@ -159,19 +167,22 @@ def limits_members(limits: TableLimits) -> Message:
 # --- TABLE_REQUEST -------------------------------------------------------------------------------
 
 
-def request_table(engine: TypedEngine, _: str, asked: Frame) -> "Message | Plan[Message]":
+def request_table(engine: TypedEngine, namespace: str, asked: Frame) -> "Message | Plan[Message]":
     """Change definitions: by a statement, or the limits of a table by themselves (nosql-wire §5.1).
 
     Raises, or its plan does: `InvalidRequest`, `NotFound`, `Conflict`, `Unsupported`.
     """
     payload = asked.payload
-    statement, limits = text_member(payload, "st"), read_limits(payload)
+    onprem = asked.mode.onprem
+    statement, limits = text_member(payload, "st"), None if onprem else read_limits(payload)
     if payload.get("ff") is not None or payload.get("dt") is not None:
         if limits is not None:
             raise InvalidRequest(NosqlRule.LIMITS_AND_TAGS)
         raise Unsupported(NosqlRule.TAGS)
     if statement is not None:
-        return _run_statement(engine, statement, limits, etag_asked=text_member(payload, "et"))
+        return _run_statement(engine, namespace, statement, limits, asked)
+    if onprem and payload.get("lm") is not None:
+        raise Unsupported(NosqlRule.LIMITS_ONPREM)
     if limits is None or not asked.table:
         raise InvalidRequest(NosqlRule.TABLE_REQUEST)
     return change_limits(engine, asked.table, limits)
@@ -212,25 +223,31 @@ def _operation(kind: str, table: TypedTable, index: str = "") -> str:
 
 
 def _run_statement(
-    engine: TypedEngine, statement: str, limits: TableLimits | None, etag_asked: str | None
+    engine: TypedEngine, namespace: str, statement: str, limits: TableLimits | None, asked: Frame
 ) -> "Message | Plan[Message]":
-    """Run a definition statement in the cloud's way: a table without a parent has limits."""
+    """Run a definition statement; in the cloud's way a table without a parent has limits."""
     from widerow.engine.typed.ddl.parse import parse  # noqa: PLC0415  # the grammar is slow to load
     from widerow.engine.typed.ddl.planned import planned  # noqa: PLC0415  # same
     from widerow.engine.typed.ddl.result import Context  # noqa: PLC0415  # same
 
     _check_word(statement)
     read = parse(statement)
-    check_limits(read, limits)
-    context = Context(SchemaChanges(engine, _waits, _pauses))
+    check_statement(read, limits, onprem=asked.mode.onprem)
+    context = Context(planned_changes(engine), namespace)
+    name, etag_asked = context.qualified(_named(read)), text_member(asked.payload, "et")
     if etag_asked is not None:
-        _check_etag(engine, context.qualified(_named(read)), etag_asked)
-    before = engine.tables.get_qualified(context.qualified(_named(read)))
-    told = None if before is None else table_message(engine, before, _named(read), State.UPDATING)
+        _check_etag(engine, name, etag_asked)
+    before = engine.tables.get_qualified(name)
+    told = None if before is None else table_message(engine, before, name, State.UPDATING)
     made = planned(engine, context, read, limits)
     if isinstance(made, Plan):
         return made.answering(lambda changed: _answer(engine, changed, limits, told))
     return _answer(engine, made, limits, told)
+
+
+def planned_changes(engine: TypedEngine) -> SchemaChanges:
+    """Changes for statements that are planned: nothing is committed here, and nobody waits."""
+    return SchemaChanges(engine, _waits, _pauses)
 
 
 def _waits(_: Plan[Any]) -> Any:  # noqa: ANN401  # never
@@ -248,21 +265,44 @@ def _named(statement: Any) -> str:  # noqa: ANN401  # one of the statements
 
 
 def _check_word(statement: str) -> None:
-    """Refuse what is no definition of a table or an index by its first word."""
-    found = _WORD.match(statement)
-    word = "" if found is None else found[1].upper()
+    """Refuse what is no definition of a table or an index by its first words."""
+    word = leading_word(statement)
     if word in _QUERYING:
-        raise InvalidRequest(NosqlRule.QUERY_STATEMENT, word=word)
+        raise InvalidRequest(NosqlRule.QUERY_STATEMENT, word=_QUERYING[word])
+    found = _SECURITY.match(statement)
+    if found is not None:
+        raise InvalidRequest(NosqlRule.QUERY_STATEMENT, word="_".join(found[0].upper().split()))
 
 
-_QUERYING: Final = frozenset(
-    ("SELECT", "INSERT", "UPSERT", "UPDATE", "DELETE", "DECLARE", "SHOW", "DESCRIBE", "DESC")
+def leading_word(statement: str) -> str:
+    """The first word of a statement behind blanks and comments, in capitals; "" for none."""
+    found = _WORD.match(statement)
+    return "" if found is None else found[1].upper()
+
+
+_QUERYING: Final = {
+    **{word: word for word in ("SELECT", "INSERT", "UPSERT", "UPDATE", "DELETE", "DECLARE")},
+    "SHOW": "SHOW",
+    "DESCRIBE": "DESCRIBE",
+    "DESC": "DESCRIBE",
+}
+_SECURITY: Final = re.compile(
+    r"(?:GRANT|REVOKE|(?:CREATE|ALTER|DROP)\s+(?:USER|ROLE|REGION))\b", re.IGNORECASE
 )
 
 
-def check_limits(statement: Any, limits: TableLimits | None) -> None:  # noqa: ANN401  # a statement
-    """Refuse limits where a statement takes none, and a table without (nosql-wire §5.1)."""
+def check_statement(
+    statement: Any,  # noqa: ANN401  # a statement
+    limits: TableLimits | None,
+    *,
+    onprem: bool,
+) -> None:
+    """Refuse namespaces; in the cloud limits where none are, and their lack (nosql-wire §5.1)."""
     kind = type(statement).__name__
+    if "Namespace" in kind:
+        raise InvalidRequest(NosqlRule.NAMESPACE_REQUEST if onprem else NosqlRule.NAMESPACE)
+    if onprem:
+        return
     if kind == "CreateTableStatement":
         if ":" in statement.name:
             raise InvalidRequest(NosqlRule.NAMESPACE)
@@ -273,8 +313,6 @@ def check_limits(statement: Any, limits: TableLimits | None) -> None:  # noqa: A
             raise InvalidRequest(NosqlRule.CREATE_LIMITS)
     elif kind == "AlterTableStatement" and limits is not None:
         raise InvalidRequest(NosqlRule.ALTER_LIMITS)
-    elif "Namespace" in kind:
-        raise InvalidRequest(NosqlRule.NAMESPACE)
 
 
 def _check_etag(engine: TypedEngine, name: str, asked: str) -> None:
@@ -292,6 +330,12 @@ _KINDS: Final = {
 }
 
 
+def operation_id(changed: Any) -> str:  # noqa: ANN401  # a ChangedDefinition, as below
+    """The id that tells of a statement that changed a table."""
+    kind, _ = _KINDS[changed.change.value]
+    return _operation(kind, changed.form.table, changed.index_name)
+
+
 def _answer(
     engine: TypedEngine,
     changed: Any,  # noqa: ANN401  # a ChangedDefinition, whose module is slow to load
@@ -299,13 +343,13 @@ def _answer(
     told: Message | None,
 ) -> Message:
     """The answer to a statement: the state in between, and the id to ask with."""
-    kind, state = _KINDS[changed.change.value]
+    _, state = _KINDS[changed.change.value]
     form = changed.form
     if form is None:
         return {"n": changed.name, "as": int(State.DROPPED)}
     if not changed.executed:
         return table_message(engine, form, changed.name, State.ACTIVE)
-    operation = _operation(kind, form.table, changed.index_name)
+    operation = operation_id(changed)
     message: Message = {"n": changed.name, "as": int(state)}
     if state is State.UPDATING and told is not None:
         return {**told, "as": int(state), "od": operation}
@@ -353,9 +397,9 @@ def _children_first(forms: list[TableForm]) -> Iterator[str]:
     return walk(())
 
 
-def get_indexes(engine: TypedEngine, _: str, asked: Frame) -> Message:
+def get_indexes(engine: TypedEngine, namespace: str, asked: Frame) -> Message:
     """The indexes of a table, or one (nosql-wire §5.4). Raises `NotFound`, `InvalidRequest`."""
-    table = named_table(engine, asked.table).table
+    table = named_table(engine, asked.table, namespace).table
     name = text_member(asked.payload, "i")
     indexes = list(table.indexes)
     if name is not None:
@@ -389,11 +433,13 @@ def _told_type(path: IndexPath, field: IndexField) -> Message:
 # --- usage ---------------------------------------------------------------------------------------
 
 
-def get_table_usage(engine: TypedEngine, _: str, asked: Frame) -> Message:
+def get_table_usage(engine: TypedEngine, namespace: str, asked: Frame) -> Message:
     """The use of a table: no records are kept, so there is one without any use (nosql-wire §5.5).
 
-    Raises: `InvalidRequest`.
+    Raises: `InvalidRequest`, `NotFound`; `Unsupported` for a store of one's own.
     """
+    if asked.mode.onprem:
+        raise Unsupported(NosqlRule.USAGE_ONPREM)
     payload = asked.payload
     most = number_member(payload, "lx")
     if most > NOSQL_USAGE_RECORDS_MAX:
@@ -402,7 +448,7 @@ def get_table_usage(engine: TypedEngine, _: str, asked: Frame) -> Message:
     start, stop = times
     if start is not None and stop is not None and stop < start:
         raise InvalidRequest(NosqlRule.USAGE_TIMES)
-    form = named_table(engine, asked.table)
+    form = named_table(engine, asked.table, namespace)
     begun = start or Timestamp(form.table.created_us // 1_000_000)
     record = dict.fromkeys(("ru", "wu", "sg", "rt", "wt", "sl", "ms"), 0)
     return {"n": asked.table, "u": [{"sr": begun.text(3), "pd": 60, **record}], "li": 1}
@@ -419,9 +465,14 @@ def _instant(given: Any) -> Timestamp | None:  # noqa: ANN401  # a member
     return found
 
 
-def replica_stats(engine: TypedEngine, _: str, asked: Frame) -> Message:
-    """The lag of replicas: there are none, so one record without a time (nosql-wire §3.1)."""
-    form = named_table(engine, asked.table)
+def replica_stats(engine: TypedEngine, namespace: str, asked: Frame) -> Message:
+    """The lag of replicas: there are none, so one record without a time (nosql-wire §3.1).
+
+    Raises: `NotFound`; `Unsupported` for a store of one's own.
+    """
+    if asked.mode.onprem:
+        raise Unsupported(NosqlRule.REPLICA_STATS)
+    form = named_table(engine, asked.table, namespace)
     return {
         "n": form.table.qualified,
         "ni": Long(1),

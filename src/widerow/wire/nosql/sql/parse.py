@@ -254,7 +254,7 @@ def _table(words: WordCursor, join: str = "") -> syntax.FromTable:
     while words.next.is_sign(".") and words.ahead(1).kind == "name":
         words.take()
         name += f".{words.name()}"
-    return syntax.FromTable(place, name, _alias(words, name), join)
+    return syntax.FromTable(place, name, _alias(words, name.rpartition(":")[2]), join)
 
 
 def _alias(words: WordCursor, name: str) -> str:

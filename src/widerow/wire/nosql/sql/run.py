@@ -17,12 +17,13 @@ from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.tables import TypedTables
-from widerow.errors import InvalidRequest
+from widerow.errors import InvalidRequest, NotFound
+from widerow.model.typed.names import in_namespace
 from widerow.wire.nosql.convert import column_value
 from widerow.wire.nosql.nson import EmptyValue, Long, TimestampText
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import AccessPath
-from widerow.wire.nosql.sql.bind_select import BoundSelect, bind_select, fault_at
+from widerow.wire.nosql.sql.bind_select import BoundSelect, Find, bind_select, fault_at
 from widerow.wire.nosql.sql.bind_writes import BoundWrite, bind_delete, bind_insert, bind_update
 from widerow.wire.nosql.sql.casts import cast_item, field_type
 from widerow.wire.nosql.sql.delete_run import DeletedPage, DeletePlan, delete_page
@@ -148,22 +149,38 @@ def _shown(path: AccessPath) -> dict[str, Any]:
 # --- preparing -----------------------------------------------------------------------------------
 
 
-def prepare_statement(text: str, tables: TypedTables) -> Prepared:
-    """Read a statement and plan it. Raises `InvalidRequest`, and `NotFound` for its table."""
+def prepare_statement(text: str, tables: TypedTables, namespace: str | None = None) -> Prepared:
+    """Read a statement and plan it. Raises `InvalidRequest`, and `NotFound` for its table.
+
+    `namespace`: of the tables that are named without one; None where there are no namespaces.
+    """
     statement = parse_statement(text)
     scope = SqlScope()
     declared = [(name, kind) for name, kind, _ in statement.declared]
     marks = range(len(declared), statement.parameters)
     declared += [(f"$${number}", syntax.TypeNode("ANY")) for number in marks]
     scope.externals = dict(declared)
-    operation, bound = _bound(statement, tables, scope)
+    operation, bound = _bound(statement, _finding(tables, namespace), scope)
     return Prepared(text, scope.tables[0].name, operation, bound, scope, tuple(declared))
 
 
+def _finding(tables: TypedTables, namespace: str | None) -> Find:
+    """How the tables of a statement are found."""
+    if namespace is None:
+        return tables.get_qualified
+
+    def find(name: str) -> TableForm | None:
+        form = tables.get_qualified(in_namespace(name, namespace))
+        if form is None and ":" in name:
+            raise NotFound(StatementRule.TABLE_NOT_FOUND, table=name[:300])
+        return form
+
+    return find
+
+
 def _bound(
-    statement: syntax.NosqlStatement, tables: TypedTables, scope: SqlScope
+    statement: syntax.NosqlStatement, find: Find, scope: SqlScope
 ) -> tuple[int, BoundSelect | BoundWrite]:
-    find = tables.get_qualified
     if isinstance(statement, syntax.SelectStatement):
         return SELECT, bind_select(statement, find, scope)
     if isinstance(statement, syntax.InsertStatement):
