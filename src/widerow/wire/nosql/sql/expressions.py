@@ -650,6 +650,7 @@ def _call(expression: syntax.CallNode, scope: SqlScope) -> Compiled:
             raise _fault(StatementRule.ROW_ARGUMENT, expression.place, name=name)
         rest = [compile_expression(each, scope).evaluate for each in expression.arguments[1:]]
         slot, place = table.slot, expression.place
+        scope.whole.add(slot)
         return Compiled(
             lambda frame: row_function.call(
                 frame, frame.rows[slot], [r(frame) for r in rest], place

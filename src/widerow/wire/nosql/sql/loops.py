@@ -131,7 +131,7 @@ class Looping:
         inclusive = resume.within >= 0
         scanned = first.path.scan(self._engine, ranges, resume.position, inclusive=inclusive)
         for (row, position), is_first in scanned:
-            self._count(row)
+            self._count(row, first.slot)
             if not is_first:
                 yield None
                 continue
@@ -145,9 +145,9 @@ class Looping:
                     yield Looped(position, -1 if self._simple else within)
             yield None
 
-    def _count(self, row: StoredRow) -> None:
-        """Count a row that was read."""
-        self.kb += row_kilobytes(row)
+    def _count(self, row: StoredRow, slot: int) -> None:
+        """Count a row that was read: its kilobytes, or one where its key is enough."""
+        self.kb += row_kilobytes(row) if slot in self._frame.whole else 1
         self._step()
 
     def _step(self) -> None:
@@ -199,7 +199,7 @@ class Looping:
             return
         kept: list[StoredRow] = []
         for (row, _), is_first in loop.path.scan(self._engine, ranges):
-            self._count(row)
+            self._count(row, loop.slot)
             if is_first:
                 kept += [row] if single else []
                 yield row
@@ -216,7 +216,10 @@ class Looping:
             key = row.encoded_key[: loop.path.form.key.end(row.encoded_key, length)]
             known = self._ancestors.get(ancestor.slot)
             if known is None or known[0] != key:
-                known = self._ancestors[ancestor.slot] = (key, self._get(ancestor.form, key))
+                known = self._ancestors[ancestor.slot] = (
+                    key,
+                    self._get(ancestor.form, key, ancestor.slot),
+                )
             frame.rows[ancestor.slot] = known[1]
         for ancestor in loop.ancestors:
             if ancestor.on is not None and not _true(ancestor.on, frame):
@@ -227,12 +230,12 @@ class Looping:
         """The kilobytes that a page counts: a look at an empty shard is one (nosql-wire §4.1)."""
         return max(self.kb, 1 if self.reads else 0)
 
-    def _get(self, form: TableForm, key: bytes) -> StoredRow | None:
+    def _get(self, form: TableForm, key: bytes, slot: int) -> StoredRow | None:
         record = self._engine.store.brief_snapshot().get(key)
         if record is None or 0 < typed_table_and_expiry(record)[1] <= self._engine.now_hour():
             return None
         row = StoredRow(form, key, record)
-        self._count(row)
+        self._count(row, slot)
         return row
 
     def _descend(self, tables: tuple[Descendant, ...], row: StoredRow) -> Iterator[None]:
@@ -261,7 +264,7 @@ class Looping:
         selection = MultiRowSelection(table.form, b"", b"", 0, {table.form.id: table.form})
         part = [ByteRange(start, after_prefix(start))]
         for scanned in scan_keys(self._engine, selection, part, reverse=False):
-            self._count(scanned.row)
+            self._count(scanned.row, table.slot)
             yield scanned.row
 
 

@@ -55,10 +55,13 @@ def column_of(column: syntax.ColumnNode, scope: SqlScope, *, of_row: bool = Fals
     scope.used.add(slot)
     declared = definition.field(column.name)
     if declared is None:
+        scope.whole.add(slot)
         return Compiled(_document_field(slot, column.name), syntax.TypeNode("JSON"))
     position = definition.positions[declared.name.lower()]
     convert = item_of(declared.type)
     is_key = position in definition.key_positions
+    if not is_key:
+        scope.whole.add(slot)
 
     def evaluate(frame: SqlFrame) -> Items:
         row = frame.rows[slot]
@@ -87,6 +90,7 @@ def variable_of(variable: syntax.VariableNode, scope: SqlScope) -> Compiled:
     if table is not None:
         slot, convert = table.slot, row_item(table)
         scope.used.add(slot)
+        scope.whole.add(slot)
 
         def row(frame: SqlFrame) -> Items:
             found = frame.rows[slot]

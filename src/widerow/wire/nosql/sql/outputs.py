@@ -43,6 +43,7 @@ def star(scope: SqlScope, *, by_name: bool = False) -> Outputs:
     if len(scope.tables) == 1 and not scope.variables:
         table = scope.tables[0]
         slot, convert, kind = table.slot, row_item(table), row_kind(table)
+        scope.whole.add(slot)
 
         def row(frame: SqlFrame) -> dict[str, Any]:
             found = frame.rows[slot]

@@ -18,9 +18,10 @@ class SqlFrame:
     """What expressions read: a row for each table, items for each variable, and the environment.
 
     `rows`: None is a table without a row, whose columns are NULL. `variables`: external ones.
+    `whole`: the slots of tables of which more is read than columns of the key.
     """
 
-    __slots__ = ("context", "items", "now_us", "random", "rows", "variables")
+    __slots__ = ("context", "items", "now_us", "random", "rows", "variables", "whole")
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class SqlFrame:
         self.rows: list[StoredRow | None] = [None] * len(scope.tables)
         self.items: list[Sequence[Any]] = [()] * scope.slots
         self.variables = variables
+        self.whole = frozenset(scope.whole)
         self.now_us = now_us
         self.context = context
         self.random = random
@@ -73,7 +75,11 @@ class ScopeTable:
 
 @dataclass
 class SqlScope:
-    """The names of a statement. `replaced`: expressions that are computed before, by slot."""
+    """The names of a statement.
+
+    `replaced`: expressions that are computed before, by slot. `used`: the slots of tables that
+    expressions name, `whole`: of those of which they read more than columns of the key.
+    """
 
     tables: list[ScopeTable] = field(default_factory=list)
     variables: dict[str, int] = field(default_factory=dict)
@@ -81,6 +87,7 @@ class SqlScope:
     replaced: list[tuple[SqlExpression, int]] = field(default_factory=list)
     kinds: dict[int, TypeNode | None] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
+    whole: set[int] = field(default_factory=set)
     slots: int = 0
     aggregates: bool = False
     grouped: bool = False

@@ -370,6 +370,21 @@ def test_kilobytes_and_units_are_counted(users: SqlStore) -> None:
     assert users.pages[0].read_units == 8
 
 
+def test_a_read_that_its_key_is_enough_for_counts_a_kilobyte_a_row(users: SqlStore) -> None:
+    users.rows(f'UPDATE users SET name = "{"x" * 3000}" WHERE g = 1 AND id = 3')
+    for text, kilobytes in (
+        ("SELECT id FROM users WHERE g = 1", 4),
+        ("SELECT u.g + u.id FROM users u WHERE u.g = 1 AND u.id < 5 ORDER BY id DESC", 2),
+        ("SELECT id, age FROM users WHERE g = 1", 7),
+        ("SELECT id FROM users WHERE g = 1 AND age > 0", 7),
+        ("SELECT * FROM users WHERE g = 1", 7),
+        ("SELECT version($u) FROM users $u WHERE $u.g = 1", 7),
+        ("DELETE FROM users WHERE g = 1", 8),  # four looks for keys, four deletes
+    ):
+        users.rows(text)
+        assert users.pages[0].read_kb == kilobytes, text
+
+
 @given(st.binary(max_size=40), st.sampled_from((0, 3, 2**40)), st.integers(-1, 5))
 def test_a_forged_key_leads_to_no_other_rows(position: bytes, skipped: int, within: int) -> None:
     with two_tables() as sql:
