@@ -53,7 +53,19 @@ from widerow.wire.tablestore import sql_messages as q
 from widerow.wire.tablestore import timeseries_messages as p
 from widerow.wire.tablestore import tunnel_messages as t
 
-__all__ = ["Case", "Finding", "Report", "case_of", "main", "run", "serving"]
+__all__ = [
+    "RESET_CASES",
+    "SECONDS_MAX",
+    "Case",
+    "Defects",
+    "Finding",
+    "Report",
+    "case_of",
+    "main",
+    "note",
+    "run",
+    "serving",
+]
 
 SECONDS_MAX: Final = 3.0  # for one answer; most take a millisecond, a busy machine adds to it
 RESET_CASES: Final = 100  # between two looks at the server, which also set its tables up again
@@ -161,21 +173,23 @@ def case_of(seed: int, number: int, requests: Sequence[tuple[str, str, bytes]]) 
 # --- the server ----------------------------------------------------------------------------------
 
 
-class _Defects(logging.Handler):
+class Defects(logging.Handler):
     """What the server logs about defects of its own: anything above a warning, with its frames."""
 
     def __init__(self) -> None:
+        """Hears nothing until it is a handler of a logger."""
         super().__init__(logging.ERROR)
         self.said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Keep what was logged."""
         self.said.append(f"{record.getMessage()} {getattr(record, 'facts', '')}")
 
 
 class _Server:
     """A server, its log, and a row of it that nobody asks to change."""
 
-    def __init__(self, server: WiderowServer, defects: _Defects) -> None:
+    def __init__(self, server: WiderowServer, defects: Defects) -> None:
         self.sender = Sender(instance=server.instance)
         self._endpoint = server.endpoint
         self._defects = defects
@@ -256,7 +270,7 @@ class _Server:
 @contextmanager
 def serving(path: Path | None) -> Iterator[_Server]:
     """A server on a directory, or in memory."""
-    defects = _Defects()
+    defects = Defects()
     log = logging.getLogger("widerow")
     log.addHandler(defects)
     try:
@@ -307,7 +321,7 @@ def _try(server: _Server, case: Case, report: Report) -> None:
     report.answers[code] += 1
     if answer is not None and answer.status != 200:
         report.rules[_rule_of(answer)] += 1
-    _note(report, case, what)
+    note(report, case, what)
     if report.cases % RESET_CASES == 0 or (case.action == "DeleteTable" and code == "OK"):
         _look(server, case, report)
 
@@ -326,11 +340,12 @@ def _rule_of(answer: Answer) -> str:
 
 
 def _look(server: _Server, case: Case, report: Report) -> None:
-    _note(report, case, server.trouble())
+    note(report, case, server.trouble())
     server.set_up()
 
 
-def _note(report: Report, case: Case, what: str) -> None:
+def note(report: Report, case: Case, what: str) -> None:
+    """Add what is wrong about the answer to a case, if anything is."""
     if what:
         body = case.body[:BODY_SHOWN].hex()
         said = Finding(case.number, case.action, case.variant, case.mutations, what, body)
@@ -366,8 +381,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. Returns the exit code."""
+Run = Callable[[int, Iterator[int], Path | None, Callable[[Report], None]], Report]
+
+
+def main(arguments: Sequence[str] | None = None, cases: Run = run) -> int:
+    """The command, for the cases of a protocol. Returns the exit code."""
     options = _options(arguments)
     columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     found = TextColumn("{task.fields[found]} found")
@@ -381,7 +399,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             progress.update(task, completed=report.cases, found=len(report.findings))
 
         path = None if options.memory else Path(directory) / "store"
-        report = run(options.seed, _numbers(options), path, tell)
+        report = cases(options.seed, _numbers(options), path, tell)
     print(json.dumps(report.as_line()))
     return 1 if report.findings else 0
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from widerow.rows.checksum import crc8, crc8_byte
 
-__all__ = ["FAMILIES", "Mutation", "mutate"]
+__all__ = ["BODY_BYTES_MAX", "FAMILIES", "NUMBERS", "Mutation", "mutate", "other_words"]
 
 Mutation = Callable[[Random, bytes], bytes]
 
@@ -503,6 +503,23 @@ def _bracket_words(chance: Random, words: list[str], index: int) -> None:
     words[index] = "(" * times + words[index] + ")" * (times - (chance.random() < 0.1))
 
 
+_WORD_CHANGES: Final[dict[str, Callable[[Random, list[str], int], None]]] = {
+    "dropped": _drop_words,
+    "repeated": _repeat_words,
+    "exchanged": _exchange_words,
+    "others": _other_word,
+    "more": _more_words,
+    "in brackets": _bracket_words,
+}
+
+
+def other_words(chance: Random, text: str) -> str:
+    """A text with some of its words wrong."""
+    words = _WORD.findall(text) or [""]
+    chance.choice(tuple(_WORD_CHANGES.values()))(chance, words, chance.randrange(len(words)))
+    return "".join(words)
+
+
 # --- offsets -------------------------------------------------------------------------------------
 
 
@@ -572,14 +589,7 @@ FAMILIES: Final[dict[str, dict[str, Mutation]]] = {
         "of another operation": _in_row(_operate),
         "of another date": _in_row(_date),
     },
-    "words": {
-        "dropped": _in_words(_drop_words),
-        "repeated": _in_words(_repeat_words),
-        "exchanged": _in_words(_exchange_words),
-        "others": _in_words(_other_word),
-        "more": _in_words(_more_words),
-        "in brackets": _in_words(_bracket_words),
-    },
+    "words": {name: _in_words(change) for name, change in _WORD_CHANGES.items()},
     "offsets": {
         "of another value": _in_flat(_other_offset),
         "of two bytes": _in_flat(_other_short),

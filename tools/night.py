@@ -105,6 +105,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("tests.fuzz.run", (), ("--seconds", 60), plain=True),  # 10
         Step("tools.simulate", (), ("--seeds", 10_000)),  # 9
         Step("tools.mutate", ("--seed", "1"), ("--cases", 60_000)),  # 1
+        Step("tools.nosql_mutate", ("--seed", "1"), ("--cases", 30_000)),  # 3
         Step("tools.hostile", ("attacks",)),  # 0.2
     ),
 )

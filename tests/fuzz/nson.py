@@ -16,9 +16,9 @@ from widerow.wire.dialect import Dialect
 from widerow.wire.nosql.dialect import NOSQL_DIALECT, NOSQL_ONPREM_DIALECT
 from widerow.wire.nosql.nson import EMPTY_VALUE, TimestampText, decode_map, encode
 
-__all__ = ["SEEDS", "answered", "answered_in_order", "check", "request"]
+__all__ = ["SEEDS", "TABLE", "answered", "answered_in_order", "check", "request"]
 
-_TABLE: Final = (
+TABLE: Final = (
     "CREATE TABLE t (s INTEGER, id STRING, d DOUBLE, n NUMBER, b BOOLEAN, at TIMESTAMP(3), "
     "e ENUM(x, y), bin BINARY, a ARRAY(INTEGER), m MAP(STRING), r RECORD(x INTEGER), j JSON, "
     "PRIMARY KEY(SHARD(s), id))"
@@ -90,7 +90,7 @@ SEEDS: Final = (
 def _stored() -> nosql.TypedStore:
     """A store with the table of the seeds and a row."""
     store = nosql.TypedStore(open_store("memory:"), FakeClock(), FakeEntropy())
-    store.run_statement(_TABLE)
+    store.run_statement(TABLE)
     store.table("t").put({**_KEY, "d": 0.5, "j": {"x": [None, 1]}})
     return store
 
