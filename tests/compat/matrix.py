@@ -11,9 +11,26 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-__all__ = ["MATRIX", "NOT_OFFERED", "SDKS", "STORES", "UNTESTED", "Call"]
+__all__ = [
+    "DRIVERS",
+    "DRIVER_OPERATIONS",
+    "MATRIX",
+    "NOT_OFFERED",
+    "SDKS",
+    "STORES",
+    "UNTESTED",
+    "Call",
+]
 
 SDKS: Final = ("python", "node", "go", "java")
+DRIVERS: Final = tuple(f"nosql-{language}" for language in SDKS)
+"""Of Oracle NoSQL; all make the same calls (tests/compat/nosql)."""
+DRIVER_OPERATIONS: Final = (
+    *("GET", "PUT", "PUT_IF_ABSENT", "PUT_IF_PRESENT", "PUT_IF_VERSION"),
+    *("DELETE", "DELETE_IF_VERSION", "MULTI_DELETE", "WRITE_MULTIPLE", "PREPARE", "QUERY"),
+    *("TABLE_REQUEST", "GET_TABLE", "LIST_TABLES", "GET_INDEXES", "GET_TABLE_USAGE"),
+)
+"""Those that the drivers' programs call."""
 STORES: Final = ("rocksdb", "postgres", "hbase")
 """Over which the programs and clients of all SDKs run; the first is the one of `widerow serve`."""
 

@@ -5,7 +5,7 @@
 The command writes tests/compat/record.json; `python -m tools.generated_pages compat` prints the
 page. A cell says yes where a test makes the call (tests/compat/matrix.py) and a server over each
 store answered it in the recorded run; else it names the stores. A new record replaces what the
-former says of the stores that the run had.
+former says of the SDKs and stores that the run had.
 """
 
 import argparse
@@ -17,7 +17,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from tests.compat.matrix import MATRIX, NOT_OFFERED, SDKS, STORES, UNTESTED
+from tests.compat.matrix import (
+    DRIVER_OPERATIONS,
+    DRIVERS,
+    MATRIX,
+    NOT_OFFERED,
+    SDKS,
+    STORES,
+    UNTESTED,
+)
 from tests.compat.recording import merged
 
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
@@ -33,6 +41,7 @@ Record = Mapping[str, Any]
 STORE_NAMES: Final = {"rocksdb": "RocksDB", "postgres": "PostgreSQL", "hbase": "HBase"}
 NAMES: Final = {"python": "Python", "node": "Node.js", "go": "Go", "java": "Java"}
 SUFFIX: Final = "../tests/compat"
+LIFE: Final = "nosql/test_life.py"
 EVERY_REFUSAL: Final = "../tests/unit/wire/tablestore/operations/test_table.py"
 
 _HEAD: Final = """\
@@ -59,6 +68,13 @@ _REFUSED: Final = """
 Each is answered with status 400 and `OTSUnsupportOperation`, and the response header
 `x-widerow-hint` names the feature. Nothing of them is accepted and ignored.
 [A test asks for each]({every}).
+"""
+_DRIVERS: Final = """
+## Oracle NoSQL's drivers
+
+Each of the vendor's unchanged drivers goes through [the whole life of tables]({life}), with a
+killed server in the middle. A cell names the stores over which the operation was answered with
+success in the recorded run; how each behaves is in [the protocol's page](protocol/nosql.md).
 """
 _CODES: Final = """
 ## Errors that the tests met
@@ -89,6 +105,7 @@ def page(record: Record) -> str:
             (refused,),
             ("", "| feature | actions |", "|---|---|"),
             _features(),
+            _drivers(record),
             (_CODES, "| action | codes |", "|---|---|"),
             _codes(record),
             ("",),
@@ -135,6 +152,21 @@ def _features() -> Iterator[str]:
         yield f"| {feature} | {actions} |"
 
 
+def _drivers(record: Record) -> Iterator[str]:
+    """What the drivers of Oracle NoSQL were seen with."""
+    versions = record["versions"]
+    said = ", ".join(f"{NAMES[language]} {versions[f'nosql-{language}']}" for language in SDKS)
+    yield _DRIVERS.format(life=f"{SUFFIX}/{LIFE}")
+    yield from (f"Drivers of the recorded run: {said}.", "")
+    yield from _table("operation", (_driven(each, record) for each in DRIVER_OPERATIONS))
+
+
+def _driven(operation: str, record: Record) -> str:
+    answering = [_answering(record, driver, f"nosql/{operation}") for driver in DRIVERS]
+    cells = [", ".join(STORE_NAMES[store] for store in stores) or "–" for stores in answering]
+    return f"| {operation} | " + " | ".join(cells) + " |"
+
+
 def _codes(record: Record) -> Iterator[str]:
     for action in OPERATIONS:
         answers = [of_sdks[sdk] for of_sdks in record["answers"].values() for sdk in of_sdks]
@@ -144,7 +176,7 @@ def _codes(record: Record) -> Iterator[str]:
 
 
 def _versions() -> dict[str, str]:
-    """Those that the tests pin, and the installed one of Python."""
+    """Those that the tests pin, and the installed ones of Python."""
     node = json.loads((HERE / "node/package.json").read_text(encoding="utf-8"))
     go = re.search(r"tablestore-go-sdk v(\S+)", (HERE / "go/go.mod").read_text(encoding="utf-8"))
     pom = (HERE / "java/pom.xml").read_text(encoding="utf-8")
@@ -156,7 +188,20 @@ def _versions() -> dict[str, str]:
         "node": node["dependencies"]["tablestore"],
         "go": go[1],
         "java": java[1],
+        **_driver_versions(),
     }
+
+
+def _driver_versions() -> dict[str, str]:
+    place = HERE / "nosql"
+    node = json.loads((place / "node/package.json").read_text(encoding="utf-8"))
+    go = re.search(r"nosql-go-sdk v(\S+)", (place / "go/go.mod").read_text(encoding="utf-8"))
+    pom = (place / "java/pom.xml").read_text(encoding="utf-8")
+    java = re.search(r"<artifactId>nosqldriver</artifactId>\s*<version>([^<]+)", pom)
+    assert go
+    assert java
+    told = (version("borneo"), node["dependencies"]["oracle-nosqldb"], go[1], java[1])
+    return dict(zip(DRIVERS, told, strict=True))
 
 
 def main() -> None:
@@ -167,13 +212,13 @@ def main() -> None:
         store: {
             sdk: {action: sorted(codes) for action, codes in sorted(actions.items())}
             for sdk, actions in sorted(of_sdks.items())
-            if sdk in SDKS
+            if sdk in {*SDKS, *DRIVERS}
         }
         for store, of_sdks in merged(parser.parse_args().record).items()
         if store in STORES
     }
     known = read_record()["answers"] if RECORD.exists() else {}
-    answers = {store: found.get(store, known.get(store, {})) for store in STORES}
+    answers = {store: known.get(store, {}) | found.get(store, {}) for store in STORES}
     record = {"versions": _versions(), "answers": answers}
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 

@@ -4,7 +4,7 @@
 
 Each `widerow serve` that a test starts then logs its requests, and leaves a file in the folder when
 it ends: the store, the SDK, which is the name of the test's directory, and the codes of the answers
-to each action.
+to each action. A driver of Oracle NoSQL is named by that directory and its language.
 """
 
 import json
@@ -18,11 +18,13 @@ from uuid import uuid4
 
 from widerow.testing.process import WiderowProcess
 
-__all__ = ["FOLDER", "Codes", "merged", "record_requests", "store_of"]
+__all__ = ["FOLDER", "Codes", "merged", "record_requests", "sdk_of", "store_of"]
 
 FOLDER: Final = "COMPAT_REQUESTS"
 LOGGED: Final = ("--log-level", "debug")
 ANSWERED: Final = re.compile(r"\banswered action=(?P<action>\S+) .*?\bcode=(?P<code>\S+)")
+
+_LANGUAGE: Final = re.compile(r"\[\w+-(\w+)\]")
 
 Codes = dict[str, dict[str, dict[str, set[str]]]]
 """From stores to SDKs to actions to codes; `OK` is one."""
@@ -36,7 +38,7 @@ def record_requests(folder: Path) -> None:
     def begin_logged(self: WiderowProcess, *flags: str, **more: Any) -> None:  # noqa: ANN401  # its own
         begin(self, *flags, *LOGGED, **more)
         vars(self)["store"] = store_of(flags)
-        vars(self)["sdk"] = os.environ["PYTEST_CURRENT_TEST"].split("/")[2]
+        vars(self)["sdk"] = sdk_of(os.environ["PYTEST_CURRENT_TEST"])
 
     def close_and_note(self: WiderowProcess) -> None:
         answers = sorted(set(_answers(self.written())))
@@ -46,6 +48,13 @@ def record_requests(folder: Path) -> None:
 
     WiderowProcess.__init__ = begin_logged  # type: ignore[method-assign]  # for this run
     WiderowProcess._close = close_and_note  # type: ignore[method-assign]  # the same
+
+
+def sdk_of(test: str) -> str:
+    """The SDK of a test of tests/compat, or the driver: `go`, `nosql-go`."""
+    folder = test.split("/")[2]
+    language = _LANGUAGE.search(test)
+    return f"{folder}-{language[1]}" if folder == "nosql" and language else folder
 
 
 def store_of(flags: Sequence[str]) -> str:

@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 from tests.compat.conftest import STORES as SERVED
-from tests.compat.matrix import MATRIX, NOT_OFFERED, SDKS, STORES, UNTESTED
+from tests.compat.matrix import (
+    DRIVER_OPERATIONS,
+    DRIVERS,
+    MATRIX,
+    NOT_OFFERED,
+    SDKS,
+    STORES,
+    UNTESTED,
+)
 from tests.compat.page import page, read_record
-from tests.compat.recording import merged, store_of
+from tests.compat.recording import merged, sdk_of, store_of
 
+from widerow.wire.nosql.operations.table import NOSQL_OPERATIONS
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 RECORD = read_record()
@@ -40,6 +49,24 @@ def test_what_was_answered_has_its_test() -> None:
     }
     untested = {(action, sdk) for action, sdks in UNTESTED.items() for sdk in sdks}
     assert answered - untested - {*CALLS} == set()
+
+
+def test_every_driver_of_oracle_nosql_was_answered_over_the_store_of_widerow_serve() -> None:
+    """With every operation but the one that no program calls; a claim falls with its proof."""
+    assert {*NOSQL_OPERATIONS} - {*DRIVER_OPERATIONS} == {"GET_REPLICA_STATS"}
+    assert [*cells_of("WRITE_MULTIPLE", page(RECORD))] == ["RocksDB"] * len(DRIVERS)
+    record = deepcopy(dict(RECORD))
+    for operation in DRIVER_OPERATIONS:
+        for driver in DRIVERS:
+            codes = record["answers"]["rocksdb"][driver]
+            assert "OK" in codes[f"nosql/{operation}"], (operation, driver)
+            codes[f"nosql/{operation}"] = ["101"]
+    assert "RocksDB" not in "".join(cells_of("GET", page(record)))
+
+
+def test_a_driver_is_known_by_its_directory_and_its_language() -> None:
+    assert sdk_of("tests/compat/nosql/test_life.py::test_it[rocksdb-node] (call)") == "nosql-node"
+    assert sdk_of("tests/compat/go/test_go_sdk.py::test_it[rocksdb-a] (call)") == "go"
 
 
 def cells_of(action: str, text: str) -> list[str]:

@@ -6,6 +6,7 @@ A function here gives the command of one, or skips and says what is missing.
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +28,11 @@ def found(name: str) -> str:
     if program is None:
         pytest.skip(f"the NoSQL driver is not tested: {name} is not installed")
     return program
+
+
+def python(_: Path) -> Command:
+    pytest.importorskip("borneo")
+    return [sys.executable, str(HERE / "life.py")]
 
 
 def node(_: Path) -> Command:
@@ -52,6 +58,6 @@ def java(work: Path) -> Command:
 
 
 DRIVERS: Final[Mapping[str, Callable[[Path], Command]]] = MappingProxyType(
-    {"node": node, "go": go, "java": java}
+    {"python": python, "node": node, "go": go, "java": java}
 )
 """From each language to what makes its command, given an empty directory."""
