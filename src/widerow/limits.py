@@ -479,6 +479,7 @@ CONSOLE_DOWNLOAD_ROWS_MAX: Final = 10_000  # of one download; `widerow export` h
 CONSOLE_DOWNLOAD_SCANNED_MAX: Final = 100_000  # rows that are looked at for it
 CONSOLE_DOWNLOAD_BYTES_MAX: Final = 8 * 1024 * 1024  # of its rows: an answer is made in memory
 CONSOLE_SQL_ROWS_MAX: Final = 500  # of a result on a page; a download has all of them
+CONSOLE_QUERY_SECONDS_MAX: Final = 30  # of a statement over typed tables: other pages wait for it
 CONSOLE_TABLES_MAX: Final = 100  # of one page of the overview
 CONSOLE_PARTITIONS_MAX: Final = 100  # rows of a table of partitions; a table may have a thousand
 CONSOLE_SESSION_SECONDS: Final = 8 * 3600  # a working day

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)
 
 PICTURES: Final = ROOT / "docs/operating/pictures"
 AT: Final = f"instance={INSTANCE}&table={CARDS}"
+STUDENTS: Final = "instance=sysdefault&table=students&model=nosql"
 NARROW: Final = 360
 SERIES: Final = f"series?instance={INSTANCE}&table={METERS}&model=timeseries"
 POINTS: Final = (
@@ -46,7 +47,7 @@ _DROPPED: Final = """(() => {{
 """Drops a file of this text on a page."""
 SHOWN: Final = (
     *("overview", "heat-map", "heat-map-dark", "rows", "row", "row-dark", "search", "requests"),
-    *("refused", "conflict", "sql"),
+    *("refused", "conflict", "sql", "query"),
     *("narrow-overview", "narrow-heat-map", "narrow-requests", "narrow-row", "narrow-rows"),
     *("points", "narrow-points"),
 )
@@ -216,6 +217,40 @@ def test_a_statement_is_run_with_the_keyboard_and_its_rows_are_copied(looking: L
     assert json.loads(look.clipboard())[0].keys() == {"city", "cards", "mean"}
 
 
+def test_a_statement_over_a_typed_table_is_run_and_told_where_it_is_wrong(looking: Looking) -> None:
+    from selenium.webdriver.common.keys import Keys  # noqa: PLC0415  # only where there is a browser
+
+    look = looking
+    look.size(1280, 900)
+    look.allow_the_clipboard()
+    look.open(f"rows?{STUDENTS}")
+    look.find('a[href^="/console/query?"]').click()
+    field = look.find("textarea[name=statement]")
+    assert field.get_attribute("value") == "SELECT * FROM students LIMIT 25"
+    field.clear()
+    field.send_keys("SELECT name, credits\nFROM students WHERE credit > 30")
+    field.send_keys(Keys.CONTROL, Keys.ENTER)
+    look.wait("document.querySelector('.note.bad') !== null")
+    field, told = look.find("textarea[name=statement]"), look.find(".note.bad")
+    assert field.get_attribute("value").endswith("WHERE credit > 30")
+    assert "a column named credit" in told.text
+    assert 0 < told.rect["y"] - field.rect["y"] - field.rect["height"] < 150
+    assert look.find(".caret").text.splitlines()[0].startswith("FROM students WHERE credit > 30")
+    field.send_keys(Keys.CONTROL, Keys.END)
+    field.send_keys(*(Keys.BACKSPACE,) * 5, "s > 30 AND name < 'D' ORDER BY credits DESC")
+    look.find("button.main").click()
+    look.wait("document.querySelector('.plan') !== null")
+    assert "Rows 1 to 2 of 2" in look.find(".tools").text
+    left, right = (
+        look.find(each).rect for each in (".beside > .grid", ".beside > .panel + .panel")
+    )
+    assert (left["y"], left["x"] < right["x"]) == (right["y"], True)
+    look.picture("query")
+    look.find("[data-copy]").click()
+    look.wait("document.querySelector('[data-copy]').textContent === 'Copied'")
+    assert json.loads(look.clipboard())[0] == {"name": "Chen", "credits": 32}
+
+
 def test_a_series_is_found_and_its_spike_is_told(looking: Looking) -> None:
     look = looking
     look.size(1280, 1000)
@@ -333,6 +368,7 @@ def test_search_and_errors(looking: Looking) -> None:
         "health",
         "nodes",
         "sql",
+        f"query?{STUDENTS}",
         "create",
         f"import?{AT}",
         f'value?{AT}&id=["c-0004",4]&column=city',

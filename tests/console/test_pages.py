@@ -44,6 +44,7 @@ SEEN: dict[str, Json] = {
     "table": AT,
     "create": {},
     "sql": {},
+    "query": TYPED,
     "import": AT,
     "rows": AT,
     "series": SERIES,

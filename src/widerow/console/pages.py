@@ -14,6 +14,7 @@ from widerow.console.nodes_page import show_nodes
 from widerow.console.overview import show_overview
 from widerow.console.parts import ConsolePage
 from widerow.console.points_page import show_points
+from widerow.console.query_page import show_query
 from widerow.console.requests_page import show_requests
 from widerow.console.row_page import show_row
 from widerow.console.rows_page import show_rows
@@ -37,6 +38,7 @@ PAGES_OF_CONSOLE: Final = (
     ConsolePage("rows", "Rows", "rows.html", show_rows),
     ConsolePage("series", "Series", "series.html", show_series),
     ConsolePage("points", "Points", "points.html", show_points),
+    ConsolePage("query", "SQL", "query.html", show_query, changes=True),
     ConsolePage("create", "New table", "create.html", show_create, changes=True),
     ConsolePage("import", "Import", "import.html", show_import, changes=True, uploads=True),
     ConsolePage("download", "Download", "", send_rows),

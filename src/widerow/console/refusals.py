@@ -19,6 +19,8 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.model.typed.rules import TypedRule
+from widerow.wire.nosql.rules import NosqlRule
+from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.tablestore.errors.answers import foreign, hint
 
 __all__ = ["refusal_of", "with_refusal"]
@@ -42,6 +44,7 @@ _STATUSES: Final = {
     Unsupported: 400,
 }
 _RULED: Final = tuple(_STATUSES)
+_OF_TYPED_TABLES: Final = (TypedRule, NosqlRule, StatementRule)
 _LONG: Final = 600  # characters of a message that still fit on a page
 
 
@@ -64,8 +67,8 @@ def refusal_of(error: Exception) -> tuple[int, PageDocument]:
     """
     if isinstance(error, ConsoleRefused):
         return error.status, _told(error.status, "", str(error), error.hint)
-    if isinstance(error, _RULED) and isinstance(error.rule, TypedRule):
-        status = _STATUSES[type(error)]  # whose messages are not of one dialect
+    if isinstance(error, _RULED) and isinstance(error.rule, _OF_TYPED_TABLES):
+        status = _STATUSES[type(error)]  # whose messages are not of Tablestore's dialect
         return status, _told(status, error.rule.name.lower(), str(error), "")
     if isinstance(error, (*_RULED, StorageFailure)):
         status, code, message = foreign(error)
