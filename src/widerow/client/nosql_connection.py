@@ -95,7 +95,7 @@ class NosqlConnection:
             return self._exchanged(connection, body)
         except NO_ANSWER as error:
             self.close()
-            if reads and was_kept:
+            if reads and was_kept and not isinstance(error, TimeoutError):
                 return self._asked(body, reads=True)
             if reads:
                 raise Unreachable(no_answer_words(self.url, error)) from error

@@ -59,6 +59,7 @@ from widerow.wire.nosql.requests import (
     TABLE_CODE,
     TABLES_CODE,
 )
+from widerow.wire.nosql.sql.parse import writes_rows
 
 __all__ = ["NotRemote", "ServerStore", "ServerTable"]
 
@@ -91,7 +92,8 @@ class ServerStore:
 
     def ask(self, code: int, payload: Mapping[str, Any], table: str = "") -> dict[str, Any]:
         """The answer to an operation (nosql-wire §3.1). Raises as `NosqlConnection.ask`."""
-        return self._connection.ask(code, payload, table, reads=code in _READING)
+        reads = code in _READING or (code == QUERY_CODE and not writes_rows(payload["st"]))
+        return self._connection.ask(code, payload, table, reads=reads)
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -275,7 +277,7 @@ class ServerStore:
         asked: dict[str, Any] = {"qv": 4, "st": selection.statement, "co": _ABSOLUTE}
         asked["bv"] = list(selection.variables)
         while True:
-            page = self._connection.ask(QUERY_CODE, asked, reads=True)
+            page = self.ask(QUERY_CODE, asked)
             yield from (received_row(form, row, {}) for row in page["qr"])
             if "ck" not in page:
                 return

@@ -99,7 +99,10 @@ def test_statements_of_flags_run_until_one_fails(tmp_path: Path) -> None:
     shown = kv(*start, "--json", "-e", "SELECT * FROM t", cwd=tmp_path)
     document = json.loads(shown.stdout)
     assert (document["command"], document["code"]) == ("execute SELECT * FROM t", 0)
-    assert document["output"] == '{"k":1}\n\n1 row returned\n'
+    assert (document["output"], document["answer"]) == ("1 row returned\n", [{"k": 1}])
+    shown = kv(*start, "--json", cwd=tmp_path, typed="show tables\nnosuch\ntimer on\n")
+    documents = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [each.get("answer") for each in documents] == [["t"], None, None]
 
 
 def test_a_script_of_a_flag_runs_until_a_command_fails(tmp_path: Path) -> None:

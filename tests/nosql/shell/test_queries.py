@@ -1,5 +1,6 @@
 """`execute` of statements about rows, the forms of their results, completion (cli §6, ddl §2)."""
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -168,6 +169,13 @@ def test_names_in_statements_are_of_the_namespace_of_the_shell(filled: "Shell") 
         assert filled.run(f"execute '{query}'")[0] == '{"k":7}\n\n1 row returned\n', query
     assert filled.run("execute 'SELECT n FROM sysdefault:t'")[0].endswith("3 rows returned\n")
     assert filled.run("execute 'DELETE FROM t'")[0].startswith('{"numRowsDeleted":1}')
+
+
+def test_rows_are_the_value_of_a_report(filled: "Shell") -> None:
+    text, code = filled.run("execute 'SELECT n, doc FROM t WHERE n < 3' -json")
+    report = json.loads(text)
+    assert (report["operation"], report["returnCode"], code) == ("execute", 5000, 0)
+    assert report["returnValue"] == [{"n": 1, "doc": {"k": [1, None]}}]
 
 
 def test_verbose_tells_what_a_statement_cost(filled: "Shell") -> None:

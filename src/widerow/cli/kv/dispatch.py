@@ -61,6 +61,7 @@ def execute(session: Session, line: str) -> int:
 def execute_words(session: Session, line: str, words: Sequence[str]) -> int:
     """Run the command whose words these are; `line` is its text for the history and for faults."""
     session.history.append(line)
+    session.value = None
     started = session.clock.monotonic_ns()
     timed = session.timing
     code = _execute(session, line, words)
@@ -83,8 +84,10 @@ def _execute(session: Session, line: str, words: Sequence[str]) -> int:
         session.write(usage(found.syntax, found.command.description))
         return EXIT_OK
     kept, switches = _without_switches(found)
-    verbose, session.verbose = session.verbose, session.verbose or "-verbose" in switches
-    session.value = None
+    members = next((_MEMBERS[name] for name in switches if name in _MEMBERS), None)
+    verbose, collects = session.verbose, session.collects
+    session.verbose = verbose or "-verbose" in switches
+    session.collects = collects or members is not None
     command = found.command
     code, text = _guarded(
         line,
@@ -92,9 +95,9 @@ def _execute(session: Session, line: str, words: Sequence[str]) -> int:
         lambda: command.run(session, command.parse(session, kept)),
         debug="-debug" in switches,
     )
+    session.collects = collects
     if "-verbose" in switches:
         session.verbose = verbose
-    members = next((_MEMBERS[name] for name in switches if name in _MEMBERS), None)
     if members is not None:
         text = _report(found.path, members, code, text, session.value)
     if text:

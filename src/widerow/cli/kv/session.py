@@ -111,7 +111,8 @@ class Session:
     opens another store, or a server by its URL, for `connect`. `page` is the height of a page in
     lines, None for the height of the screen. `depth` counts the scripts that load each other.
     `value` is the result of the command for the `-json` switch; None stands for the printed text.
-    `result_form` and `pretty`: how rows of queries are shown (`results.RESULT_FORMS`).
+    `result_form` and `pretty`: how rows of queries are shown (`results.RESULT_FORMS`); `collects`:
+    they are the `value` instead.
     """
 
     store: ShellStore
@@ -131,6 +132,7 @@ class Session:
     depth: int = 0
     result_form: str = "JSON"
     pretty: bool = False
+    collects: bool = False
     value: Any = None
 
     @property

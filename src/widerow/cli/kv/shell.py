@@ -57,6 +57,7 @@ def kv_shell(session: Session) -> Shell:
         run_words=run_words,
         completions=partial(_completions, session),
         meet=meet,
+        answer=lambda: session.value,
     )
     return shell
 

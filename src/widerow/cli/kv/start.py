@@ -29,6 +29,7 @@ def _run_kv(words: Sequence[str], given: Given) -> int:
     except WiderowError as error:
         return _failed(str(error))
     session = new_session(store)
+    session.collects = given["as_json"]
     shell = kv_shell(session)
     try:
         for each in _commands(words, given):

@@ -4,6 +4,7 @@ Statements about rows are asked as a driver asks them (nosql-wire §6): of a ser
 operations in this process (cli §6, ddl §2).
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ from widerow.cli.kv.session import Session, counting
 from widerow.cli.kv.values import counted
 from widerow.cli.shell.command import Arguments, ShellFlag
 from widerow.engine.plan import Plan
+from widerow.model.typed.json_rows import dumps
 from widerow.nosql import TypedStore
 from widerow.text_lines import text_lines
 
@@ -38,8 +40,8 @@ Ask = Callable[[int, Mapping[str, Any]], Mapping[str, Any]]
 """Answers an operation's payload; refusals are raised."""
 
 
-def _run(session: Session, statement: str) -> None:
-    """Run one statement and print its answer.
+def _run(session: Session, statement: str) -> str | None:
+    """Run one statement and show its answer; what is to be printed behind it.
 
     Raises: `CommandFault` for an empty one; the errors of the store or the server.
     """
@@ -51,17 +53,21 @@ def _run(session: Session, statement: str) -> None:
     if words == _SHOW_QUERY:
         session.show(text_lines(_plan(session, statement)))
     elif words[0] in _ROW_WORDS:
-        _show_rows(session, statement)
+        return _show_rows(session, statement)
     else:
         with counting(session, "rows indexed") as report:
             result = session.store.run_statement(
                 statement, namespace=session.namespace, progress=report
             )
         session.show(text_lines(result.text))
+    return None
 
 
-def _show_rows(session: Session, statement: str) -> None:
-    """Run a query or a statement that writes; its rows are shown as they come."""
+def _show_rows(session: Session, statement: str) -> str:
+    """Run a query or a statement that writes; its rows are shown as they come, or collected.
+
+    Returns how many they were.
+    """
     from widerow.wire.nosql.requests import QUERY_CODE, plain_json  # noqa: PLC0415  # as above
 
     ask = _asking(session)
@@ -89,11 +95,13 @@ def _show_rows(session: Session, statement: str) -> None:
 
     is_pretty = session.pretty and session.result_form == "JSON"
     form = pretty_lines if is_pretty else RESULT_FORMS[session.result_form]
-    session.show(form(rows()))
-    session.write("")
-    session.write(f"{counted(count, 'row')} returned")
-    if session.verbose:
-        session.write(f"{costs[0]} read units, {costs[1]} write units")
+    if session.collects:
+        session.value = [json.loads(dumps(dict(row))) for row in rows()]
+    else:
+        session.show(form(rows()))
+        session.write("")
+    told = f"{counted(count, 'row')} returned"
+    return f"{told}\n{costs[0]} read units, {costs[1]} write units" if session.verbose else told
 
 
 def _plan(session: Session, statement: str) -> str:
@@ -157,9 +165,9 @@ def _asking(session: Session) -> Ask:
     return ask
 
 
-def _execute(session: Session, given: Arguments) -> None:
+def _execute(session: Session, given: Arguments) -> str | None:
     (statement,) = given.words
-    _run(session, statement)
+    return _run(session, statement)
 
 
 EXECUTE: Final = Command(

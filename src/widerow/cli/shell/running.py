@@ -65,7 +65,8 @@ class Shell(NamedTuple):
     reader of lines, of a person and of a script. `run` and `run_words` run a command, print its
     answer or what is wrong, and return its exit code. `completions`: the words that may end a line,
     where the cursor is, each with a space behind it. `meet` prepares for a person at a terminal;
-    `interrupted` is told that a person has stopped the command that runs, wherever it was.
+    `interrupted` is told that a person has stopped the command that runs, wherever it was. `answer`
+    is what the last command found, as JSON has it; None where that is what it printed.
     """
 
     session: ShellState
@@ -78,6 +79,7 @@ class Shell(NamedTuple):
     completions: Callable[[str], list[str]]
     meet: Callable[[], None]
     interrupted: Callable[[], None] = lambda: None
+    answer: Callable[[], Any] = lambda: None
 
 
 def run_shell(
@@ -112,15 +114,20 @@ def run_shell(
 def _with_documents(shell: Shell) -> Shell:
     """A shell whose commands print documents: the command, its exit code, and what it printed.
 
-    `answer` is there where a command prints JSON, as it is; `output` and `errors` are texts.
+    `answer` is there where the shell has one, or a command prints JSON; `output` and `errors` are
+    texts.
     """
 
     def told(command: str, run: Callable[[], int]) -> int:
         with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
             code = run()
         document: dict[str, Any] = {"command": command, "code": code, "output": out.getvalue()}
-        with suppress(ValueError, RecursionError):
-            document["answer"] = json.loads(out.getvalue())
+        found = shell.answer()
+        if found is not None:
+            document["answer"] = found
+        else:
+            with suppress(ValueError, RecursionError):
+                document["answer"] = json.loads(out.getvalue())
         if err.getvalue():
             document["errors"] = err.getvalue()
         print_document(document)
