@@ -1,14 +1,16 @@
 """A connection to a server that speaks Oracle NoSQL's protocol (nosql-wire §1, §3).
 
-One object has one connection and belongs to one thread. An operation that only reads is sent again
+One object has one connection, or several for requests that are sent together, and belongs to one
+thread. An operation that only reads is sent again
 when a kept connection turns out to be dead; any other is sent once, and what became of it is told.
 """
 
+import asyncio
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection
 from threading import Event
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from widerow.client.failures import (
     OutcomeUnclear,
@@ -17,19 +19,36 @@ from widerow.client.failures import (
     Unreachable,
     no_answer_words,
 )
-from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_over, new_connection, server_address
+from widerow.client.http import (
+    NO_ANSWER,
+    OK,
+    HttpAnswer,
+    HttpRequest,
+    ask_over,
+    new_connection,
+    server_address,
+)
+from widerow.client.pool import ConnectionPool
 from widerow.errors import InvalidRequest
 from widerow.system import SystemClock
 from widerow.wire.nosql.faults import OPERATION_LIMIT, UNAVAILABLE
 from widerow.wire.nosql.requests import DATA_PATH, answer_of, request_frame
 
-__all__ = ["NosqlConnection", "bearer_of"]
+__all__ = ["NosqlAsked", "NosqlConnection", "bearer_of"]
 
 _TIMEOUT_SECONDS: Final = 60.0  # to wait for one answer; a statement takes seconds
 _PATIENCE_SECONDS: Final = 30.0  # how long a request is repeated that the server was too busy for
 _IDLE_SECONDS_MAX: Final = 2.0  # a connection kept for longer may be dead; writes take a new one
 _PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)  # seconds between two tries; the last for all others
 _BUSY: Final = frozenset((OPERATION_LIMIT, UNAVAILABLE))  # nothing was done
+
+
+class NosqlAsked(NamedTuple):
+    """A request: an operation code, its payload, and the table of its header."""
+
+    code: int
+    payload: Mapping[str, Any]
+    table: str = ""
 
 
 def bearer_of(identity: str, secret: str) -> str:
@@ -51,6 +70,8 @@ class NosqlConnection:
         self._clock = SystemClock()
         self._numbers = itertools.count(1)
         self._kept: HTTPConnection | None = None
+        self._runner: asyncio.Runner | None = None
+        self._pool: ConnectionPool | None = None
         self._used_ns = 0
 
     def __enter__(self) -> Self:
@@ -64,6 +85,12 @@ class NosqlConnection:
         if self._kept is not None:
             self._kept.close()
             self._kept = None
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None
 
     def ask(
         self, code: int, payload: Mapping[str, Any], table: str = "", *, reads: bool = False
@@ -84,6 +111,45 @@ class NosqlConnection:
             if refused not in _BUSY or late:
                 raise Refused(str(refused), str(answer.get("x", "")))
             Event().wait(_PAUSES[min(attempt, len(_PAUSES) - 1)])
+            attempt += 1
+
+    def ask_together(self, asked: Sequence[NosqlAsked]) -> list[dict[str, Any] | RequestFailed]:
+        """The answers to requests that are sent at once, each over a connection of its own.
+
+        Each is sent once, and again while the server is too busy for it. In place of an answer
+        stands the error that `ask` would raise.
+        """
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        return self._runner.run(self._together(asked))
+
+    async def _together(self, asked: Sequence[NosqlAsked]) -> list[dict[str, Any] | RequestFailed]:
+        if self._pool is None:
+            self._pool = ConnectionPool(self.url, self._clock, seconds=_TIMEOUT_SECONDS)
+        pool = self._pool
+        return await asyncio.gather(*(self._patiently(pool, each) for each in asked))
+
+    async def _patiently(
+        self, pool: ConnectionPool, asked: NosqlAsked
+    ) -> dict[str, Any] | RequestFailed:
+        body = request_frame(asked.code, asked.payload, asked.table, int(_TIMEOUT_SECONDS * 1000))
+        began, attempt = self._clock.monotonic_ns(), 0
+        while True:
+            try:
+                sent = await pool.ask(DATA_PATH, self._headers().items(), body)
+            except RequestFailed as error:
+                return OutcomeUnclear(
+                    f"{error}: look whether it took effect, and repeat it if it did not"
+                )
+            try:
+                answer = self._read(sent)
+            except RequestFailed as error:
+                return error
+            refused = answer.get("e", 0)
+            late = self._clock.monotonic_ns() - began > _PATIENCE_SECONDS * 1e9
+            if refused not in _BUSY or late:
+                return Refused(str(refused), str(answer.get("x", ""))) if refused else answer
+            await asyncio.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
             attempt += 1
 
     def _asked(self, body: bytes, *, reads: bool) -> dict[str, Any]:
@@ -119,14 +185,20 @@ class NosqlConnection:
         return self._kept
 
     def _exchanged(self, connection: HTTPConnection, body: bytes) -> dict[str, Any]:
-        headers = {
+        answer = ask_over(connection, HttpRequest(DATA_PATH, "POST", self._headers(), body))
+        self._used_ns = self._clock.monotonic_ns()
+        return self._read(answer)
+
+    def _headers(self) -> dict[str, str]:
+        return {
             "authorization": f"Bearer {self._token}",
             "content-type": "application/octet-stream",
             "accept": "application/octet-stream",
             "x-nosql-request-id": str(next(self._numbers)),
         }
-        answer = ask_over(connection, HttpRequest(DATA_PATH, "POST", headers, body))
-        self._used_ns = self._clock.monotonic_ns()
+
+    def _read(self, answer: HttpAnswer) -> dict[str, Any]:
+        """The members of an answer. Raises: `RequestFailed` for what is none."""
         told = f"{self.url} answers with the status {answer.status}"
         if answer.status != OK:
             raise RequestFailed(f"{told}; does it speak the protocol of Oracle NoSQL?")

@@ -10,8 +10,8 @@ from dataclasses import replace
 from threading import Event
 from typing import Any, Final
 
-from widerow.client.failures import Refused
-from widerow.client.nosql_connection import NosqlConnection
+from widerow.client.failures import Refused, RequestFailed
+from widerow.client.nosql_connection import NosqlAsked, NosqlConnection
 from widerow.client.nosql_definitions import KnownTables
 from widerow.client.nosql_rows import (
     PathBound,
@@ -68,6 +68,7 @@ _ON_DEMAND: Final = {"ru": 0, "wu": 0, "sg": 1024, "mo": 2}  # limits, which the
 _ACTIVE, _DROPPED = 0, 2  # the states of a table that last
 _PAUSES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # seconds; the last for all others
 _READING: Final = frozenset((GET_CODE, PREPARE_CODE, TABLE_CODE, TABLES_CODE))
+_TOGETHER: Final = 32  # writes that are on their way at once; they share syncs
 _CODES: Final[Mapping[OperationKind, int]] = {kind: code for code, kind in WRITE_KINDS.items()}
 _DELETES: Final = frozenset((OperationKind.DELETE, OperationKind.DELETE_IF_VERSION))
 
@@ -246,31 +247,42 @@ class ServerStore:
     # --- rows --------------------------------------------------------------------------------
 
     def write_many(self, operations: Iterable[Operation]) -> list[WriteResult]:
-        """Make many writes, each for itself and by a request of its own, in their order.
+        """Make many writes, each for itself and by a request of its own, several at a time.
 
-        Raises: the error of the first that is refused; those in front of it have happened.
+        Writes of one row happen in their order, and so do those whose key the server makes.
+        Raises: the error of the first that is refused; those in front of it have happened, of those
+        behind it that were sent with it some may have.
         """
-        return [self.write(operation.table.form, operation.choice) for operation in operations]
+        results: list[WriteResult] = []
+        together: list[tuple[TableForm, NosqlAsked]] = []
+        keys: set[tuple[int, bytes]] = set()
+        for operation in operations:
+            form = operation.table.form
+            try:
+                place = (form.id, _key_sent(form, operation.choice.values))
+                asked = _write_asked(form, operation.choice)
+            except WiderowError:
+                self._written(together)
+                raise
+            if place in keys or len(together) == _TOGETHER:
+                results += self._written(together)
+                together, keys = [], set()
+            together.append((form, asked))
+            keys.add(place)
+        return results + self._written(together)
+
+    def _written(self, together: Sequence[tuple[TableForm, NosqlAsked]]) -> list[WriteResult]:
+        answers = self._connection.ask_together([asked for _, asked in together])
+        results = []
+        for (form, _), answer in zip(together, answers, strict=True):
+            if isinstance(answer, RequestFailed):
+                raise answer
+            results.append(_write_result(form, answer))
+        return results
 
     def write(self, form: TableForm, choice: WriteChoice) -> WriteResult:
         """Put or delete one row. Raises `InvalidRequest`; the refusals of the server."""
-        is_delete = choice.kind in _DELETES
-        asked: dict[str, Any] = {"rr": True}
-        asked["k" if is_delete else "l"] = columns_sent(form, choice.values)
-        if choice.version is not None:
-            asked["rv"] = choice.version.to_bytes()
-        if choice.ttl is not None:
-            asked["tt"] = choice.ttl.text()
-        if choice.update_ttl:
-            asked["ut"] = True
-        answer = self.ask(_CODES[choice.kind], asked, form.table.qualified)
-        before = answer.get("ri", {})
-        return WriteResult(
-            success=bool(answer.get("ss", "rv" in answer)),
-            version=Version.from_bytes(answer["rv"]) if "rv" in answer else None,
-            previous=received_row(form, before["el"], {"rv": before["ev"]}) if before else None,
-            previous_version=Version.from_bytes(before["ev"]) if before else None,
-        )
+        return _write_result(form, self.ask(*_write_asked(form, choice)))
 
     def selected(self, form: TableForm, selection: RowQuery) -> Iterator[StoredRow]:
         """The rows of a statement `SELECT *`, page by page. Raises the refusals of the server."""
@@ -406,6 +418,40 @@ class ServerTable(RowWrites[WriteResult]):
     def key_from_json(self, text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
         """The key columns of a JSON object; `exact`: it must have all of them and no other."""
         return row_from_json(text, self.definition, exact=exact, key_only=True)
+
+
+def _write_asked(form: TableForm, choice: WriteChoice) -> NosqlAsked:
+    """The request of a write (nosql-wire §4.2, §4.3). Raises `InvalidRequest`."""
+    is_delete = choice.kind in _DELETES
+    asked: dict[str, Any] = {"rr": True}
+    asked["k" if is_delete else "l"] = columns_sent(form, choice.values)
+    if choice.version is not None:
+        asked["rv"] = choice.version.to_bytes()
+    if choice.ttl is not None:
+        asked["tt"] = choice.ttl.text()
+    if choice.update_ttl:
+        asked["ut"] = True
+    return NosqlAsked(_CODES[choice.kind], asked, form.table.qualified)
+
+
+def _write_result(form: TableForm, answer: Mapping[str, Any]) -> WriteResult:
+    before = answer.get("ri", {})
+    return WriteResult(
+        success=bool(answer.get("ss", "rv" in answer)),
+        version=Version.from_bytes(answer["rv"]) if "rv" in answer else None,
+        previous=received_row(form, before["el"], {"rv": before["ev"]}) if before else None,
+        previous_version=Version.from_bytes(before["ev"]) if before else None,
+    )
+
+
+def _key_sent(form: TableForm, values: Mapping[str, Any]) -> bytes:
+    """What tells the rows of a table apart; b"" where the server makes a part of the key."""
+    given = {name.lower(): value for name, value in values.items()}
+    key = [given.get(name.lower()) for name in form.table.primary_key]
+    if None in key:
+        return b""
+    kinds = zip(form.table.primary_key, form.table.key_types, key, strict=True)
+    return form.row_key([form.key_value(name, kind, value) for name, kind, value in kinds])[1]
 
 
 def _refuse_others(ancestors: Sequence[str], children: Sequence[str]) -> None:

@@ -99,6 +99,30 @@ def test_many_rows_come_in_pages(remote: Shell, tmp_path: Path) -> None:
     assert remote.run("delete table -name t -delete-all") == ("20 rows deleted.\n", 0)
 
 
+def test_rows_of_a_file_are_written_in_their_order(remote: Shell, tmp_path: Path) -> None:
+    """Of a key that comes twice the last row stays; what is refused ends the rest."""
+    remote.run(TABLE)
+    rows = tmp_path / "rows.json"
+    lines = [{"g": "a", "n": n % 7, "doc": n} for n in range(200)]
+    rows.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    assert remote.run(f"put table -name t -file {rows}")[0] == "Loaded 200 rows to t\n"
+    shown = remote.run("execute 'SELECT $t.doc FROM t $t ORDER BY $t.n'")[0]
+    last = [max(n for n in range(200) if n % 7 == key) for key in range(7)]
+    assert shown.splitlines()[:7] == [f'{{"doc":{n}}}' for n in last]
+    rows.write_text('{"g":"b","n":1}\n{"g":"' + "x" * 100 + '","n":2}\n')  # too long a key
+    assert remote.run(f"put table -name t -file {rows}")[1] == 1
+    assert remote.run("aggregate table -name t -count")[0] == "Row count: 8\n"
+    remote.run(
+        "execute 'CREATE TABLE ids (id LONG GENERATED ALWAYS AS IDENTITY, n INTEGER, "
+        "PRIMARY KEY(id))'"
+    )
+    rows.write_text("".join(f'{{"n":{n}}}\n' for n in range(5)))
+    remote.run(f"put table -name ids -file {rows}")
+    assert remote.run("execute 'SELECT n FROM ids ORDER BY id'")[0].startswith(
+        "".join(f'{{"n":{n}}}\n' for n in range(5))
+    )
+
+
 def test_what_others_change_is_seen(remote: Shell, server: WiderowServer) -> None:
     """Another shell alters, drops and creates again what this one has looked at."""
     other = open_server(server.endpoint, {})

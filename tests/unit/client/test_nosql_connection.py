@@ -9,7 +9,7 @@ import pytest
 
 from widerow.client import nosql_connection
 from widerow.client.failures import OutcomeUnclear, Refused, RequestFailed, Unreachable
-from widerow.client.nosql_connection import NosqlConnection, bearer_of
+from widerow.client.nosql_connection import NosqlAsked, NosqlConnection, bearer_of
 from widerow.wire.nosql.nson import encode
 from widerow.wire.nosql.requests import GET_CODE, answer_of
 
@@ -135,6 +135,28 @@ def test_what_is_no_answer_is_told(
     script.answers = [answer]
     with pytest.raises(RequestFailed, match="answers with the status"):
         connection.ask(GET_CODE, {}, reads=True)
+
+
+def test_requests_that_are_sent_together_are_answered_each(
+    script: Script, connection: NosqlConnection
+) -> None:
+    script.answers = [FINE, FINE, BUSY, FINE]
+    asked = [NosqlAsked(PUT_CODE, {"n": n}, "t") for n in range(3)]
+    assert connection.ask_together(asked) == [{"e": 0}] * 3
+    sent = [answer_of(body[2:])["p"]["n"] for _, body in script.asked]
+    assert sorted(set(sent)) == [0, 1, 2]
+    assert len(sent) == 4  # the busy one came again
+
+
+def test_an_error_stands_in_place_of_its_answer(
+    script: Script, connection: NosqlConnection
+) -> None:
+    script.answers = [encode({"e": 4, "x": "no"}), None, 500]
+    found = [connection.ask_together([NosqlAsked(PUT_CODE, {})])[0] for _ in range(3)]
+    assert [type(each) for each in found] == [Refused, OutcomeUnclear, RequestFailed]
+    assert len(script.asked) == 3
+    with NosqlConnection("http://127.0.0.1:9", "x") as nobody:
+        assert isinstance(nobody.ask_together([NosqlAsked(PUT_CODE, {})])[0], RequestFailed)
 
 
 def test_a_refusal_in_the_older_form_is_read(script: Script, connection: NosqlConnection) -> None:
