@@ -2,7 +2,9 @@
 
     PYTHONPATH=build/compiled:. python -m bench.instructions [--json] [--keep FOLDER] [CASE ...]
 
-Cases are get, put, update, batch, range and batch-get; of the last three a row is counted.
+Cases are get, put, update, batch, range and batch-get; of the last three a row is counted. Those
+of NoSQL's drivers are nosql-get, nosql-put, and, with a row counted, nosql-query and nosql-delete;
+the goal of the first two is said where get and put are counted too.
 Connections are handed the bytes of signed requests, a turn of the loop at a time, and their answers
 go nowhere; everything between is the server's. Valgrind's callgrind counts what runs, so the figure
 is the same at every hour and on every machine with the same libraries, and a change of one in a
@@ -21,12 +23,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from bench import rows
+from bench import rows, typed_rows
 from rich.console import Console
 from rich.table import Table
 from tests.support.engines import open_tablestore
@@ -49,25 +51,40 @@ from widerow.storage.opener import open_store
 from widerow.system import SystemClock, SystemEntropy
 from widerow.wire.dialects import DIALECTS
 
-__all__ = ["CASES", "Turns", "counted", "main", "total_of"]
+__all__ = ["BESIDE", "CASES", "Turns", "counted", "goal_of", "main", "total_of"]
 
 ROWS: Final = 4000
 ASKED_ROWS: Final = 640  # about: what is asked for while it is counted
 
 
 class Case(NamedTuple):
-    """What is sent: by `make`, from a row's number on, on so many connections at once."""
+    """What is sent: by `make`, from a row's number on, on so many connections at once.
+
+    `table`, `put`: what makes the table, and each of its rows before. `once`: asked once for each
+    row, because it is gone then. `sign`: what is in every answer that is no error.
+    """
 
     make: Callable[[int], bytes]
     connections: int
+    table: Callable[[], bytes] = rows.table
+    put: Callable[[int], bytes] = rows.put
     rows: int = 1  # of one request
+    once: bool = False
+    sign: bytes = b" 200 OK"
 
     def requests(self) -> list[bytes]:
         """Those that are counted."""
+        step = 1 if self.once else 7
         return [
-            self.make(7 * number * self.rows % ROWS)
+            self.make(step * number * self.rows % ROWS)
             for number in range(-(-ASKED_ROWS // self.rows))
         ]
+
+    def warming(self) -> list[bytes]:
+        """Those that are sent before."""
+        if self.once:
+            return [self.make(ROWS - 1)]
+        return self.requests()[: 4 * self.connections]
 
 
 _BATCH_GET_ROWS: Final = 100
@@ -83,14 +100,30 @@ def _batch_get(number: int) -> bytes:
     return rows.batch_get([each % ROWS for each in numbers])
 
 
+def _typed(
+    make: Callable[[int], bytes], connections: int, count: int = 1, *, once: bool = False
+) -> Case:
+    first, sign = typed_rows.table, typed_rows.SUCCESS
+    return Case(make, connections, first, typed_rows.put, count, once, sign)
+
+
 CASES: Final[dict[str, Case]] = {
     "get": Case(rows.get, 32),
     "put": Case(rows.put, 128),
-    "batch": Case(_batch, 2, rows.BATCH_WRITE_ROWS),
+    "batch": Case(_batch, 2, rows=rows.BATCH_WRITE_ROWS),
     "update": Case(rows.update, 128),
-    "range": Case(rows.page, 8, rows.PARTITION_ROWS),
-    "batch-get": Case(_batch_get, 8, _BATCH_GET_ROWS),
+    "range": Case(rows.page, 8, rows=rows.PARTITION_ROWS),
+    "batch-get": Case(_batch_get, 8, rows=_BATCH_GET_ROWS),
+    "nosql-get": _typed(typed_rows.get, 32),
+    "nosql-put": _typed(typed_rows.put, 128),
+    "nosql-query": _typed(typed_rows.page, 8, rows.PARTITION_ROWS),
+    "nosql-delete": _typed(typed_rows.delete_shard, 8, rows.PARTITION_ROWS, once=True),
 }
+
+
+BESIDE: Final = {"nosql-get": "get", "nosql-put": "put"}
+"""The request of Tablestore's clients that does as much as one of NoSQL's drivers."""
+BESIDE_MOST: Final = 1.3  # times as many instructions: the goal
 
 
 class Turns:
@@ -149,7 +182,8 @@ def _handler(
 
 def _work(case: str) -> None:
     """In the process that is looked at: fill a table, then ask, with counting on."""
-    width = CASES[case].connections
+    asked = CASES[case]
+    width = asked.connections
     with tempfile.TemporaryDirectory() as folder, open_store(f"rocksdb:{folder}/store") as store:
         clock, metrics, admission, turns = SystemClock(), Metrics(), Admission(), Turns()
 
@@ -176,11 +210,11 @@ def _work(case: str) -> None:
                 while committer.step():  # what was too slow or too large for the loop
                     turns.end()
 
-        ask([rows.table()])
-        ask([rows.put(number) for number in range(ROWS)])
-        requests = CASES[case].requests()
-        ask(requests[: 4 * width])
-        if b" 200 OK" not in sinks[0].last:
+        ask([asked.table()])
+        ask([asked.put(number) for number in range(ROWS)])
+        requests = asked.requests()
+        ask(asked.warming())
+        if asked.sign not in sinks[0].last:
             raise SystemExit(f"refused: {sinks[0].last!r}")
         gc.collect()
         gc.freeze()
@@ -255,12 +289,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.json:
         print(json.dumps(found))
         return 0
-    table = Table("request", "instructions for a row")
-    table.columns[1].justify = "right"
+    table = Table("request", "instructions for a row", "goal")
+    table.columns[1].justify = table.columns[2].justify = "right"
     for case, number in found.items():
-        table.add_row(case, f"{number:,}")
+        table.add_row(case, f"{number:,}", goal_of(case, found))
     Console().print(table)
     return 0
+
+
+def goal_of(case: str, found: Mapping[str, int]) -> str:
+    """The goal of a case, where what it is set beside was counted too; else "" for none."""
+    beside = BESIDE.get(case, "")
+    return f"{BESIDE_MOST * found[beside]:,.0f}" if beside in found else ""
 
 
 if __name__ == "__main__":

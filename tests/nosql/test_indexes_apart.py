@@ -110,13 +110,14 @@ def test_a_row_that_cannot_be_indexed_ends_the_build(
 
 
 def test_a_row_whose_entry_the_store_cannot_hold_is_refused(
-    store: nosql.TypedStore, things: nosql.TableHandle, clock: FakeClock
+    store: nosql.TypedStore,
+    things: nosql.TableHandle,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else its intent could never be worked off (docs/operating/cluster.md)."""
     indexed(store, things, clock, Index("by_s", (IndexField("s"),)))
-    monkey = store.engine.keeper
-    limited = type(monkey)(monkey._queue, 200)  # HBase's keys end at 2600
-    store.engine.observers = type(store.engine.observers)((limited,))
+    monkeypatch.setattr(store.engine.keeper, "_key_bytes_max", 200)  # HBase's end at 2600
     things.put({"id": 1, "s": "x" * 150})
     with pytest.raises(nosql.InvalidRequest, match="exceeds maximum key permissible length:200"):
         things.put({"id": 2, "s": "x" * 250})

@@ -35,3 +35,9 @@ def test_unknown_cases_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         instructions.main(["scan"])
     assert "no such case: scan; there are get, put, batch" in capsys.readouterr().err
+
+
+def test_a_goal_is_said_where_what_it_is_set_beside_was_counted() -> None:
+    assert instructions.goal_of("nosql-get", {"get": 100_000, "nosql-get": 1}) == "130,000"
+    assert instructions.goal_of("nosql-get", {"put": 100_000, "nosql-get": 1}) == ""
+    assert instructions.goal_of("get", {"get": 100_000}) == ""

@@ -17,24 +17,25 @@ from widerow.engine.index_builds import IndexBuilds
 from widerow.engine.intents import IntentQueue
 from widerow.engine.lag import Lag
 from widerow.engine.observer import Observers, RowObserver
-from widerow.engine.plan import Plan, PlanAgain, failing, single
+from widerow.engine.plan import Plan, failing, single
 from widerow.engine.scan import RowAccess, ScannedRow
 from widerow.engine.typed.access import SCAN_PAGE_ROWS, scan_by_index, select_by_key
 from widerow.engine.typed.change_rows import ChangedTypedRow, RowChanger, change_selected
 from widerow.engine.typed.execute import check_one_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.identity import BlockNeeded, Generator, MadeValues
+from widerow.engine.typed.identity import BlockNeeded, MadeValues
 from widerow.engine.typed.index_applier import TypedEntryApplier
 from widerow.engine.typed.index_builds import TypedBuilds
 from widerow.engine.typed.index_keeper import IndexKeeper
 from widerow.engine.typed.multi_delete import DeletedRows, delete_selected
 from widerow.engine.typed.prepare import prepare
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
+from widerow.engine.typed.single_rows import HOUR_MS, WRITE_BYTES, SingleRows
 from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.sweep import TypedSweep
 from widerow.engine.typed.tables import TypedTables
-from widerow.engine.typed.write import HOUR_US, Moment, TypedRowWrite, WriteResult, write_typed_row
-from widerow.errors import Conflict, InvalidRequest, Replan
+from widerow.engine.typed.write import HOUR_US, TypedRowWrite, WriteResult
+from widerow.errors import Conflict, InvalidRequest
 from widerow.keys.layout import PLAN_ID_KEY, ROW_PREFIX_BYTES, sequence_prefix
 from widerow.limits import REMOTE_PAGE_ROWS_MAX
 from widerow.model.typed.json_rows import dumps, value_to_json
@@ -49,7 +50,6 @@ __all__ = ["PAGE_ROWS_DEFAULT", "MultiRow", "TypedEngine"]
 
 T = TypeVar("T")
 
-HOUR_MS: Final = 3_600_000
 PAGE_ROWS_DEFAULT: Final = 100  # of an iterator: rows of one page, which is read from one view
 
 
@@ -90,11 +90,11 @@ class TypedEngine(OpenModel[TableForm]):
         self.observers: Observers[TableForm] = Observers((self.keeper, *observers))
         self._clock = clock
         self._note_load = core.partitions.note_load
-        self._generator = Generator(core.entropy)
-        # Versions are unique for ever: eight random bytes of this process, a count of its writes.
-        self._session = core.entropy.token_bytes(8)
-        self._writes = 0
         self._note_expiry = core.sweep.note  # of a durable row: its top table, and the hour
+        self._rows = SingleRows(
+            *(store, self.tables, clock, core.entropy, self.observers),
+            *(self._note_load, self._note_expiry),
+        )
         self.sweep = TypedSweep(self.tables, clock, self.observers)
         self.build_source = TypedBuilds(self, clock, core.nodes.settled)
         self.builds = IndexBuilds(self.build_source)
@@ -139,7 +139,7 @@ class TypedEngine(OpenModel[TableForm]):
             return scan_by_index(self.store, table, access, self.now_hour, after)
         selection = select_by_key(table, access, after)
         rows = self._pages(selection, SCAN_PAGE_ROWS, reverse=access.reverse)
-        return (ScannedRow(row, row.encoded_key[ROW_PREFIX_BYTES:]) for row in rows)
+        return map(_scanned, rows)
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class TypedEngine(OpenModel[TableForm]):
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> TypedTable:
             failing(outcomes)
-            self._generator.restart(form.id)
+            self._rows.generator.restart(form.id)
             return _definition(outcomes)
 
         return Plan(writes, finish)
@@ -230,109 +230,11 @@ class TypedEngine(OpenModel[TableForm]):
 
     def get(self, form: TableForm, key: Mapping[str, Any]) -> StoredRow | None:
         """The row of a whole key, or None (model §5)."""
-        values = form.complete(_key_of(key))
-        shard, encoded = form.row_key(values)
-        record = self.store.brief_snapshot().get(
-            encoded
-        )  # the first read of a brief view always has it
-        self._note(shard, 0 if record is None else len(record))
-        if record is None or self._expired(record):
-            return None
-        return StoredRow(form, encoded, record)
+        return self._rows.get(form, key)
 
     def write(self, form: TableForm, choice: WriteChoice) -> Plan[WriteResult]:
         """Put or delete one row, as `choice.kind` says (model §5)."""
-        return self._plan_write(form, choice, MadeValues(self._generator))
-
-    def _plan_write(
-        self, form: TableForm, choice: WriteChoice, values: MadeValues
-    ) -> Plan[WriteResult]:
-        def again(_: Sequence[Outcome[Any]]) -> Plan[WriteResult]:
-            return self._plan_write(self.tables.current(form), choice, values)
-
-        planned = self.tables.catalog.planned()
-        try:
-            write = prepare(form, choice, values.from_first())
-        except BlockNeeded as needed:
-            return self._plan_block(needed, again)
-        return Plan((self._row_write(write, planned),), single, _weight(write), again)
-
-    def _plan_block(self, needed: BlockNeeded, again: PlanAgain[T]) -> Plan[T]:
-        """Reserve a block of identity values; `again` plans the operation that needs them."""
-
-        def check(txn: Transaction) -> None:
-            self.tables.current(needed.form, txn)
-
-        def finish(outcomes: Sequence[Outcome[Any]]) -> T:
-            failing(outcomes)
-            raise Replan
-
-        write = self._reading(self._generator.reserve(needed, check))
-        return Plan((write,), finish, again=again, prepares=True)
-
-    def _reading(self, write: Write[T], *forms: TableForm) -> Write[T]:
-        """Note on a write the keys that its body reads for the catalogue and for observers."""
-        write.reads = self.tables.catalog.reads
-        for form in forms:
-            write.reads += self.observers.of(form).reads
-        return write
-
-    def _row_write(self, write: TypedRowWrite, planned: int) -> Write[WriteResult]:
-        shards = self._shards(write.shard, write.form)
-        body = partial(self._write_body, write, planned)
-        return self._reading(
-            Write(
-                shards,
-                body,
-                settled=partial(self._note_write, write),
-                frees=write.values is None,
-            ),
-            write.form,
-        )
-
-    def _write_body(self, write: TypedRowWrite, planned: int, txn: Transaction) -> WriteResult:
-        form = self._current(write.form, txn, planned)
-        return write_typed_row(txn, write, form, self._moment(), self.observers.of(form))
-
-    def _current(self, form: TableForm, txn: Transaction, planned: int) -> TableForm:
-        """The table as it is when a body runs that was planned with `form`.
-
-        Raises `NotFound` when the table is gone, and `Replan` when it got an index since the write
-        was planned: the shards that a write may touch are fixed by its plan.
-        """
-        current = self.tables.current(form, txn, planned)
-        if current is not form and not self.observers.of(form).covers(self.observers.of(current)):
-            raise Replan
-        return current
-
-    def _moment(self) -> Moment:
-        self._writes += 1
-        return Moment(self._clock.now_us(), self._session + self._writes.to_bytes(8, "big"))
-
-    def _shards(self, shard: bytes, form: TableForm) -> tuple[bytes, ...]:
-        """The shards that a write to `shard` may touch: its own, and what observers keep true."""
-        watch = self.observers.of(form)
-        return (shard, *watch.beside(shard)) if watch else (shard,)
-
-    def _shards_of_all(self, shard: bytes, forms: Iterable[TableForm]) -> tuple[bytes, ...]:
-        """The same for rows of several tables, each shard once."""
-        return tuple(dict.fromkeys([each for form in forms for each in self._shards(shard, form)]))
-
-    def _note_write(self, write: TypedRowWrite, result: WriteResult) -> None:
-        if result.expires_ms:
-            self._note_expiry(write.form.table.top, result.expires_ms // HOUR_MS)
-        self._note_load(
-            write.form.table.path[0],
-            write.shard[ROW_PREFIX_BYTES:],
-            0,
-            units(write.size),
-            result.rows,
-            result.size,
-        )
-
-    def _note(self, shard: bytes, read: int) -> None:
-        table_id = int.from_bytes(shard[1:ROW_PREFIX_BYTES], "big")
-        self._note_load(table_id, shard[ROW_PREFIX_BYTES:], units(read), 0)
+        return self._rows.write(form, choice)
 
     # --- several rows ------------------------------------------------------------------------
 
@@ -350,7 +252,7 @@ class TypedEngine(OpenModel[TableForm]):
             lambda reader: list(scan_rows(reader, selection, self.now_hour())),
         )
         size = sum(len(row.record) for row in found)
-        self._note(form.key.shard_of(selection.start), size)
+        self._rows.note(form.key.shard_of(selection.start), size)
         return found
 
     def multi_get_keys(self, form: TableForm, rows: MultiRow) -> list[Key]:
@@ -427,14 +329,14 @@ class TypedEngine(OpenModel[TableForm]):
         """Count the read of a whole page at the shard of its first row."""
         if page:
             shard = form.key.shard_of(page[0].encoded_key)
-            self._note(shard, sum(len(row.record) for row in page))
+            self._rows.note(shard, sum(len(row.record) for row in page))
 
     def counted(self, form: TableForm, rows: Iterator[StoredRow]) -> Iterator[StoredRow]:
         """The rows that an index led to, each counted at its own shard when it is taken."""
         return map(partial(self._counted, form), rows)
 
     def _counted(self, form: TableForm, row: StoredRow) -> StoredRow:
-        self._note(form.key.shard_of(row.encoded_key), len(row.record))
+        self._rows.note(form.key.shard_of(row.encoded_key), len(row.record))
         return row
 
     def multi_delete(self, form: TableForm, rows: MultiRow) -> Plan[int]:
@@ -461,13 +363,13 @@ class TypedEngine(OpenModel[TableForm]):
             if not selection.start <= after < selection.stop:
                 raise InvalidRequest(TypedRule.CONTINUATION)
             selection = selection.since(after, reverse=False)
-        shards = self._shards_of_all(shard, (*selection.shown.values(), *selection.ancestors))
+        shards = self._rows.shards_of_all(shard, (*selection.shown.values(), *selection.ancestors))
 
         planned = self.tables.catalog.planned()
 
         def body(txn: Transaction) -> DeletedRows:
             for shown in selection.shown.values():
-                self._current(shown, txn, planned)
+                self._rows.current(shown, txn, planned)
             now = self.now_hour()
             return delete_selected(txn, shard, selection, now, self.observers, kilobytes_max)
 
@@ -477,7 +379,7 @@ class TypedEngine(OpenModel[TableForm]):
             newest = replace(rows, ancestors=ancestors, children=children)
             return self.delete_part(self.tables.current(form), newest, kilobytes_max, after)
 
-        write = self._reading(
+        write = self._rows.reading(
             Write(shards, body, settled=partial(self._note_deleted, form, shard), frees=True),
             *selection.shown.values(),
             *selection.ancestors,
@@ -493,15 +395,15 @@ class TypedEngine(OpenModel[TableForm]):
         Its plan raises what `decide` raises, `InvalidRequest`, `NotFound`.
         """
         form = selections[0].target
-        shards = self._shards(shard, form)
+        shards = self._rows.shards(shard, form)
         planned = self.tables.catalog.planned()
 
         def body(txn: Transaction) -> list[ChangedTypedRow]:
-            current = self._current(form, txn, planned)
+            current = self._rows.current(form, txn, planned)
             newest = [
                 replace(each, target=current, shown={current.id: current}) for each in selections
             ]
-            return change_selected(txn, shard, newest, decide, self._moment, self.observers)
+            return change_selected(txn, shard, newest, decide, self._rows.moment, self.observers)
 
         def again(_: Sequence[Outcome[Any]]) -> Plan[list[ChangedTypedRow]]:
             current = self.tables.current(form)
@@ -511,7 +413,7 @@ class TypedEngine(OpenModel[TableForm]):
             return self.change_rows(shard, newest, decide)
 
         settled = partial(self._note_changed, form, shard)
-        write = self._reading(Write(shards, body, settled=settled), form)
+        write = self._rows.reading(Write(shards, body, settled=settled), form)
         return Plan((write,), single, again=again)
 
     def _note_changed(self, form: TableForm, shard: bytes, changed: list[ChangedTypedRow]) -> None:
@@ -542,7 +444,7 @@ class TypedEngine(OpenModel[TableForm]):
 
         Raises: `InvalidRequest`; its plan raises `OperationFailed`.
         """
-        return self._plan_sequence(operations, MadeValues(self._generator))
+        return self._plan_sequence(operations, MadeValues(self._rows.generator))
 
     def _plan_sequence(
         self, operations: Sequence[tuple[TableForm, WriteChoice]], values: MadeValues
@@ -556,26 +458,26 @@ class TypedEngine(OpenModel[TableForm]):
         try:
             writes = [prepare(form, choice, values) for form, choice in operations]
         except BlockNeeded as needed:
-            return self._plan_block(needed, again)
+            return self._rows.plan_block(needed, again)
         check_one_sequence(writes)
         shard = writes[0].shard
         forms = {write.form.id: write.form for write in writes}
-        shards = self._shards_of_all(shard, forms.values())
+        shards = self._rows.shards_of_all(shard, forms.values())
 
         def body(txn: Transaction) -> list[WriteResult]:
-            current = [(write, self._current(write.form, txn, planned)) for write in writes]
-            moments = [self._moment() for _ in writes]
+            current = [(write, self._rows.current(write.form, txn, planned)) for write in writes]
+            moments = [self._rows.moment() for _ in writes]
             return run_sequence(txn, current, moments, self.observers)
 
-        size = sum(map(_weight, writes))
-        write = self._reading(
+        size = sum([write.size + WRITE_BYTES for write in writes])
+        write = self._rows.reading(
             Write(shards, body, settled=partial(self._note_sequence, writes)), *forms.values()
         )
         return Plan((write,), single, size, again)
 
     def _note_sequence(self, writes: Sequence[TypedRowWrite], results: list[WriteResult]) -> None:
         for write, result in zip(writes, results, strict=True):
-            self._note_write(write, result)
+            self._rows.note_write(write, result)
 
     def scan_from(self, form: TableForm, start: bytes, limit: int) -> list[StoredRow]:
         """Up to `limit` rows of one table with keys from `start` on (b"": all), expired ones too.
@@ -598,8 +500,9 @@ class TypedEngine(OpenModel[TableForm]):
         """The hours since 1970: reads do not show rows whose expiry hour is this one or earlier."""
         return self._clock.now_us() // HOUR_US
 
-    def _expired(self, record: bytes) -> bool:
-        return 0 < typed_table_and_expiry(record)[1] <= self.now_hour()
+
+def _scanned(row: StoredRow) -> ScannedRow:
+    return ScannedRow(row, row.encoded_key[ROW_PREFIX_BYTES:])
 
 
 def _definition(outcomes: Sequence[Outcome[TableForm]]) -> TypedTable:
@@ -608,10 +511,6 @@ def _definition(outcomes: Sequence[Outcome[TableForm]]) -> TypedTable:
 
 def _key_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return given.key if isinstance(given, StoredRow) else given
-
-
-def _weight(write: TypedRowWrite) -> int:
-    return write.size + 100
 
 
 def _start(table: TypedTable) -> int | None:

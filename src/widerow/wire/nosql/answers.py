@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from widerow.engine.typed.stored import StoredRow
+from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL
 from widerow.wire.nosql.moments import answer_text
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 _DOUBLE: Final = struct.Struct(">d")
+_COLUMNS_KEPT: Final = 1000  # tables whose columns are kept
 
 
 class Cost(NamedTuple):
@@ -68,18 +70,49 @@ def row_value(row: StoredRow, *, by_name: bool = False) -> EncodedValue:
     sorted; else they are in the order in which they were written.
     """
     out = bytearray()
-    fields, document = row.table.shown_fields, row.document()
-    at = begin_container(out, NSON_MAP, len(fields) + len(document))
-    for field, value in zip(fields, row.values_in_order(), strict=False):
-        put_text(out, field.name)
-        if by_name and field.type.kind is Kind.JSON:
-            value = _sorted(value)  # noqa: PLW2901  # the same document
-        put_typed(out, value, field.type)
-    for name, value in document.items():
-        put_text(out, name)
+    columns, document = _columns_of(row.table), row.document()
+    at = begin_container(out, NSON_MAP, len(columns) + len(document))
+    for (name, put, kind), value in zip(columns, row.values_in_order(), strict=False):
+        out += name
+        if value is None:
+            out.append(NSON_NULL)
+        elif by_name and kind.kind is Kind.JSON:
+            put(out, _sorted(value), kind)
+        else:
+            put(out, value, kind)
+    for field, value in document.items():
+        put_text(out, field)
         put_value(out, _inner(value))
     end_container(out, at)
     return EncodedValue(bytes(out))
+
+
+class _Column(NamedTuple):
+    """A column as answers have it: its name, encoded, and what appends a value."""
+
+    name: bytes
+    put: Callable[[bytearray, Any, FieldType], None]
+    type: FieldType
+
+
+_COLUMNS: Final[dict[int, tuple[TypedTable, tuple[_Column, ...]]]] = {}
+
+
+def _columns_of(table: TypedTable) -> tuple[_Column, ...]:
+    """The columns of a row in their order, worked out once for a definition of a table."""
+    known = _COLUMNS.get(table.id)
+    if known is not None and known[0] is table:
+        return known[1]
+    made: list[_Column] = []
+    for field in table.shown_fields:
+        name = bytearray()
+        put_text(name, field.name)
+        made.append(_Column(bytes(name), _PUT[field.type.kind], field.type))
+    if len(_COLUMNS) >= _COLUMNS_KEPT:
+        _COLUMNS.clear()
+    columns = tuple(made)
+    _COLUMNS[table.id] = table, columns
+    return columns
 
 
 def _sorted(value: Any) -> Any:  # noqa: ANN401  # a document

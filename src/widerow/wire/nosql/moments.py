@@ -118,7 +118,8 @@ def read_moment(text: str) -> Timestamp:
     found = _TEXT.match(text)
     if found is None:
         raise InvalidRequest(NosqlRule.TIMESTAMP_TEXT, value=text[:_SHOWN], reason=_reason(text))
-    given = [part if part is None else int(part) for part in found.groups()[:6]]
+    parts: tuple[str | None, ...] = found.groups()[:6]
+    given = [None if part is None else int(part) for part in parts]
     for (name, low, high), value in zip(_PARTS, given, strict=True):
         if value is not None and not low <= value <= high:
             raise _out_of_range(name, low, high, value)

@@ -284,6 +284,14 @@ def read_int(data: bytes, at: int) -> tuple[int, int]:
 
 def read_text(data: bytes, at: int) -> tuple[str | None, int]:
     """The text at `at` with its packed length, None for the length -1; and where it ends."""
+    if at < len(data) and _PACKED_ZERO <= data[at] <= _LAST_OF_ONE:  # most lengths have one byte
+        start = at + 1
+        stop = start + data[at] - _PACKED_ZERO
+        if stop <= len(data):
+            try:
+                return data[start:stop].decode(), stop
+            except UnicodeDecodeError:
+                raise _bad("a String is not UTF-8") from None
     found, at = _read_bytes(data, at, "String")
     if found is None:
         return None, at
