@@ -1,14 +1,17 @@
 """SHOW TABLES, SHOW INDEX, DESCRIBE and EXPLAIN: about mappings, tables and plans (sql §2)."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from widerow.engine.capacity import units
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.model.tablestore.mapping import SqlType
 from widerow.query.describe import described
 from widerow.query.plan import Operator
 from widerow.query.relation import Values
 from widerow.wire.tablestore.operations.sql.documents import SearchScan
+from widerow.wire.tablestore.operations.sql.estimates import estimates_of
 from widerow.wire.tablestore.operations.sql.functions.texts import matches_like
 from widerow.wire.tablestore.operations.sql.kinds import SqlKind
 from widerow.wire.tablestore.operations.sql.select import ResultColumn
@@ -151,20 +154,45 @@ def _index_row(table: str, unique: int, column: Row, null_and_type: tuple[str, s
     return (table, unique, *column, "A", 0, None, None, null, kind, "", "", "YES", "NULL")
 
 
-def list_operators(plan: Operator) -> Listing:
-    """The operators of a plan, from the result to the tables, one in a line."""
-    return _listing(["Plan"], [SqlKind.TEXT], [(line,) for line in described(plan, _shown_scan)])
+def list_operators(engine: TablestoreEngine, plan: Operator) -> Listing:
+    """The operators of a plan, from the result to the tables, one in a line.
+
+    Scans of tables and secondary indexes have the rows that they will read, and lines behind have
+    the read capacity units; the same of statistics, which is said. Raises as these scans do.
+    """
+    estimates = estimates_of(engine, plan)
+    sizes: Counter[str] = Counter()
+    is_exact: dict[str, bool] = {}
+
+    def shown(source: TableScan | SearchScan | SeriesScan) -> str:
+        found = estimates.get(id(source))
+        if found is None or not isinstance(source, TableScan):
+            return _shown_scan(source)
+        name = source.scanned.name
+        sizes[name] += found.size
+        is_exact[name] = is_exact.get(name, True) and found.exact
+        return f"{_shown_scan(source)}; {_about(found.exact)}{found.rows:,} rows"
+
+    lines = list(described(plan, shown))
+    for name, size in sizes.items():
+        read = max(1, units(size))
+        lines.append(f"read capacity units of {name}: {_about(is_exact[name])}{read:,}")
+    return _listing(["Plan"], [SqlKind.TEXT], [(line,) for line in lines])
+
+
+def _about(is_exact: bool) -> str:  # noqa: FBT001  # what it puts into words
+    return "" if is_exact else "about "
 
 
 def list_measured(
-    plan: Operator, rows_of: Callable[[object], int], units: Sequence[str]
+    plan: Operator, rows_of: Callable[[object], int], consumed: Sequence[str]
 ) -> Listing:
-    """As `list_operators`, with the rows that each scan has read, and lines of units behind."""
+    """The operators with the rows that each scan has read; behind them lines of what it cost."""
 
     def shown(source: TableScan | SearchScan | SeriesScan) -> str:
         return f"{_shown_scan(source)}; {rows_of(source):,} rows read"
 
-    lines = [*described(plan, shown), *units]
+    lines = [*described(plan, shown), *consumed]
     return _listing(["Plan"], [SqlKind.TEXT], [(line,) for line in lines])
 
 

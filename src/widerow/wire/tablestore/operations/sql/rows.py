@@ -18,9 +18,9 @@ from widerow.wire.tablestore.operations.sql.series_tables import SeriesScan, Ser
 if TYPE_CHECKING:
     from widerow.wire.tablestore.operations.sql.tables import TableScan
 
-__all__ = ["RowReader"]
+__all__ = ["FIRST_ROWS", "RowReader"]
 
-_FIRST_ROWS: Final = 16  # a query that ends early has read few rows more than it needed
+FIRST_ROWS: Final = 16  # a query that ends early has read few rows more than it needed
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class RowReader:
         scanned = source.scanned.name
         wanted = [column.name for column in source.columns]
         for access in source.ranges.accesses:
-            for page in self._engine.scan_columns(source.table, access, wanted, _FIRST_ROWS):
+            for page in self._engine.scan_columns(source.table, access, wanted, FIRST_ROWS):
                 self.bytes[scanned] += page.size
                 self._budget.read(page.rows, page.size)
                 if not have_types(source.columns, page.columns):

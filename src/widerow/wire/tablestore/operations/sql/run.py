@@ -318,7 +318,7 @@ class _Run:
         if not statement.measured:
             with _telling_stops():
                 query = self.planned(statement.select)
-            return Result(StatementType.SELECT, list_operators(query.plan))
+            return Result(StatementType.SELECT, list_operators(self._engine, query.plan))
         found = self.result(statement.select)
         assert self.query is not None, "a query that was answered has a plan"
         units = [f"read capacity units of {each.place}: {each.read:,}" for each in found.consumed]

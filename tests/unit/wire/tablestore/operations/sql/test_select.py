@@ -234,7 +234,10 @@ def test_headers_are_aliases_names_and_texts_as_they_were_written(engine: Tables
 
 
 def test_a_plan_is_measured_where_that_is_asked(engine: TablestoreEngine) -> None:
-    """docs/guide/sql.md, "How a query reads": rows read and units, those of the statement itself"""
+    """docs/guide/sql.md, "How a query reads": rows read and units, those of the statement itself.
+
+    What EXPLAIN foretells of few rows is what is measured then.
+    """
     for select in (
         "SELECT n FROM t WHERE a = 1 AND b >= 'p'",
         "SELECT count(*) FROM t",
@@ -245,11 +248,10 @@ def test_a_plan_is_measured_where_that_is_asked(engine: TablestoreEngine) -> Non
         result = run_sql(engine, f"EXPLAIN ANALYZE {select}")
         assert result.table is not None
         measured = list(result.table.values[0])
-        plan = [line.partition(";")[0] for line in measured[: len(lines)]]
-        assert plan == lines
+        assert [line.replace(" rows read", " rows") for line in measured] == lines
         assert result.consumed == run_sql(engine, select).consumed
         units = [f"read capacity units of {each.table}: {each.read}" for each in result.consumed]
-        assert measured[len(lines) :] == units
+        assert measured[-len(units) :] == units
     total = rows_of_statement(engine, "SELECT count(*) FROM t")[0][0]
     lines = [line for (line,) in rows_of_statement(engine, "EXPLAIN ANALYZE SELECT d FROM t")]
     assert lines[-2].endswith(f"read table t: all rows; {total} rows read")
@@ -259,11 +261,37 @@ def test_a_plan_is_measured_where_that_is_asked(engine: TablestoreEngine) -> Non
 
 def test_what_is_read_is_what_the_key_needs(engine: TablestoreEngine) -> None:
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a = 1 AND b >= 'q' LIMIT 1")
-    assert lines[-1] == ("    read table t: 1 ranges of the key by a, b",)
+    assert lines[-2][0].startswith("    read table t: 1 ranges of the key by a, b; ")
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a = 1 AND b IN ('p', 'q')")
-    assert lines[-1] == ("    read table t: 2 rows by their whole key",)
+    assert lines[-2][0].startswith("    read table t: 2 rows by their whole key; ")
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a < 1 AND a > 2")
-    assert lines[-1] == ("    read table t: no row can be found",)
+    assert lines[-2] == ("    read table t: no row can be found; 0 rows",)
+
+
+def test_the_rows_that_will_be_read_are_foretold() -> None:
+    """Few are counted, more come from the statistics; a LIMIT ends the reading (page by page)."""
+    engine = statement_engine()
+    key = (KeyColumn("a", KeyType.INTEGER), KeyColumn("b", KeyType.INTEGER))
+    engine.core.run(engine.create_table("i", create("t", key)))
+    for first in range(5):
+        values = ", ".join(f"({first}, {b})" for b in range(200))
+        run_sql(engine, f"INSERT INTO t VALUES {values}")
+    engine.core.partitions.absorb()  # what writes have noted
+    (size,) = {load.sizes.size for _, load in engine.core.partitions.loads()}
+    for select, rows in (
+        ("SELECT count(*) FROM t WHERE a = 3", "200 rows"),
+        ("SELECT count(*) FROM t WHERE a IN (1, 2)", "about 1,000 rows"),  # all in one piece
+        ("SELECT count(*) FROM t", "about 1,000 rows"),
+        ("SELECT * FROM t LIMIT 5", "about 16 rows"),
+        ("SELECT * FROM t LIMIT 10 OFFSET 10", "about 80 rows"),
+        ("SELECT b FROM t WHERE a = 3 LIMIT 190", "200 rows"),
+        ("SELECT * FROM t WHERE b > 1 LIMIT 5", "about 1,000 rows"),
+        ("SELECT x.a FROM t x JOIN t y ON x.a = y.a LIMIT 5", "about 1,000 rows"),
+    ):
+        lines = [line for (line,) in rows_of_statement(engine, f"EXPLAIN {select}")]
+        assert lines[-2].endswith(f"; {rows}"), (select, lines)
+    lines = [line for (line,) in rows_of_statement(engine, "EXPLAIN SELECT a FROM t")]
+    assert lines[-1] == f"read capacity units of t: about {-(-size // 4096)}"
 
 
 def test_conditions_that_ranges_answer_are_not_asked_again(engine: TablestoreEngine) -> None:
