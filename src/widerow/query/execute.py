@@ -5,7 +5,7 @@ joins hold, which the budget counts. Time: linear in the rows read and paired, a
 n log n of its rows.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, repeat
 from typing import Any, Final
@@ -210,25 +210,35 @@ def _divided(chunk: Chunk) -> Iterator[Chunk]:
 
 def _join(plan: Join, below: _Below, budget: QueryBudget) -> Iterator[Chunk]:
     right = _held(below(plan.right), len(plan.right.columns), budget)
-    partners = _by_key([vector_of(each) for each in plan.right_keys], right)
+    partners = _by_key(_join_keys([vector_of(each) for each in plan.right_keys], right))
     keys = [vector_of(each) for each in plan.left_keys]
     holds = None if plan.condition is None else vector_of(plan.condition)
+    keeps_alone = plan.kind is JoinKind.LEFT
     for chunk in below(plan.left):
-        wanted = _tuples(tuple([vector(chunk) for vector in keys]), chunk.rows)
-        alone = set(range(chunk.rows))
-        for pairs in _pairs(wanted, partners):
+        met = set[int]()
+        for lefts, rights in _pairs(_join_keys(keys, chunk), partners):
             budget.check()
-            lefts, rights = [left for left, _ in pairs], [partner for _, partner in pairs]
             found = both_sides(_at(chunk, lefts), _at(right, rights))
+            kept = lefts
             if holds is not None:
-                met = [row for row, truth in enumerate(holds(found)) if truth is True]
-                lefts, found = [lefts[row] for row in met], taken(found, met)
-            alone.difference_update(lefts)
+                truths = [row for row, truth in enumerate(holds(found)) if truth is True]
+                kept, found = [lefts[row] for row in truths], taken(found, truths)
+            if keeps_alone:
+                met.update(kept)
             if found.rows:
                 yield found
-        if alone and plan.kind is JoinKind.LEFT:
+        if keeps_alone and len(met) < chunk.rows:
+            alone = [row for row in range(chunk.rows) if row not in met]
             empty = tuple([[None] * len(alone) for _ in right.columns])
-            yield both_sides(taken(chunk, sorted(alone)), Chunk(len(alone), empty))
+            yield both_sides(taken(chunk, alone), Chunk(len(alone), empty))
+
+
+def _join_keys(keys: list[Vector], chunk: Chunk) -> Iterable[Any]:
+    """The key of each row; None where a part of it is NULL. A key of one part is not wrapped."""
+    if len(keys) == 1:
+        return keys[0](chunk)
+    rows = _tuples(tuple([vector(chunk) for vector in keys]), chunk.rows)
+    return (None if None in key else key for key in rows)
 
 
 def _at(chunk: Chunk, rows: list[int]) -> Chunk:
@@ -245,28 +255,36 @@ def _held(chunks: Iterator[Chunk], width: int, budget: QueryBudget) -> Chunk:
     return Chunk(sum(part.rows for part in parts), tuple(columns))
 
 
-def _by_key(keys: list[Vector], right: Chunk) -> dict[tuple[Any, ...], list[int]]:
-    found: dict[tuple[Any, ...], list[int]] = {}
-    for row, key in enumerate(_tuples(tuple([each(right) for each in keys]), right.rows)):
-        if None not in key:
-            found.setdefault(key, []).append(row)
+def _by_key(keys: Iterable[Any]) -> dict[Any, list[int]]:
+    """The positions of the rows of each key that is not None."""
+    found: dict[Any, list[int]] = {}
+    for row, key in enumerate(keys):
+        if key is not None:
+            rows = found.get(key)
+            if rows is None:
+                found[key] = [row]
+            else:
+                rows.append(row)
     return found
 
 
 def _pairs(
-    wanted: Iterator[tuple[Any, ...]], partners: dict[tuple[Any, ...], list[int]]
-) -> Iterator[list[tuple[int, int]]]:
-    """Rows of the left side, each with a partner; some thousand pairs at a time."""
-    pairs: list[tuple[int, int]] = []
+    wanted: Iterable[Any], partners: dict[Any, list[int]]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Rows of the left side, and for each of them a partner; some thousand pairs at a time."""
+    lefts: list[int] = []
+    rights: list[int] = []
     for left, key in enumerate(wanted):
-        found = partners.get(key, ()) if None not in key else ()
+        found = partners.get(key, ()) if key is not None else ()
         for first in range(0, len(found), CHUNK_ROWS):
-            pairs += [(left, partner) for partner in found[first : first + CHUNK_ROWS]]
-            if len(pairs) >= CHUNK_ROWS:
-                yield pairs
-                pairs = []
-    if pairs:
-        yield pairs
+            some = found[first : first + CHUNK_ROWS]
+            lefts += repeat(left, len(some))
+            rights += some
+            if len(lefts) >= CHUNK_ROWS:
+                yield lefts, rights
+                lefts, rights = [], []
+    if lefts:
+        yield lefts, rights
 
 
 _RUNNERS: Final[dict[type, Callable[[Any, _Below, QueryBudget], Iterator[Chunk]]]] = {
