@@ -16,7 +16,7 @@ PYTEST := $(VENV)/bin/pytest -n $(WORKERS) --dist worksteal
 SESSIONS := tests/compat tests/conformance tests/crash tests/deploy tests/package
 APART := $(SESSIONS:%=--ignore=%)
 UNITS := $(APART) -m 'not hypothesis and not night'
-LAWS := $(APART) -m 'hypothesis and not night'
+COMPILED_TESTS := -m '(session or hypothesis) and not night'
 # With this set, as images of containers have it, every process of a test compiles what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST_ARGS ?=
@@ -85,11 +85,9 @@ units: $(STAMP) ## run all tests but the sessions and laws, on the modules as th
 sessions: $(STAMP) $(COMPILED)/.stamp ## run sessions of SDKs, stores, crashes and the wheel, and all laws, on the compiled modules
 	@if [ ! -e $(COMPILED)/.stamp ]; then \
 		echo 'SKIPPED: compiled modules, because nothing could be compiled (see above); the sessions run plain'; \
-		set -ex; $(PYTEST) $(SESSIONS); $(PYTEST) $(LAWS); \
+		set -ex; $(PYTEST) $(COMPILED_TESTS); \
 	else \
-		set -ex; export PYTHONPATH='$(CURDIR)/$(COMPILED)'; \
-		$(PYTEST) $(SESSIONS); \
-		$(PYTEST) $(LAWS); \
+		set -ex; export PYTHONPATH='$(CURDIR)/$(COMPILED)'; $(PYTEST) $(COMPILED_TESTS); \
 	fi
 
 fetch: $(STAMP) ## fetch what the sessions need: HBase, SDKs and drivers of Java, Node and Go

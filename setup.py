@@ -20,8 +20,9 @@ for. They hold no path of the machine that built them.
 
 The description of the package is the README without links into the repository.
 
-WIDEROW_COMPILE=0 leaves everything plain. An editable installation is never compiled: an edited
-module would go on running as it was.
+WIDEROW_COMPILE=0 leaves everything plain. WIDEROW_OPTIMIZE is the level of the C compiler, 0 to 3,
+and 2 if not set: at 0 it needs a quarter of the time, for tests. An editable installation is never
+compiled: an edited module would go on running as it was.
 """
 
 import os
@@ -164,6 +165,7 @@ COMPILING_COMMANDS = {"bdist_wheel", "build", "build_ext", "install"}
 # Errors count in the compiled modules only, and not by the project's strict rules; what a package
 # without types hands over may be anything.
 MYPY_FLAGS = ("--config-file=", "--follow-imports=silent", "--ignore-missing-imports")
+QUIET = ("-g0", "-Wno-all", "-Wno-error")
 PROBE = "#include <Python.h>\nPyObject *widerow_probe(void) { return PyLong_FromLong(1); }\n"
 NEEDED = "a C compiler and Python's headers are needed, in Debian the packages gcc and python3-dev"
 PLACES = ("-L", "-Wl,-rpath")
@@ -245,7 +247,8 @@ def translated() -> list[Extension]:
         raise NotCompiled(f"mypyc is not installed ({error})") from error
     paths = [f"src/widerow/{module}.py" for module in HOT_MODULES]
     try:
-        found: list[Extension] = mypycify([*paths, *MYPY_FLAGS], opt_level="2")
+        level = os.environ.get("WIDEROW_OPTIMIZE", "2")
+        found: list[Extension] = mypycify([*paths, *MYPY_FLAGS], opt_level=level)
     except SystemExit as error:  # how mypyc reports faults, after it has printed them
         raise NotCompiled("mypyc finds the faults above in the types of the modules") from error
     except Exception as error:  # a fault of mypyc's own
@@ -253,7 +256,7 @@ def translated() -> list[Extension]:
     for extension in found:
         # Nobody debugs generated C, and nobody reads what a compiler warns of in it: symbols take a
         # third of the compiler's time, and -Wall, which Python's own flags ask for, two thirds.
-        extension.extra_compile_args += ["-g0", "-Wno-all", "-Wno-error"]
+        extension.extra_compile_args = [*extension.extra_compile_args, *QUIET]
     return found
 
 

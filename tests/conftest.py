@@ -1,6 +1,8 @@
 """What every test may rely on."""
 
 import sys
+from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import settings
@@ -18,6 +20,17 @@ for name, examples in PROFILES.items():
         name, deadline=None, max_examples=examples, derandomize=name == "quick"
     )
 settings.load_profile("quick")
+
+HERE: Final = Path(__file__).parent
+SESSIONS: Final = ("compat", "conformance", "crash", "deploy", "package")  # as the Makefile has it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of whole systems, by their folder."""
+    for item in items:
+        if item.path.relative_to(HERE).parts[0] in SESSIONS:
+            item.add_marker(pytest.mark.session)
 
 
 @pytest.fixture(scope="session", autouse=True)

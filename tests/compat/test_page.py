@@ -19,7 +19,7 @@ from tests.compat.matrix import (
 from tests.compat.page import page, read_record
 from tests.compat.recording import merged, sdk_of, store_of
 
-from widerow.wire.nosql.operations.table import NOSQL_OPERATIONS
+from widerow.wire.nosql.dialect import NOSQL_DIALECT
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 RECORD = read_record()
@@ -53,7 +53,7 @@ def test_what_was_answered_has_its_test() -> None:
 
 def test_every_driver_of_oracle_nosql_was_answered_over_the_store_of_widerow_serve() -> None:
     """With every operation but the one that no program calls; a claim falls with its proof."""
-    assert {*NOSQL_OPERATIONS} - {*DRIVER_OPERATIONS} == {"GET_REPLICA_STATS"}
+    assert {*NOSQL_DIALECT.operations} - {*DRIVER_OPERATIONS} == {"GET_REPLICA_STATS"}
     assert [*cells_of("WRITE_MULTIPLE", page(RECORD))] == ["RocksDB"] * len(DRIVERS)
     record = deepcopy(dict(RECORD))
     for operation in DRIVER_OPERATIONS:

@@ -9,8 +9,14 @@ from tools.markdown_pages import ROOT, linked_files
 from tools.modules import modules
 
 
-def test_the_menu_has_every_page_of_docs_once() -> None:
-    present = {*texts()}
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    """The text of every page by its path."""
+    return dict(texts())
+
+
+def test_the_menu_has_every_page_of_docs_once(pages: dict[str, str]) -> None:
+    present = {*pages}
     listed: list[str] = []
     for section in navigation(present):
         for entry in section.values():
@@ -30,27 +36,31 @@ def test_a_new_page_of_a_folder_is_in_the_menu_and_one_without_is_told() -> None
         navigation({"docs/elsewhere/new.md"})
 
 
-def test_files_that_pages_show_go_along() -> None:
-    found = texts().items()
+def test_files_that_pages_show_go_along(pages: dict[str, str]) -> None:
+    found = pages.items()
     shown = {file for path, text in found for file in linked_files(text, (ROOT / path).parent)}
     assert ROOT / "bench/charts/speed.svg" in shown
     assert ROOT / "src/widerow/errors.py" in shown
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_made_of_the_code_is_printed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    main([name])
-    printed = capsys.readouterr().out
-    assert printed == texts()[PAGES[name].path]
-    assert printed.startswith("# ")
+def test_pages_made_of_the_code_are_printed(
+    pages: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, page in PAGES.items():
+        main([name])
+        printed = capsys.readouterr().out
+        assert printed == pages[page.path]
+        assert printed.startswith("# ")
 
 
-def test_links_to_what_stands_for_such_a_page_lead_to_the_page_on_the_site() -> None:
+def test_links_to_what_stands_for_such_a_page_lead_to_the_page_on_the_site(
+    pages: dict[str, str],
+) -> None:
     text = "[a](../internals/generated.md#errors), [b](generated.md#errors), [c](x.md)"
     assert led_to_pages(text, ROOT / "docs" / "start") == (
         "[a](../protocol/errors.md), [b](generated.md#errors), [c](x.md)"
     )
-    for path, written in texts().items():
+    for path, written in pages.items():
         assert "generated.md#" not in written, path
 
 

@@ -91,6 +91,7 @@ def test_everyone_may_do_what_the_table_says_and_nothing_else(report: Report) ->
 # --- what would be found -------------------------------------------------------------------------
 
 
+@pytest.mark.night
 def test_an_accepted_attack_is_reported(victim: Victim) -> None:
     body = BODIES["PutRow"](hostile.TABLE)
     report = hostile.run(victim, [Attack("control", "signed", OWNER.request("PutRow", body))])
@@ -99,6 +100,7 @@ def test_an_accepted_attack_is_reported(victim: Victim) -> None:
     assert report.violations == 2
 
 
+@pytest.mark.night
 def test_an_answer_to_what_was_smuggled_in_is_reported(victim: Victim) -> None:
     refused = OWNER.request("GetRow", b"\xff")  # a frame that is sound: what follows is answered
     behind = OWNER.request("ListTable")
@@ -106,6 +108,7 @@ def test_an_answer_to_what_was_smuggled_in_is_reported(victim: Victim) -> None:
     assert report.accepted == ["control: behind"]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("form", [CANARY, CANARY.encode().hex()])
 def test_a_secret_that_shows_is_reported(victim: Victim, form: str) -> None:
     report = hostile.run(victim, [Attack("control", "told", OWNER.request(form))])

@@ -18,7 +18,7 @@ from tools.teeth import (
 )
 
 DEFECTS = {defect.name: defect for defect in defects()}
-SAMPLE = ("signature-ignored", "version-order")
+SAMPLE = ("version-order",)
 PLANTED_MIN = 12
 
 pytestmark = pytest.mark.skipif(

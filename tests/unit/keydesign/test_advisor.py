@@ -51,7 +51,7 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 def cards(tmp_path_factory: pytest.TempPathFactory) -> FileSource:
     sample = example("student_card_sample")
     path = tmp_path_factory.mktemp("cards") / "purchases.csv"
-    return write(path, sample.Purchase._fields, sample.purchases(60_000))
+    return write(path, sample.Purchase._fields, sample.purchases(20_000))
 
 
 COLUMNS: Final = ("DeviceID", "SellerID", "CardID", "OrderNumber")

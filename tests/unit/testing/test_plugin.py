@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from widerow.testing.plugin import __all__ as fixtures
 
 HEAD: Final = """
@@ -33,25 +35,8 @@ def there(client, number):
 """
 
 
-def suite(folder: Path, tests: str, *options: str, status: int = 0, sdk: bool = True) -> str:
-    """What pytest says of tests in a folder that knows nothing of this repository."""
-    (folder / "test_suite.py").write_text((HEAD if sdk else "") + tests)
-    command = [sys.executable, "-W", "error", "-W", "ignore::ImportWarning", "-m", "pytest", "-ra"]
-    done = subprocess.run(  # noqa: S603  # our own interpreter
-        [*command, "-p", "no:cacheprovider", *options],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_every_test_begins_with_nothing(tmp_path: Path) -> None:
-    """In either order; the session's own data stays."""
-    tests = """
+# Every test begins with nothing, in either order; the session's own data stays, so this is last.
+ALONE: Final = """
 @pytest.fixture(scope="module")
 def shared(widerow_session):
     client = widerow_session.client()
@@ -77,11 +62,9 @@ def test_own_server(widerow_server, widerow_instance, tablestore_client, widerow
     assert widerow_server.instances() == frozenset()
     widerow_server.stop()
 """
-    assert "5 passed" in suite(tmp_path, tests)
 
-
-def test_the_clock_goes_back_behind_each_test(tmp_path: Path) -> None:
-    tests = """
+# The clock goes back behind each test.
+CLOCK: Final = """
 import time
 
 @pytest.mark.parametrize("round", [1, 2])
@@ -104,11 +87,9 @@ def test_clock(tablestore_client, widerow_clock, widerow_session, round):
     assert widerow_clock.now_us() == widerow_clock.now_us()
     widerow_clock.run()
 """
-    assert "2 passed" in suite(tmp_path, tests)
 
-
-def test_faults_end_with_their_test(tmp_path: Path) -> None:
-    tests = """
+# Faults end with their test.
+FAULTS: Final = """
 @pytest.mark.parametrize("round", [1, 2])
 def test_faults(tablestore_client, widerow_faults, widerow_session, round):
     make(tablestore_client)
@@ -126,11 +107,9 @@ def test_faults(tablestore_client, widerow_faults, widerow_session, round):
         widerow_faults.add("OTSServerBusy", probability=2)
     widerow_faults.add("OTSServerBusy")
 """
-    assert "2 passed" in suite(tmp_path, tests)
 
-
-def test_an_instance_goes_back_to_what_was_kept(tmp_path: Path) -> None:
-    tests = """
+# An instance goes back to what was kept.
+BACK: Final = """
 def test_back(tablestore_client, widerow_instance):
     make(tablestore_client)
     put(tablestore_client, 1)
@@ -143,23 +122,18 @@ def test_back(tablestore_client, widerow_instance):
     with pytest.raises(Exception, match="snapshot: must be one of this instance's: one"):
         widerow_instance.reset("two")
 """
-    assert "1 passed" in suite(tmp_path, tests)
 
-
-def test_snapshots_end_with_their_test(tmp_path: Path) -> None:
-    """A session may have more tests than a server has snapshots."""
-    tests = """
+# Snapshots end with their test: a session may have more tests than a server has snapshots.
+SNAPSHOTS: Final = """
 @pytest.mark.parametrize("number", range(70))
 def test_kept(tablestore_client, widerow_instance, number):
     make(tablestore_client)
     widerow_instance.keep("empty")
     widerow_instance.reset("empty")
 """
-    assert "70 passed" in suite(tmp_path, tests)
 
-
-def test_classes_of_unittest(tmp_path: Path) -> None:
-    tests = """
+# Classes of unittest take the fixtures.
+CLASSES: Final = """
 class SessionTest(unittest.TestCase):
     @pytest.fixture(autouse=True)
     def _widerow(self, tablestore_client, widerow_clock):
@@ -176,12 +150,9 @@ class SessionTest(unittest.TestCase):
     def test_nothing_is_left(self):
         self.assertFalse(there(self.client, 1))
 """
-    assert "2 passed" in suite(tmp_path, tests)
 
-
-def test_coroutines(tmp_path: Path) -> None:
-    """The server has a loop of its own, so one that runs in the test is not in its way."""
-    tests = """
+# The server has a loop of its own, so one that runs in the test is not in its way.
+COROUTINES: Final = """
 class AsyncTest(unittest.IsolatedAsyncioTestCase):
     @pytest.fixture(autouse=True)
     def _widerow(self, tablestore_client, widerow_instance, widerow_faults):
@@ -199,9 +170,41 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         self.instance.reset("five")
         assert there(self.client, 4)
 """
-    assert "1 passed" in suite(tmp_path, tests)
+
+SUITES: Final = {
+    "test_back": BACK,
+    "test_classes": CLASSES,
+    "test_clock": CLOCK,
+    "test_coroutines": COROUTINES,
+    "test_faults": FAULTS,
+    "test_snapshots": SNAPSHOTS,
+    "test_z_alone": ALONE,
+}
 
 
+def suite(folder: Path, *options: str, **tests: str) -> str:
+    """What pytest says of tests in a folder that knows nothing of this repository."""
+    for name, text in tests.items():
+        (folder / f"{name}.py").write_text(text)
+    command = [sys.executable, "-W", "error", "-W", "ignore::ImportWarning", "-m", "pytest", "-ra"]
+    done = subprocess.run(  # noqa: S603  # our own interpreter
+        [*command, "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_fixtures_do_what_the_guide_says(tmp_path: Path) -> None:
+    said = suite(tmp_path, **{name: HEAD + tests for name, tests in SUITES.items()})
+    assert "83 passed" in said
+
+
+@pytest.mark.night
 def test_each_worker_has_a_server(tmp_path: Path) -> None:
     tests = """
 @pytest.mark.parametrize("number", range(6))
@@ -212,7 +215,7 @@ def test_alone(tablestore_client, widerow_clock, number):
     widerow_clock.advance(60)
     assert not there(tablestore_client, 1)
 """
-    assert "6 passed" in suite(tmp_path, tests, "-n", "2")
+    assert "6 passed" in suite(tmp_path, "-n", "2", test_suite=HEAD + tests)
 
 
 def test_without_the_sdk_a_test_is_skipped_and_says_why(tmp_path: Path) -> None:
@@ -225,12 +228,12 @@ def test_no_client(widerow_instance):
     assert widerow_instance.endpoint.startswith("http://127.0.0.1:")
     assert widerow_instance.name
 """
-    said = suite(tmp_path, tests, sdk=False)
+    said = suite(tmp_path, test_suite=tests)
     assert "1 passed, 1 skipped" in said
     assert "pip install tablestore" in said
 
 
 def test_fixtures_say_what_they_are(tmp_path: Path) -> None:
-    said = suite(tmp_path, "", "--fixtures", "-p", "no:xdist", sdk=False)
+    said = suite(tmp_path, "--fixtures", "-p", "no:xdist")
     for name in fixtures:
         assert f"{name} " in said
