@@ -167,7 +167,7 @@ def test_a_row_that_does_not_fit_ends_a_build_that_nobody_drives(store: nosql.Ty
     while store.housekeep():
         pass
     assert table.definition.indexes == ()
-    assert "Cannot index the value 'text'" in str(store.failed_indexes["t", "i"])
+    assert "expected type is INTEGER\nvalue = text" in str(store.failed_indexes["t", "i"])
     table.put({"id": 1, "j": {"x": 1}})
     assert store.create_index(table, index)
 

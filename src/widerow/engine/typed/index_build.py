@@ -60,7 +60,7 @@ def begin_index(engine: IndexedTables, form: TableForm, index: Index) -> Plan[Ty
         if found is None:
             return replace(newest, indexes=(*newest.indexes, checked))
         if found.ready or replace(found, id=0, name=checked.name) != checked:
-            raise Conflict(TypedRule.INDEX_EXISTS, index=found.name, table=newest.name)
+            raise Conflict(TypedRule.INDEX_EXISTS, index=index.name, table=newest.name)
         return newest
 
     return engine.change_table(form, make)

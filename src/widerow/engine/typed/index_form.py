@@ -21,6 +21,7 @@ from widerow.limits import INDEX_KEYS_PER_ROW_MAX, TYPED_KEY_BYTES_MAX
 from widerow.model.typed.coerce import coerce
 from widerow.model.typed.index_functions import applied
 from widerow.model.typed.index_paths import EMPTY, Empty, IndexPath, index_paths
+from widerow.model.typed.json_rows import json_type_name, json_value_text
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
 from widerow.model.typed.types import FieldType, Kind
@@ -118,7 +119,7 @@ class IndexForm:
         parts = [self.prefix]
         for path, encode, value in zip(self.paths, self._encoders, values, strict=True):
             if path.json_from >= 0 and not _is_special(value):
-                value = _from_document(value, path, self.index)  # noqa: PLW2901  # the same value, typed
+                value = _from_document(value, path)  # noqa: PLW2901  # the same value, typed
             if path.function is not None and path.column >= 0:
                 value = applied(path.function, value)  # noqa: PLW2901  # what is indexed of it
             parts.append(_marked(encode, value))
@@ -197,21 +198,26 @@ def _is_special(value: TypedValue) -> bool:
 _NUMBERS: Final = frozenset((Kind.INTEGER, Kind.LONG, Kind.DOUBLE, Kind.NUMBER))
 
 
-def _from_document(value: Any, path: IndexPath, index: Index) -> TypedValue:  # noqa: ANN401  # a document's
+def _from_document(value: Any, path: IndexPath) -> TypedValue:  # noqa: ANN401  # a document's
     """Convert a value inside JSON to the declared type of the path if that loses nothing."""
+    kind = path.source or path.type
     if isinstance(value, (list, Mapping)):
-        raise InvalidRequest(TypedRule.INDEX_VALUE_COMPLEX, path=path.text, index=index.name)
+        raise _other_type(value, path)
     try:
-        kind = path.source or path.type
         return coerce(_number(value, kind), kind, path.text)
     except (InvalidRequest, ArithmeticError) as error:
-        raise InvalidRequest(
-            TypedRule.INDEX_VALUE,
-            value=repr(value)[:100],
-            path=path.text,
-            index=index.name,
-            type=path.type.kind.value,
-        ) from error
+        raise _other_type(value, path) from error
+
+
+def _other_type(value: Any, path: IndexPath) -> InvalidRequest:  # noqa: ANN401  # as above
+    """The error of a value inside JSON that the index cannot have (corrections C, 11)."""
+    return InvalidRequest(
+        TypedRule.INDEX_VALUE,
+        path=path.text,
+        given=json_type_name(value),
+        type=path.type.kind.value,
+        value=json_value_text(value),
+    )
 
 
 def _number(value: Any, kind: FieldType) -> Any:  # noqa: ANN401  # as above

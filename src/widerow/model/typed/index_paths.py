@@ -23,6 +23,7 @@ from widerow.model.typed.index_functions import (
     joined_path,
     parted,
 )
+from widerow.model.typed.json_rows import json_value_text
 from widerow.model.typed.names import check_index_name, folded
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, IndexField, TypedTable
@@ -104,7 +105,12 @@ class IndexPath:
         value = row[self.column]
         for index, step in enumerate(self.steps):
             if isinstance(value, list) and isinstance(step, str) and 0 <= self.json_from <= index:
-                raise InvalidRequest(TypedRule.INDEX_VALUE_ATOMIC, path=self.text, step=step)
+                raise InvalidRequest(
+                    TypedRule.INDEX_VALUE_ATOMIC,
+                    path=self.text,
+                    step=step,
+                    value=json_value_text(value),
+                )
             if not isinstance(value, Mapping) or not isinstance(step, str):
                 return
             value = value.get(step)

@@ -27,7 +27,15 @@ from widerow.model.typed.values import (
     rounded_number,
 )
 
-__all__ = ["dumps", "parse_json", "row_from_json", "value_from_json", "value_to_json"]
+__all__ = [
+    "dumps",
+    "json_type_name",
+    "json_value_text",
+    "parse_json",
+    "row_from_json",
+    "value_from_json",
+    "value_to_json",
+]
 
 _NUMERIC: Final = {
     Kind.INTEGER: "INT",
@@ -233,6 +241,25 @@ def dumps(document: Any, *, pretty: bool = False) -> str:  # noqa: ANN401  # fro
     Numbers are written with all their digits, for which `json` has no way with `Decimal`.
     """
     return _written(document, "\n" if pretty else "")
+
+
+def json_value_text(value: Any) -> str:  # noqa: ANN401  # inside a document
+    """The beginning of a value inside JSON for a message: a text as it is, all else as JSON."""
+    return (value if isinstance(value, str) else dumps(value))[:_SHOWN]
+
+
+def json_type_name(value: Any) -> str:  # noqa: ANN401  # same
+    """The type of a value inside JSON for a message."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return "INTEGER" if -(2**31) <= value < 2**31 else "LONG"
+    return next((name for kind, name in _JSON_TYPES if isinstance(value, kind)), "NULL")
+
+
+_SHOWN: Final = 500  # characters of a value in a message
+_JSON_TYPES: Final[tuple[tuple[type, str], ...]] = (
+    *((bool, "BOOLEAN"), (float, "DOUBLE"), (Decimal, "NUMBER"), (str, "STRING")),
+    *((list, "ARRAY"), (Mapping, "MAP")),
+)
 
 
 def _written(document: Any, line: str) -> str:  # noqa: ANN401  # same

@@ -190,7 +190,8 @@ class TypedRule(AnyRule):
     )
     DDL_ENUM = "Invalid ENUM type '{type}': {text}"
     DDL_PRIMARY_KEY = "Table definition must contain a single primary key definition"
-    DDL_MODIFY = "MODIFY {type} is not supported at this time"
+    DDL_MODIFY = "MODIFY <type> is not supported at this time"
+    DDL_DROP_INDEXED = "Cannot remove an index key field: {field}"
     DDL_INDEX_TYPE = "A path inside JSON cannot be indexed as {type}"
     DDL_TABLE_NOT_FOUND = "Table not found: {table}"
     DDL_UNSUPPORTED = "{what} is not supported by widerow"
@@ -208,15 +209,17 @@ class TypedRule(AnyRule):
     INDEX_STEP = "{step} does not apply to a field of type {type}"
     INDEX_KIND = "Field type cannot be part of an index: {type}"
     INDEX_JSON_TYPE = "Must specify data type for JSON index field."
-    INDEX_TYPE_OUTSIDE_JSON = "Only a path inside JSON takes a data type."
+    INDEX_TYPE_OUTSIDE_JSON = "Specific types are only allowed for JSON data types."
     INDEX_NO_FUNCTION = "Could not find function with name {name} and arity {count}"
     INDEX_MULTIKEY = "An index can hold the elements of one array or map only"
     INDEX_DUPLICATE = "Index already contains the field: {path}"
     INDEX_EMPTY = "An index needs at least one field"
     INDEX_FIELDS = "An index has at most {limit} fields"
-    INDEX_VALUE = "Cannot index the value {value} at {path} of index {index} as {type}"
-    INDEX_VALUE_ATOMIC = "Unexpected value in atomic path {path} at step {step}: an array"
-    INDEX_VALUE_COMPLEX = "Cannot index an object or an array at {path} of index {index}"
+    INDEX_VALUE = (
+        "Invalid type for JSON index field: {path}. Type is {given}, expected type is {type}\n"
+        "value = {value}"
+    )
+    INDEX_VALUE_ATOMIC = "Unexpected value in atomic path {path} at step {step} value =\n{value}"
     INDEX_KEY_LENGTH = "Index key length:{size} exceeds maximum key permissible length:{limit}"
     INDEX_KEYS_PER_ROW = "Number of index keys per row exceeds the limit: {limit}"
     INDEX_NOT_UNIQUE = (

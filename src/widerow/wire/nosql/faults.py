@@ -208,7 +208,7 @@ def fault_of(error: Exception, operation: str) -> NosqlFault:
     text = _text(error, rule)
     told = _told_bare(error)
     if told is not None:
-        return NosqlFault(ILLEGAL_ARGUMENT, str(told))
+        return NosqlFault(definition_code(told), told)
     if rule in _FRAMES:
         return _definition_fault(error, operation, text)
     code = _CODES.get(rule)
@@ -235,13 +235,26 @@ def _definition_fault(error: WiderowError, operation: str, text: str) -> NosqlFa
     return NosqlFault(code, prefix + text)
 
 
-def _told_bare(error: BaseException | None) -> BaseException | None:
-    """The error inside one of a statement that is told without a place; None for most."""
-    while error is not None:
-        if getattr(error, "rule", None) is TypedRule.CHILD_FIELD_IN_PARENT_KEY:
-            return error
+def _told_bare(error: BaseException | None) -> str | None:
+    """The text of an error inside one of a statement that has no place there; None for most."""
+    for _ in range(_FRAMES_MAX):
+        beginning = _PLACELESS.get(getattr(error, "rule", None))
+        if beginning is not None:
+            return f"{beginning}{error}"
+        if error is None or error.__cause__ is error:
+            break
         error = error.__cause__
     return None
+
+
+_FRAMES_MAX: Final = 8  # errors inside each other: a statement frames one or two
+_PLACELESS: Final[Mapping[AnyRule | None, str]] = {
+    TypedRule.CHILD_FIELD_IN_PARENT_KEY: "",
+    TypedRule.FIELD_DUPLICATE: "",
+    TypedRule.NAME_LENGTH: "",
+    TypedRule.TIMESTAMP_PRECISION: "Error: ",
+    TypedRule.IDENTITY_TYPE: "Error: ",
+}
 
 
 def _code_of_kind(error: WiderowError) -> int:

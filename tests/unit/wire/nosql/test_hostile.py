@@ -10,8 +10,11 @@ import pytest
 from tests.fuzz.nson import SEEDS, answered, request
 
 from widerow.auth.keyring import Permission
+from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_REQUEST_BYTES_MAX, NSON_DEPTH_MAX
+from widerow.model.typed.rules import TypedRule
 from widerow.wire.nosql.dialect import NOSQL_DIALECT, NOSQL_ONPREM_DIALECT
+from widerow.wire.nosql.faults import fault_of
 from widerow.wire.nosql.nson import TimestampText, encode
 
 KEY: Final = {"s": 1, "id": "a"}
@@ -194,3 +197,36 @@ def test_a_prepared_query_of_the_other_way_is_refused() -> None:
         asked = request(7, {"qv": 4, "is": True, "iq": True, "pq": made})
         assert answered(asked, own)["e"] == 0
         assert answered(asked, other)["e"] == BAD_PROTOCOL
+
+
+DEFINITIONS: Final = (
+    ("CREATE TABLE x (a LONG, A LONG, PRIMARY KEY(a))", 13, "Column already exists: A"),
+    (f"CREATE TABLE x (a{'b' * 64} LONG, PRIMARY KEY(a))", ILLEGAL, "Illegal name: abbb"),
+    ("CREATE TABLE x (a TIMESTAMP(10), PRIMARY KEY(a))", ILLEGAL, "Error: Timestamp precision"),
+    (
+        "CREATE TABLE x (a STRING GENERATED ALWAYS AS IDENTITY, PRIMARY KEY(a))",
+        ILLEGAL,
+        "Error: Identity field must be",
+    ),
+    ("ALTER TABLE t (MODIFY d LONG)", ILLEGAL, "Error: at (1, 15) MODIFY <type> is not supported"),
+    ("CREATE USER ada", ILLEGAL, "Unsupported query operation CREATE_USER"),
+    ("desc table t", ILLEGAL, "Unsupported query operation DESCRIBE"),
+)
+
+
+def test_definitions_that_cannot_be_are_told_in_the_vendors_words() -> None:
+    for statement, code, text in DEFINITIONS:
+        limits = {"ru": 1, "wu": 1, "sg": 1} if statement.startswith("CREATE TABLE") else None
+        found = answered(request(15, {"st": statement, "lm": limits}))
+        assert found["e"] == code, statement
+        assert found["x"].startswith(text), found
+
+
+def test_errors_that_are_causes_of_each_other_are_told_too() -> None:
+    """An error that is raised from itself is its own cause."""
+    first, second = (
+        InvalidRequest(TypedRule.DDL_FAULT, line=1, column=0, text=text) for text in ("a", "b")
+    )
+    for error, cause in ((first, first), (first, second), (second, first)):
+        error.__cause__ = cause
+        assert fault_of(error, "TABLE_REQUEST").code == ILLEGAL

@@ -417,6 +417,7 @@ class StatementBuilder(Transformer[Token, Any]):
             comment=None if comment is None else comment.text,
             ttl=lifetimes[0] if lifetimes else None,
             collection=bool(collections),
+            position=name.position,
         )
 
     def collection(self, _: Parts) -> _Collection:
@@ -447,12 +448,13 @@ class StatementBuilder(Transformer[Token, Any]):
 
     def modify_field(self, parts: Parts) -> ModifyField:
         """MODIFY path and a generator."""
-        _, path, modifier = parts
+        word, path, modifier = parts
         return ModifyField(
             path=path.text,
             identity=modifier.identity,
             uuid_generated=modifier.uuid_generated,
             position=path.position,
+            begins=word_position(word),
         )
 
     def modify_type(self, parts: Parts) -> ModifyField:
@@ -464,6 +466,7 @@ class StatementBuilder(Transformer[Token, Any]):
             identity=column.identity,
             uuid_generated=column.uuid_generated,
             position=column.position,
+            begins=word_position(parts[0]),
         )
 
     def drop_identity(self, parts: Parts) -> DropIdentity:

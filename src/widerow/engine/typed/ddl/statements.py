@@ -96,7 +96,7 @@ class PrimaryKeyClause:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableStatement:
-    """CREATE TABLE. `keys`: every PRIMARY KEY clause that was written."""
+    """CREATE TABLE. `keys`: every PRIMARY KEY clause that was written; `position`: of the name."""
 
     name: str
     columns: tuple[ColumnDefinition, ...]
@@ -105,6 +105,7 @@ class CreateTableStatement:
     comment: str | None = None
     ttl: TimeToLive | None = None
     collection: bool = False
+    position: Position = field(default=Position(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +125,17 @@ class DropField:
 
 @dataclass(frozen=True, slots=True)
 class ModifyField:
-    """MODIFY of ALTER TABLE: a generator of values for a column; `type` where one was written."""
+    """MODIFY of ALTER TABLE: a generator of values for a column; `type` where one was written.
+
+    `position`: of the path; `begins`: of the word MODIFY.
+    """
 
     path: str
     type: FieldType | None = None
     identity: Identity | None = None
     uuid_generated: bool = False
     position: Position = field(default=Position(), compare=False)
+    begins: Position = field(default=Position(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from widerow.engine.typed.ddl.statements import (
     PrimaryKeyClause,
     SetTtl,
 )
-from widerow.engine.typed.ddl.text import type_text
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.evolve import TableEvolver
@@ -66,7 +65,7 @@ def declared_table(context: Context, statement: CreateTableStatement) -> TypedTa
         found = context.tables.get(folded(namespace), folded(parent_path))
         if found is None:
             told = NotFound(TypedRule.PARENT_MISSING, parent=parent_path[:300], table=path[:300])
-            raise failed_at(Position(), told)
+            raise failed_at(statement.position, told)
         parent = found.table
     return _definition(statement, namespace, short, parent)
 
@@ -78,10 +77,16 @@ def _definition(
     for column in statement.columns:
         _located(column.position, lambda column=column: _add_column(builder, column))  # type: ignore[misc]  # bound at once
     if len(statement.keys) != 1:
-        position = statement.keys[1].position if statement.keys else Position()
-        raise failed_at(position, InvalidRequest(TypedRule.DDL_PRIMARY_KEY))
+        places = [each.position for each in statement.columns]
+        first = min(places + [each.position for each in statement.keys])
+        raise failed_at(first, InvalidRequest(TypedRule.DDL_PRIMARY_KEY))
     key = statement.keys[0]
-    _located(key.position, lambda: _add_key(builder, key))
+    try:
+        _add_key(builder, key)
+    except InvalidRequest as error:
+        if error.rule is TypedRule.PRIMARY_KEY_SIZE_TYPE:
+            raise failed_creating(error) from error
+        raise failed_at(key.position, error) from error
     builder.ttl(statement.ttl).comment(statement.comment)
     builder.collection(documents=statement.collection)
     try:
@@ -147,7 +152,7 @@ def _change(evolver: TableEvolver, change: Alteration) -> None:
     elif isinstance(change, AddField):
         _located(change.column.position, lambda: _add(evolver, change.column))
     elif isinstance(change, DropField):
-        _located(change.position, lambda: evolver.remove_field(change.path))
+        _located(change.position, lambda: _remove(evolver, change.path))
     elif isinstance(change, DropIdentity):
         _located(change.position, lambda: evolver.modify_generation(change.path))
     else:
@@ -166,14 +171,22 @@ def _add(evolver: TableEvolver, column: ColumnDefinition) -> None:
     )
 
 
+def _remove(evolver: TableEvolver, path: str) -> None:
+    try:
+        evolver.remove_field(path)
+    except InvalidRequest as error:
+        if error.rule is TypedRule.EVOLVE_INDEXED:  # another text for statements
+            raise InvalidRequest(TypedRule.DDL_DROP_INDEXED, field=path) from error
+        raise
+
+
 def _modify(evolver: TableEvolver, change: ModifyField) -> None:
     """Change the generator of a column; a type may only repeat that of a UUID column."""
     column = evolver.table.field(change.path)
     if change.identity is None and (column is not None or change.type is not None):
         asked = change.type
         if column is None or not column.type.uuid or (asked is not None and not asked.uuid):
-            shown = "STRING AS UUID" if asked is None or asked.uuid else type_text(asked)
-            raise InvalidRequest(TypedRule.DDL_MODIFY, type=shown[:200])
+            raise failed_at(change.begins, InvalidRequest(TypedRule.DDL_MODIFY))
     evolver.modify_generation(
         change.path, identity=change.identity, uuid_generated=change.uuid_generated
     )
@@ -194,4 +207,7 @@ def _located(position: Position, make: Callable[[], T]) -> T:
     try:
         return make()
     except InvalidRequest as error:
-        raise failed_at(position, error) from error
+        told = failed_at(position, error)
+        if told is error:  # it has a position already
+            raise
+        raise told from error

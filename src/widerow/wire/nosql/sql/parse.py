@@ -31,11 +31,23 @@ def parse_statement(text: str) -> syntax.NosqlStatement:
         raise InvalidRequest(StatementRule.STATEMENT_OF_TABLES)
     read = _STATEMENTS.get(word.text.upper()) if word.kind == "name" else None
     if read is None:
-        raise words.unexpected("{DECLARE, DELETE, INSERT, SELECT, UPDATE, UPSERT}")
+        raise InvalidRequest(StatementRule.STATEMENT, **_beginning(words))
     statement: syntax.NosqlStatement = read(words, declared)
     if words.next.kind != "end":
         raise words.unexpected("<EOF>")
     return statement
+
+
+def _beginning(words: WordCursor) -> dict[str, str | int]:
+    """What a text begins with instead of a statement; one word too many where one follows it."""
+    word, following = words.next, words.ahead(1)
+    begins = following.kind == "name" and following.text.upper() in _STATEMENTS
+    return {
+        "fault": "extraneous" if begins and word.kind != "end" else "mismatched",
+        "word": word.text[:100],
+        "line": word.place.line,
+        "column": word.place.column,
+    }
 
 
 def writes_rows(text: str) -> bool:

@@ -11,6 +11,12 @@ class StatementRule(AnyRule):
     """A rule of a statement as a whole; the value is the text of the error."""
 
     SYNTAX = "{text}"
+    STATEMENT = (
+        "Table, index and unquoted field names may contain only alphanumeric values plus the "
+        "character \"_\". Error: at ({line}, {column}) {fault} input '{word}' expecting {{ALTER, "
+        "CREATE, DECLARE, DELETE, DESC, DESCRIBE, DROP, GRANT, INSERT, REVOKE, SELECT, SET, SHOW, "
+        "UPDATE, UPSERT}}, at line {line}:{column}\nrule stack: [parse, statement]"
+    )
     NAME = "{text} "
 
     # What a query is made of
@@ -169,4 +175,8 @@ class StatementRule(AnyRule):
         """The text of the error, with the place in the statement where one is known."""
         text = str(self.value).format_map(details)
         line, column = details.get("line"), details.get("column")
-        return text if line is None else f"Error: at ({line}, {column}) {text}"
+        return (
+            text
+            if line is None or self is StatementRule.STATEMENT
+            else f"Error: at ({line}, {column}) {text}"
+        )

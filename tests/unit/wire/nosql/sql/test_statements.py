@@ -109,6 +109,9 @@ REFUSED: list[tuple[str, type[Exception], str]] = [
     ("SELECT id FROM users WHERE " + "(" * 200 + "true" + ")" * 200, InvalidRequest, "nested"),
     ("SELECT " + "- " * 500 + "1 FROM users", InvalidRequest, "nested"),
     ("SELECT id FROM users -- comment", InvalidRequest, "mismatched input"),
+    ("SELCT id FROM users", InvalidRequest, "mismatched input 'SELCT' expecting {ALTER, CREATE"),
+    ("", InvalidRequest, "0. mismatched input '<EOF>' .* at line 1:0\nrule stack: .parse, statem"),
+    ("EXPLAIN SELECT id FROM users", InvalidRequest, "^Table, .* extraneous input 'EXPLAIN' exp"),
     ("SELECT nosuch(id) FROM users", InvalidRequest, "Error: Could not find function"),
     ("SELECT version(id) FROM users", InvalidRequest, "version function must be a row variable"),
     (
