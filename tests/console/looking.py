@@ -38,6 +38,12 @@ class Looking:
     def find(self, selector: str) -> Any:  # noqa: ANN401  # selenium's
         return self.browser.find_element("css selector", selector)
 
+    def follow(self, selector: str) -> None:
+        """Click on what leads to another page, and wait for it."""
+        self.run("window.isFormerPage = true")
+        self.find(selector).click()
+        self.wait("!window.isFormerPage && document.readyState === 'complete'")
+
     def run(self, script: str) -> Any:  # noqa: ANN401  # whatever the script returns
         return self.browser.execute_script(f"return {script}")
 

@@ -75,7 +75,7 @@ def test_a_person_finds_the_hot_key_and_changes_a_row(looking: Looking) -> None:
     look.open("")
     assert look.find("h1").text == "Tables"
     look.picture("overview")
-    look.find("a.state.look").click()  # hot key
+    look.follow("a.state.look")  # hot key
     assert HOT in look.find(".note.bad").text
     assert look.find("svg.map path.h8").is_displayed()
     assert look.find("text.hot").text.startswith(HOT)
@@ -84,12 +84,12 @@ def test_a_person_finds_the_hot_key_and_changes_a_row(looking: Looking) -> None:
     look.point_at('.band[data-range^="keys from c-0042"]')
     assert "units a second" in look.find(".tip").text
     assert "keys from c-0042 up to" in look.find(".tip").text
-    look.find('.band[data-range^="keys from c-0042"]').click()
+    look.follow('.band[data-range^="keys from c-0042"]')
     assert look.find('input[name="from"]').get_attribute("value") == HOT
     look.open(f"heat?{AT}")
-    look.find('a[href*="of=reads"]').click()
+    look.follow('a[href*="of=reads"]')
     assert look.find("svg.map path.h8").is_displayed()
-    look.find(f'a[href*="k0={HOT}"]').click()
+    look.follow(f'a[href*="k0={HOT}"]')
     assert look.find('input[name="k0"]').get_attribute("value") == HOT
     look.size(1280, 720)
     look.open(f"rows?{AT}&k0=c-0003")
@@ -128,7 +128,7 @@ def test_a_table_is_created_filled_by_dropping_a_file_and_dropped(looking: Looki
     look = looking
     look.size(1280, 800)
     look.open("")
-    look.find('a[href$="/create"]').click()
+    look.follow('a[href$="/create"]')
     look.find('[name="name"]').send_keys("dropped")
     look.find('[name="key.0.name"]').send_keys("id")
     look.find("button.main").click()
@@ -197,7 +197,7 @@ def test_a_statement_is_run_with_the_keyboard_and_its_rows_are_copied(looking: L
     look = looking
     look.size(1280, 900)
     look.open(f"table?{AT}")
-    look.find('a[href^="/console/sql?"]').click()
+    look.follow('a[href^="/console/sql?"]')
     field = look.find("textarea[name=statement]")
     assert field.get_attribute("value") == f"SELECT * FROM `{CARDS}` LIMIT 25"
     field.clear()
@@ -224,7 +224,7 @@ def test_a_statement_over_a_typed_table_is_run_and_told_where_it_is_wrong(lookin
     look.size(1280, 900)
     look.allow_the_clipboard()
     look.open(f"rows?{STUDENTS}")
-    look.find('a[href^="/console/query?"]').click()
+    look.follow('a[href^="/console/query?"]')
     field = look.find("textarea[name=statement]")
     assert field.get_attribute("value") == "SELECT * FROM students LIMIT 25"
     field.clear()
@@ -256,15 +256,15 @@ def test_a_series_is_found_and_its_spike_is_told(looking: Looking) -> None:
     look.size(1280, 1000)
     look.open(SERIES)
     look.find('[name="tags"]').send_keys("host=web*")
-    look.find("button.main").click()
-    look.find("tbody a").click()
+    look.follow("button.main")
+    look.follow("tbody a")
     assert look.find("h2").text == "cpu"
     spike = "[...document.querySelectorAll('.mark')].find(e => e.textContent.endsWith(': 100.0'))"
     look.run(f"{spike}.setAttribute('id', 'spike')")
     look.point_at("#spike")
     assert look.run("document.querySelector('#spike').matches(':hover')")
     look.picture("points")
-    look.find(".tabs a[href*='span=1h']").click()
+    look.follow(".tabs a[href*='span=1h']")
     assert "has no points in this time" in look.find(".note").text
     look.size(390, 1000)
     look.open(POINTS)

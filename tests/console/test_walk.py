@@ -63,7 +63,7 @@ def test_the_hot_key_is_found_in_the_heat_map(looking: Looking) -> None:
     look = looking
     look.size(1280, 1180)
     look.open("")
-    look.find('tbody a[href^="/console/heat"]').click()
+    look.follow('tbody a[href^="/console/heat"]')
     assert look.find("text.hot").text.startswith("c-1")
     assert look.find("svg.map path.h8").is_displayed()
     assert re.search(r"c-1 (8[5-9]|90) %", look.find("#live").text)
