@@ -23,7 +23,7 @@ from widerow.server.routes import NO_ACTION, Route
 from widerow.server.schedule import Schedule
 from widerow.server.service import Service
 from widerow.server.unforeseen import log_unforeseen
-from widerow.wire.dialect import Dialect, Opened
+from widerow.wire.dialect import Dialect, Opened, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -252,7 +252,7 @@ class Outcomes:
         error: Exception,
         date: Any,  # noqa: ANN401  # the dialect's own
     ) -> Response:
-        refusal = call.dialect.refuse(error, call.name, call.kind)
+        error, refusal = _told(call, error)
         head = call.dialect.envelope(call.path, refusal.body, call.request_id, date, call.opened)
         elapsed_ns = self._note(call, refusal.status, refusal.code)
         self._remember(call, refusal.status, refusal.code, elapsed_ns, refusal.lines)
@@ -302,3 +302,11 @@ class Outcomes:
             }
             _log.debug("answered", extra={"facts": facts})
         return elapsed_ns
+
+
+def _told(call: _Call, error: Exception) -> tuple[Exception, Refusal]:
+    """An error and its refusal; where its text cannot be made, the fault in it and its refusal."""
+    try:
+        return error, call.dialect.refuse(error, call.name, call.kind)
+    except Exception as fault:  # noqa: BLE001  # without an answer the client would wait
+        return fault, call.dialect.refuse(fault, call.name, call.kind)

@@ -115,6 +115,7 @@ class Desk:
         self.admission = Admission()
         self.engine = open_tablestore(store, self.clock, SystemEntropy())
         self.identity = AccessRules(Keyring.default(), InstancePolicy())
+        self.dialect = TABLESTORE_DIALECT
         self.served: dict[str, WireOperation] = {}
         self.loop = Loop()
         self.dispatcher = self.made(ON_THE_LOOP, cast("asyncio.AbstractEventLoop", self.loop))
@@ -123,7 +124,7 @@ class Desk:
     def made(self, rules: Rules, loop: asyncio.AbstractEventLoop) -> Dispatcher:
         """A dispatcher that goes by these rules and serves what the desk does."""
         paths = {f"/{name}".encode(): each for name, each in self.served.items()}
-        dialect = replace(TABLESTORE_DIALECT, paths={**TABLESTORE_DIALECT.paths, **paths})
+        dialect = replace(self.dialect, paths={**self.dialect.paths, **paths})
         return Dispatcher(
             Service(self.engine.core, self.committer, self.clock, SystemEntropy(), self.metrics),
             Probes(self.engine.core, self.committer, self.admission, self.metrics),

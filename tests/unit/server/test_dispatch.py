@@ -48,7 +48,8 @@ from widerow.server.turn import LOOP_TURN
 from widerow.storage.bulk import LONG_WORK
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
-from widerow.wire.dialect import WireOperation
+from widerow.wire.dialect import Refusal, WireOperation
+from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.messages import ListTableResponse
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
@@ -239,6 +240,24 @@ def test_what_nobody_foresaw_is_answered_and_logged_without_its_words(
     assert facts["request_id"] == answer.headers["x-ots-requestid"]
     assert "in fall" in facts["frames"]
     assert stored not in str(record.__dict__)
+
+
+def test_an_error_whose_text_cannot_be_made_is_answered_and_logged(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fall(*_: object) -> bytes:
+        raise InvalidRequest(Rule.BODY_TOO_LARGE)
+
+    def refuse(error: Exception, name: str, kind: str) -> Refusal:
+        if isinstance(error, InvalidRequest):
+            raise KeyError("a fact that the text names")
+        return TABLESTORE_DIALECT.refuse(error, name, kind)
+
+    desk.dialect = replace(TABLESTORE_DIALECT, refuse=refuse)
+    desk.serve("ListTable", call=fall)
+    error = (500, "OTSInternalServerError", "Internal server error.")
+    assert_refused(SENDER, "ListTable", desk.ask(signed("ListTable", b"")), error)
+    assert "unforeseen KeyError" in caplog.text
 
 
 def test_what_never_became_a_request_is_refused_in_the_same_form(desk: Desk) -> None:
