@@ -153,6 +153,7 @@ HOT_MODULES = (
     "wire/tablestore/operations/reading",
     "wire/tablestore/operations/rows",
     "wire/tablestore/operations/short_form",
+    "wire/tablestore/operations/sql/answers",
     "wire/tablestore/operations/streams",
     "wire/tablestore/operations/tokens",
     "wire/tablestore/operations/writing",

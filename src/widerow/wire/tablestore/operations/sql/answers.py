@@ -1,16 +1,16 @@
 """The rows of a result as a FlatBuffer, column by column (sql §9).
 
-Written from front to back, which every reader takes and which costs some microseconds a column:
-the library's own writer calls a function for each field, from back to front. Numbers are written as
-arrays at once. Equal texts of a column stand once in the answer: what holds them are offsets, and
-every reader follows these.
+Written from front to back, which every reader takes: the library's own writer calls a function for
+each field, from back to front. A column is a block of bytes that begins at a multiple of eight, and
+all places in it are told from there; so what stands before its values depends on its name, its kind
+and the number of rows alone, and is made once. Equal texts of a column stand once: what holds them
+are offsets, and every reader follows these. Compiled: an answer of one row costs little else.
 """
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
-
-import numpy as np
 
 from widerow.query.relation import Values
 from widerow.wire.tablestore.operations.sql.kinds import SqlKind
@@ -62,9 +62,14 @@ _COLUMN_TABLE: Final = 12
 _COMPLEX_TABLE: Final = 40
 _VALUES_TABLE: Final = 68
 _VALUES_SLOTS: Final = 7
+_ALIGNED: Final = 8  # bytes: the largest number
+_HEADS_KEPT: Final = 1024  # of a hundred bytes and a name
 _U32: Final = struct.Struct("<I")
 _BYTES_FIELDS: Final = struct.pack("<4H", 6, 8, 4, 0)
 _BYTES_VALUE: Final = struct.Struct("<iII")  # its table, with a vector right behind
+_ZEROS: Final = tuple([bytes(count) for count in range(_ALIGNED)])
+_SLOTS: Final = {_LONG: 1, _BOOLEAN: 2, _DOUBLE: 3, _STRING: 4, _BINARY: 5}
+"""Of the vectors of values, by the types that are sent."""
 
 
 def encode_flat_rows(
@@ -73,124 +78,139 @@ def encode_flat_rows(
     """The FlatBuffer of a result.
 
     `typed_times`: moments, dates and times are numbers with a logic type, else they are texts.
-    Memory: the answer, and an array for each column of numbers.
+    Memory: the answer twice.
     """
-    out = bytearray(_ROOT.pack(*_ROOT_VALUES, rows))
-    listed = len(out) + 4
-    out += _U32.pack(len(columns)) + bytes(4 * len(columns))
-    for at, (column, given) in enumerate(zip(columns, values, strict=True)):
-        place = listed + 4 * at
-        _U32.pack_into(out, place, _write_column(out, column, given, typed_times) - place)
-    return bytes(out)
+    listed = _ROOT.size + _U32.size
+    at = listed + 4 * len(columns)
+    places: list[int] = []
+    parts: list[bytes] = [b""]
+    for column, given in zip(columns, values, strict=True):
+        _pad(parts, at)
+        at += -at % _ALIGNED
+        places.append(at + _COLUMN_TABLE - listed - 4 * len(places))
+        at += _add_column(parts, column, given, typed_times)
+    start = (_ROOT.pack(*_ROOT_VALUES, rows), _U32.pack(len(places)))
+    parts[0] = b"".join((*start, struct.pack(f"<{len(places)}I", *places)))
+    return b"".join(parts)
 
 
-def _write_column(
-    out: bytearray,
+def _pad(parts: list[bytes], size: int) -> None:
+    """Add zeros behind what has this size, until it ends at a multiple of eight."""
+    parts.append(_ZEROS[-size % _ALIGNED])
+
+
+def _add_column(
+    parts: list[bytes],
     column: ResultColumn,
     values: Values,
     typed_times: bool,  # noqa: FBT001  # as `encode_flat_rows`
 ) -> int:
-    """Write a column; the place of its table."""
-    wire = _PLAIN.get(column.kind) or _AS_NUMBERS[column.kind]
-    if wire.number is not None:
-        convert = wire.number if typed_times else _AS_TEXTS[column.kind]
+    """Add the block of a column; its size."""
+    kind = column.kind
+    wire = _PLAIN.get(kind)
+    if wire is None:
+        wire = _AS_NUMBERS[kind]
+        convert = wire.number if typed_times else _AS_TEXTS[kind]
+        assert convert is not None, "what is sent as a number says how"
         values = [None if value is None else convert(value) for value in values]
-        if not typed_times:
-            wire = _Wire(_STRING)
+        wire = wire if typed_times else _Wire(_STRING)
     sent = _LONG if wire.number is not None else wire.type
-    slot, write = _WRITERS[sent]
-    _pad(out, 4)
-    base = len(out)
-    out += bytes(_COLUMN.size)
-    name = len(out)
-    data = column.name.encode()
-    out += _U32.pack(len(data)) + data + b"\0"
-    _pad(out, 4)
-    nulls = len(out)
-    out += _U32.pack(len(values)) + bytes([value is None for value in values])
-    vector = write(out, values)
+    head, vector = _head(column.name, wire.type, wire.logic, sent, len(values))
+    parts.append(head)
+    nulls = bytes([value is None for value in values])
+    parts.append(nulls)
+    parts.append(bytes(vector - len(head) - len(nulls)))
+    return vector + _add_values(parts, sent, values, 1 in nulls)
+
+
+@lru_cache(_HEADS_KEPT)
+def _head(name: str, kind: int, logic: int, sent: int, count: int) -> tuple[bytes, int]:
+    """What stands before the flags of NULL of so many values, and where their vector begins."""
+    data = name.encode()
+    nulls = _COLUMN.size + 4 + len(data) + 1
+    nulls += -nulls % 4
+    vector = nulls + 4 + count
+    vector += (_ALIGNED - 4 - vector) % _ALIGNED  # the values behind its length are aligned
     slots = [0] * _VALUES_SLOTS
-    slots[0], slots[slot] = 4, 8
-    _COLUMN.pack_into(
-        out,
-        base,
+    slots[0], slots[_SLOTS[sent]] = 4, 8
+    fixed = _COLUMN.pack(
         *(12, 20, 4, 16, 8, 12),
-        *(12, name - base - 16, _VALUES_TABLE - 20, _COMPLEX_TABLE - 24, wire.type),
+        *(12, _COLUMN.size - 16, _VALUES_TABLE - 20, _COMPLEX_TABLE - 24, kind),
         *(8, 8, 4, 5),
-        *(8, wire.logic, sent),
+        *(8, logic, sent),
         *(18, 12, *slots),
-        *(20, nulls - base - 72, vector - base - 76),
+        *(20, nulls - 72, vector - 76),
     )
-    return base + _COLUMN_TABLE
+    named = b"".join((fixed, _U32.pack(len(data)), data, b"\0"))
+    return named + _ZEROS[-len(named) % 4] + _U32.pack(count), vector
 
 
-def _pad(out: bytearray, size: int, behind: int = 0) -> None:
-    """Write zeros until what follows `behind` more bytes stands at a multiple of `size`."""
-    out += bytes(-(len(out) + behind) % size)
+def _add_values(parts: list[bytes], sent: int, values: Values, has_nulls: bool) -> int:  # noqa: FBT001  # of one caller
+    """Add the vector of a column's values; its size."""
+    if has_nulls:
+        empty = _EMPTY[sent]
+        values = [empty if value is None else value for value in values]
+    count = len(values)
+    if sent == _STRING:
+        return _add_texts(parts, values)
+    if sent == _BINARY:
+        return _add_binaries(parts, values)
+    parts.append(_U32.pack(count))
+    packed = struct.pack(f"<{count}{_FORMATS[sent]}", *values)
+    parts.append(packed)
+    return 4 + len(packed)
 
 
-def _numbers(dtype: Any, empty: Any, size: int) -> Callable[[bytearray, Values], int]:  # noqa: ANN401  # numpy's
-    def write(out: bytearray, values: Values) -> int:
-        filled = [empty if value is None else value for value in values]
-        _pad(out, max(4, size), 4)
-        place = len(out)
-        out += _U32.pack(len(filled))
-        out += np.array(filled, dtype=dtype).tobytes()
-        return place
-
-    return write
-
-
-def _texts(out: bytearray, values: Values) -> int:
-    return _references(out, ["" if value is None else value for value in values], _write_text)
-
-
-def _write_text(out: bytearray, text: str) -> int:
-    place = len(out)
-    data = text.encode()
-    out += _U32.pack(len(data)) + data + b"\0"
-    _pad(out, 4)
-    return place
-
-
-def _binaries(out: bytearray, values: Values) -> int:
-    """A table with the bytes for each value."""
-    _pad(out, 4)
-    fields = len(out)
-    out += _BYTES_FIELDS
-
-    def write(out: bytearray, data: bytes) -> int:
-        place = len(out)
-        out += _BYTES_VALUE.pack(place - fields, 4, len(data)) + data
-        _pad(out, 4)
-        return place
-
-    return _references(out, [b"" if value is None else value for value in values], write)
-
-
-def _references(
-    out: bytearray, values: Sequence[Any], write: Callable[[bytearray, Any], int]
-) -> int:
-    """A vector of references, and behind it what they mean, equal values once."""
-    _pad(out, 4)
-    place, count = len(out), len(values)
-    first = place + 4
-    out += _U32.pack(count) + bytes(4 * count)
-    known: dict[Any, int] = {}
-    for value in values:
-        if value not in known:
-            known[value] = write(out, value)
-    targets = np.array([known[value] for value in values], dtype=np.int64)
-    distances = targets - (first + 4 * np.arange(count, dtype=np.int64))
-    out[first : first + 4 * count] = distances.astype("<u4").tobytes()
-    return place
-
-
-_WRITERS: Final[dict[int, tuple[int, Callable[[bytearray, Values], int]]]] = {
-    _LONG: (1, _numbers("<i8", 0, 8)),
-    _BOOLEAN: (2, _numbers(np.bool_, empty=False, size=1)),
-    _DOUBLE: (3, _numbers("<f8", 0.0, 8)),
-    _STRING: (4, _texts),
-    _BINARY: (5, _binaries),
+_EMPTY: Final[dict[int, Any]] = {
+    _LONG: 0,
+    _BOOLEAN: False,
+    _DOUBLE: 0.0,
+    _STRING: "",
+    _BINARY: b"",
 }
-"""By the type that is sent: the slot of its vector, and what writes it."""
+_FORMATS: Final = {_LONG: "q", _BOOLEAN: "?", _DOUBLE: "d"}
+
+
+def _add_texts(parts: list[bytes], texts: Sequence[str]) -> int:
+    """Add references to texts, and behind them the texts, equal ones once; the size of all."""
+    count = len(texts)
+    end = 4 + 4 * count
+    known: dict[str, int] = {}
+    distances: list[int] = []
+    written: list[bytes] = []
+    at = 4
+    for text in texts:
+        place = known.get(text, 0)
+        if place == 0:
+            known[text] = place = end
+            data = text.encode()
+            size = len(data)
+            written += (_U32.pack(size), data, _ZEROS[4 - size % 4])
+            end += 4 + size + 4 - size % 4
+        distances.append(place - at)
+        at += 4
+    parts += (_U32.pack(count), struct.pack(f"<{count}I", *distances), *written)
+    return end
+
+
+def _add_binaries(parts: list[bytes], values: Sequence[bytes]) -> int:
+    """As `_add_texts`: a table with the bytes for each value, before them that of its fields."""
+    count = len(values)
+    fields = 4 + 4 * count
+    end = fields + len(_BYTES_FIELDS)
+    known: dict[bytes, int] = {}
+    distances: list[int] = []
+    written: list[bytes] = []
+    at = 4
+    for data in values:
+        place = known.get(data, 0)
+        if place == 0:
+            known[data] = place = end
+            size = len(data)
+            written += (_BYTES_VALUE.pack(place - fields, 4, size), data, _ZEROS[-size % 4])
+            end += _BYTES_VALUE.size + size + -size % 4
+        distances.append(place - at)
+        at += 4
+    packed = struct.pack(f"<{count}I", *distances)
+    parts += (_U32.pack(count), packed, _BYTES_FIELDS, *written)
+    return end
