@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 from sqlglot import exp
 
 from widerow.engine.catalog.state import CatalogState
-from widerow.engine.scan import Bound
+from widerow.engine.scan import Bound, RowAccess
+from widerow.query.access import KeyRanges
 from widerow.query.expression import And, Constant, FunctionCall
 from widerow.query.plan import Limit, Operator, Project, RowFilter, Scan, Sort
 from widerow.wire.tablestore.operations.sql.bind import WITHOUT_PARENTHESES
@@ -44,10 +45,14 @@ class StatementShape(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """A plan, and for each column of the key that it reads the place of its value."""
+    """A plan, and the places of its values.
+
+    `key`: of each column of the key that it reads; `rest`: of each condition on other columns.
+    """
 
     query: PlannedQuery
     key: tuple[int, ...]
+    rest: tuple[int, ...]
 
 
 def shape_of(text: str) -> StatementShape | None:
@@ -108,13 +113,14 @@ def _kept(shape: StatementShape, tree: exp.Select, query: PlannedQuery) -> _Kept
         return None
     names = [each.this.name.lower() for each in tree.find_all(exp.EQ, bfs=False)]
     if not shape.values:
-        return None if names else _Kept(query, ())
-    if not len(shape.values) == len(set(names)) == len(names) == compared:
-        return None  # not every value is that of a condition
+        return None if names else _Kept(query, (), ())
     key = [column.name.lower() for column in scan.scanned.key_columns]
+    rest = tuple([place for place, name in enumerate(names) if name not in key])
+    if not len(shape.values) == len(set(names)) == len(names) or len(rest) != compared:
+        return None  # not every value is that of a condition
     if not scan.ranges.points or not set(key) <= set(names):
         return None
-    return _Kept(query, tuple([names.index(name) for name in key]))
+    return _Kept(query, tuple([names.index(name) for name in key]), rest)
 
 
 def _is_plain(node: exp.Expr) -> bool:
@@ -151,21 +157,25 @@ def _bound(kept: _Kept, values: tuple[str | int, ...]) -> PlannedQuery:
     """The plan with these values in their places."""
     if not values:
         return kept.query
-    plan = _with_values(kept.query.plan, kept.key, values)
+    plan = _with_values(kept.query.plan, kept, values)
     return PlannedQuery(plan, kept.query.columns)
 
 
-def _with_values(plan: Any, key: tuple[int, ...], values: tuple[str | int, ...]) -> Any:  # noqa: ANN401  # an operator over a scan, or it
+def _with_values(plan: Any, kept: _Kept, values: tuple[str | int, ...]) -> Any:  # noqa: ANN401  # an operator over a scan, or it
     if isinstance(plan, Scan):
         source: TableScan = plan.source
-        point = Bound(tuple([values[place] for place in key]))
-        accesses = (replace(source.ranges.accesses[0], low=point, high=point),)
-        ranges = replace(source.ranges, accesses=accesses)
-        return Scan(replace(source, ranges=ranges), plan.columns)
-    below = _with_values(plan.below, key, values)
+        ranges = source.ranges
+        (access,) = ranges.accesses
+        point = Bound(tuple([values[place] for place in kept.key]))
+        accesses = (RowAccess(access.index, point, point, access.reverse),)
+        found = KeyRanges(accesses, ranges.equal, ranges.matched, ranges.points, ranges.exact)
+        return Scan(TableScan(source.table, source.scanned, found, source.columns), plan.columns)
+    below = _with_values(plan.below, kept, values)
+    if isinstance(plan, Project):
+        return Project(below, plan.expressions, plan.columns)
     if not isinstance(plan, RowFilter):
         return replace(plan, below=below)
-    parts = zip(_parts(plan), values, strict=True)
+    parts = zip(_parts(plan), [values[place] for place in kept.rest], strict=True)
     changed = [
         replace(each, arguments=(each.arguments[0], Constant(value))) for each, value in parts
     ]

@@ -259,9 +259,8 @@ class Planner:
         if ordered and descending == {True}:
             ranges = ranges.reversed()
         table = piece.seen.table
-        if not ranges.points:  # a row by its whole key is cheap, and its plan is kept with values
-            key = {column.name for column in scanned.key_columns[: ranges.exact]}
-            piece, conjuncts = _without_answered(tree, piece, conjuncts, found, key)
+        key = {column.name for column in scanned.key_columns[: ranges.exact]}
+        piece, conjuncts = _without_answered(tree, piece, conjuncts, found, key)
         table_scan = TableScan(table, scanned, ranges, piece.needed)
         scope = NameScope(piece.columns)
         return _Source(Scan(table_scan, _plan_columns(piece)), scope, ordered, conjuncts)

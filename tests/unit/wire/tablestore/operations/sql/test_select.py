@@ -263,7 +263,7 @@ def test_what_is_read_is_what_the_key_needs(engine: TablestoreEngine) -> None:
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a = 1 AND b >= 'q' LIMIT 1")
     assert lines[-2][0].startswith("    read table t: 1 ranges of the key by a, b; ")
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a = 1 AND b IN ('p', 'q')")
-    assert lines[-2][0].startswith("    read table t: 2 rows by their whole key; ")
+    assert lines[-2][0].startswith("  read table t: 2 rows by their whole key; ")
     lines = rows_of_statement(engine, "EXPLAIN SELECT n FROM t WHERE a < 1 AND a > 2")
     assert lines[-2] == ("    read table t: no row can be found; 0 rows",)
 
