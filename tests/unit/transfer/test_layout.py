@@ -47,7 +47,7 @@ def test_the_examples_of_the_page_are_the_row_they_say() -> None:
         ({"OrderNumber": 1}, {}, "no value of the key column CardID"),
         ({"CardID": 1, "OrderNumber": 1}, {}, "the column is string"),
         ({"CardID": "a", "OrderNumber": True}, {}, "the column is integer"),
-        ({"CardID": "a", "OrderNumber": "1.5"}, {}, "no integer"),
+        ({"CardID": "a", "OrderNumber": "1.5"}, {}, "not an integer"),
         ({"CardID": "a", "OrderNumber": 2**63}, {}, "64 bits"),
         ({"CardID": "a", "OrderNumber": 1, "x": [1]}, {}, "no value of a column"),
         ({"CardID": "a", "OrderNumber": 1, "x": float("nan")}, {}, "do not store"),

@@ -102,9 +102,9 @@ def test_a_word_that_is_no_column_says_what_to_write(word: str, told: str) -> No
 @pytest.mark.parametrize(
     ("text", "kind", "told"),
     [
-        ("x", "integer", "no integer"),
+        ("x", "integer", "not an integer"),
         (str(2**63), "integer", "64 bits"),
-        ("x", "double", "no number"),
+        ("x", "double", "not a number"),
         ("NaN", "double", "do not store"),
         ("1", "boolean", "neither true nor false"),
         ("x", "binary", "@FILE"),
