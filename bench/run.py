@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -227,15 +227,12 @@ def without_server(run: Run, store: Path, alone: Path) -> None:
         run.keep(growth.start_results(store, run.settings.rows_large, repeats))
 
 
-def peers(run: Run, directory: Path) -> None:
-    """Whatever of the peers is installed."""
-    directory.chmod(0o755)  # PostgreSQL runs as another user
-    found: tuple[tuple[str, object | None, Callable[..., Sequence[Result]]], ...] = (
-        ("dynalite", dynamodb.dynalite_program(), dynamodb.dynalite_results),
-        ("moto", dynamodb.moto_program(), dynamodb.moto_results),
-        ("PostgreSQL", postgres.program_folder(), postgres.results),
-        ("Redis", redis.program(), redis.results),
-    )
+_Peer = tuple[str, object | None, Callable[..., Iterable[Result]]]
+"""A name, the program of it (None: not installed), and what measures it."""
+
+
+def _keep_installed(run: Run, directory: Path, found: Iterable[_Peer]) -> None:
+    """Measure the peers that are installed, and name the others."""
     for name, program, results in found:
         if program is None:
             run.skip(name, "not installed")
@@ -245,6 +242,18 @@ def peers(run: Run, directory: Path) -> None:
             run.keep(results(program, directory, run.settings))
         except (OSError, subprocess.CalledProcessError) as error:
             run.skip(name, str(error))
+
+
+def peers(run: Run, directory: Path) -> None:
+    """Whatever of the peers is installed."""
+    directory.chmod(0o755)  # PostgreSQL runs as another user
+    found = (
+        ("dynalite", dynamodb.dynalite_program(), dynamodb.dynalite_results),
+        ("moto", dynamodb.moto_program(), dynamodb.moto_results),
+        ("PostgreSQL", postgres.program_folder(), postgres.results),
+        ("Redis", redis.program(), redis.results),
+    )
+    _keep_installed(run, directory, found)
 
 
 def grouping_peers(run: Run, directory: Path) -> None:
@@ -266,19 +275,11 @@ def grouping_peers(run: Run, directory: Path) -> None:
 def series_peers(run: Run, directory: Path) -> None:
     """Whatever keeps the same points and is installed."""
     directory.chmod(0o755)  # PostgreSQL runs as another user
-    found: tuple[tuple[str, Path | None, Callable[..., Iterable[Result]]], ...] = (
+    found = (
         ("PostgreSQL with points", postgres.program_folder(), postgres_series.results),
         ("QuestDB", questdb.program(), questdb.results),
     )
-    for name, program, results in found:
-        if program is None:
-            run.skip(name, "not installed")
-            continue
-        run.note(f"peer: {name}")
-        try:
-            run.keep(results(program, directory, run.settings))
-        except (OSError, subprocess.CalledProcessError) as error:
-            run.skip(name, str(error))
+    _keep_installed(run, directory, found)
 
 
 def options() -> argparse.Namespace:

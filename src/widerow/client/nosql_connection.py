@@ -1,8 +1,8 @@
 """A connection to a server that speaks Oracle NoSQL's protocol (nosql-wire §1, §3).
 
 One object has one connection, or several for requests that are sent together, and belongs to one
-thread. An operation that only reads is sent again
-when a kept connection turns out to be dead; any other is sent once, and what became of it is told.
+thread. An operation that only reads is sent again when a kept connection turns out to be dead; any
+other is sent once, and what became of it is told.
 """
 
 import asyncio
@@ -56,6 +56,24 @@ def bearer_of(identity: str, secret: str) -> str:
     return f"{identity}:{secret}"
 
 
+class _Tries:
+    """How often a request is sent that the server is too busy for."""
+
+    def __init__(self, clock: SystemClock) -> None:
+        self._clock = clock
+        self._end_ns = clock.monotonic_ns() + int(_PATIENCE_SECONDS * 1e9)
+        self._pauses = itertools.chain(_PAUSES, itertools.repeat(_PAUSES[-1]))
+
+    def pause(self, answer: Mapping[str, Any]) -> float | None:
+        """The seconds until the next try; None: there is none. Raises `Refused`."""
+        refused = answer.get("e", 0)
+        if not refused:
+            return None
+        if refused not in _BUSY or self._clock.monotonic_ns() > self._end_ns:
+            raise Refused(str(refused), str(answer.get("x", "")))
+        return next(self._pauses)
+
+
 class NosqlConnection:
     """One connection to an endpoint, opened when it is needed and again when it breaks."""
 
@@ -101,17 +119,13 @@ class NosqlConnection:
         `OutcomeUnclear` for what was sent and not answered; `RequestFailed`.
         """
         body = request_frame(code, payload, table, int(_TIMEOUT_SECONDS * 1000))
-        began, attempt = self._clock.monotonic_ns(), 0
+        tries = _Tries(self._clock)
         while True:
             answer = self._asked(body, reads=reads)
-            refused = answer.get("e", 0)
-            if not refused:
+            pause = tries.pause(answer)
+            if pause is None:
                 return answer
-            late = self._clock.monotonic_ns() - began > _PATIENCE_SECONDS * 1e9
-            if refused not in _BUSY or late:
-                raise Refused(str(refused), str(answer.get("x", "")))
-            Event().wait(_PAUSES[min(attempt, len(_PAUSES) - 1)])
-            attempt += 1
+            Event().wait(pause)
 
     def ask_together(self, asked: Sequence[NosqlAsked]) -> list[dict[str, Any] | RequestFailed]:
         """The answers to requests that are sent at once, each over a connection of its own.
@@ -133,7 +147,7 @@ class NosqlConnection:
         self, pool: ConnectionPool, asked: NosqlAsked
     ) -> dict[str, Any] | RequestFailed:
         body = request_frame(asked.code, asked.payload, asked.table, int(_TIMEOUT_SECONDS * 1000))
-        began, attempt = self._clock.monotonic_ns(), 0
+        tries = _Tries(self._clock)
         while True:
             try:
                 sent = await pool.ask(DATA_PATH, self._headers().items(), body)
@@ -143,14 +157,12 @@ class NosqlConnection:
                 )
             try:
                 answer = self._read(sent)
+                pause = tries.pause(answer)
             except RequestFailed as error:
                 return error
-            refused = answer.get("e", 0)
-            late = self._clock.monotonic_ns() - began > _PATIENCE_SECONDS * 1e9
-            if refused not in _BUSY or late:
-                return Refused(str(refused), str(answer.get("x", ""))) if refused else answer
-            await asyncio.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
-            attempt += 1
+            if pause is None:
+                return answer
+            await asyncio.sleep(pause)
 
     def _asked(self, body: bytes, *, reads: bool) -> dict[str, Any]:
         if self._clock.monotonic_ns() - self._used_ns > _IDLE_SECONDS_MAX * 1e9:
