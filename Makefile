@@ -7,9 +7,9 @@ STAMP := $(VENV)/.installed
 COMPILED := build/compiled
 SOURCES := $(shell find src -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*')
 BASE_PYTHON ?= python3
-# One and a half for each core: tests wait for servers, too. Each has neighbouring tests, which share
-# servers and browsers, until it takes some of another's.
-WORKERS ?= $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2)
+# Two and a half for each core: half of the time of a test is waiting for servers and disks. Each
+# has neighbouring tests, which share servers and browsers, until it takes some of another's.
+WORKERS ?= $(shell expr 5 '*' `getconf _NPROCESSORS_ONLN` / 2)
 PYTEST := $(VENV)/bin/pytest -n $(WORKERS) --dist worksteal
 # Whole systems, and the laws (of hypothesis) of everything else, run on the compiled modules; all
 # other tests on the modules as they stand in src. The night runs all of them on both.

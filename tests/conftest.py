@@ -1,5 +1,6 @@
 """What every test may rely on."""
 
+import gc
 import sys
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,10 @@ from tests.support.volume import PROFILES
 
 # Images of containers forbid bytecode. Making it anew takes longer than to collect the tests.
 sys.dont_write_bytecode = False
+
+# What is collected lives as long as the run, and is more than what tests make: the collector of
+# garbage, which walks all of it again and again, took a sixth of the processor.
+gc.disable()
 
 # The time of an example depends more on other work of the machine than on our code: see `bench/`.
 # The quick profile draws the examples of a test from its name: what passed passes again. The night
@@ -31,6 +36,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(HERE).parts[0] in SESSIONS:
             item.add_marker(pytest.mark.session)
+
+
+def pytest_collection_finish() -> None:
+    """From here on the collector of garbage looks at what tests make, and at nothing older."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

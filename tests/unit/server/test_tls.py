@@ -316,7 +316,8 @@ def test_half_a_pair_changes_nothing(
     running.loop.call_soon_threadsafe(running.server.reload)
     while "the certificate stays as it was" not in caplog.messages:
         pass  # the test's own bound ends this
-    assert [each.levelno for each in caplog.records] == [logging.ERROR]
+    worse = [each.levelno for each in caplog.records if each.levelno > logging.INFO]
+    assert worse == [logging.ERROR]
     ask_signed(running.endpoint, pair)
 
 
