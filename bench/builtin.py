@@ -41,7 +41,7 @@ class Caller(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ask for the first time."""
-        self._transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
+        self._transport = transport  # type: ignore[assignment]  # uvloop's is not a subclass
         self._ask()
 
     def data_received(self, data: bytes) -> None:

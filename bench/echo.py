@@ -55,7 +55,7 @@ class Echo:
         return Response(200, _HEAD, body)
 
     def refuse(self, error: WiderowError) -> Response:
-        """What was wrong with what was no request."""
+        """What was wrong with what was not a request."""
         return Response(400, _HEAD, str(error).encode())
 
 

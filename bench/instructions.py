@@ -61,7 +61,7 @@ class Case(NamedTuple):
     """What is sent: by `make`, from a row's number on, on so many connections at once.
 
     `table`, `put`: what makes the table, and each of its rows before. `once`: asked once for each
-    row, because it is gone then. `sign`: what is in every answer that is no error.
+    row, because it is gone then. `sign`: what is in every answer that is not an error.
     """
 
     make: Callable[[int], bytes]

@@ -1,6 +1,6 @@
 """Engines of full-text search that do the same work in one process, to be measured in turns.
 
-tantivy is no dependency: `pip install tantivy` puts it beside. Here it has the text only, in
+tantivy is not a dependency: `pip install tantivy` puts it beside. Here it has the text only, in
 memory, and commits when the next search comes; what is not text is in numpy columns beside it. It
 has no more threads than one, so that CPU time is comparable. FTS5 comes with Python.
 """

@@ -8,7 +8,7 @@ memory is what the server then holds, and processor time what it has used by the
 on the machine changes less than the time. Runs are reported one by one, because the first of them
 reads the program from the disk and the others from the system's cache.
 
-The exit code is 0 whether or not the goals are met: a shared machine is no judge.
+The exit code is 0 whether or not the goals are met: a shared machine is not a judge.
 """
 
 import argparse

@@ -22,7 +22,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.unit.engine.test_model import EngineAgainstModel, EngineOnRocksDB  # noqa: E402  # as above
-from tools.evidence import record  # noqa: E402  # tools are no package
+from tools.evidence import record  # noqa: E402  # tools are not a package
 
 __all__ = ["main"]
 

@@ -257,7 +257,7 @@ class _Server:
         try:
             message.ParseFromString(answer.body)
         except DecodeError:
-            return f"status {answer.status} has a body that is no {type(message).__name__}"
+            return f"status {answer.status} has a body that is not a {type(message).__name__}"
         return "" if message.IsInitialized() else f"{type(message).__name__} lacks a field"
 
     def _ask(self, action: str, body: bytes) -> Answer:

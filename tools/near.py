@@ -8,7 +8,7 @@
 Changed is what differs from where this branch left `main` (or `origin/main`), and what is not
 committed. Tests run in the order of how near they are to it: those that changed, those that import
 what changed, then the unit tests of the same package, then all others by how many imports lie
-between. A file that is no module is near to tests that name it, a page to its own examples.
+between. A file that is not a module is near to tests that name it, a page to its own examples.
 Sessions (`SESSIONS` of the Makefile) run where they changed themselves. `make check` runs beside.
 After `--seconds` no further test begins, and of many files only the nearest are collected; what
 was left out is told: `make test` runs all of it.
@@ -97,7 +97,7 @@ def _importers(texts: Texts) -> dict[str, set[str]]:
 
 
 def _namers(path: str, texts: Texts) -> set[str]:
-    """Tests that name a file which is no module, whole or by its own name."""
+    """Tests that name a file which is not a module, whole or by its own name."""
     name = re.compile(rf"(?<![\w-]){re.escape(Path(path).name)}\b")
     tests = (each for each in texts if _is_test(each))
     return {each for each in tests if name.search(texts[each])}

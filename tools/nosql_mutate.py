@@ -258,7 +258,7 @@ def _judged(answer: Answer) -> tuple[str, str]:
     try:
         told = read_answer(answer.body)
     except (InvalidRequest, AssertionError, UnicodeDecodeError):
-        return "none", f"the body is no answer: {answer.body[:200]!r}"
+        return "none", f"the body is not an answer: {answer.body[:200]!r}"
     code, text = told.get("e", 0), told.get("x", "")
     if code == UNKNOWN_ERROR and "internal error" in text:
         return str(code), text

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.support.nosql_wire import NosqlWire  # noqa: E402  # as above
 from tools.crash.rounds import PLANTED_PATH  # noqa: E402  # as above
-from tools.evidence import record  # noqa: E402  # tools are no package
+from tools.evidence import record  # noqa: E402  # tools are not a package
 from tools.killing import READY_SECONDS_MAX, fraction  # noqa: E402  # as above
 from tools.nosql_kills import Outcome  # noqa: E402  # as above
 

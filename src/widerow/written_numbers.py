@@ -31,5 +31,5 @@ def real_number(text: str) -> float:
     Raises: `ValueError` for other texts.
     """
     if _REAL.fullmatch(text) is None:
-        raise ValueError(f"no number: {text[:100]!r}")
+        raise ValueError(f"not a number: {text[:100]!r}")
     return float(text)

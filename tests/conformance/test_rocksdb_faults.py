@@ -94,7 +94,7 @@ def test_group_is_synced_once_and_reads_not_at_all(tmp_path: Path) -> None:
 
 
 def test_the_wait_until_a_group_is_durable_is_that_of_its_sync(tmp_path: Path) -> None:
-    """Whether plans share a sync is decided by it; bodies and the write are no wait."""
+    """Whether plans share a sync is decided by it; bodies and the write are not wait."""
     disk = Disk()
     with disk.open(tmp_path / "s") as store:
         now_ns = iter((1000, 1000 + 250_000))

@@ -196,11 +196,11 @@ def test_points_are_downloaded_as_the_page_shows_them(asker: Asker) -> None:
 @pytest.mark.parametrize(
     ("path", "asked", "words"),
     [
-        ("points", {**SERIES, "from": "yesterday"}, "is no time from 1970 on"),
+        ("points", {**SERIES, "from": "yesterday"}, "is not a time from 1970 on"),
         ("points", {**SERIES, "from": "2026-09-22", "to": "2026-09-21"}, "begin before it ends"),
         ("points", {**SERIES, "after": "zz"}, "The address of the page is broken"),
         ("points", {**AT, "measurement": "a b"}, "A measurement is named"),
-        ("series", {**AT, "tags": "host"}, "is no tag"),
+        ("series", {**AT, "tags": "host"}, "is not a tag"),
     ],
 )
 def test_what_cannot_be_read_stays_in_its_form_with_the_reason(
@@ -262,6 +262,6 @@ def test_points_of_one_time_are_told_apart_by_their_key_fields(
     assert [each["keys"][0]["value"] for each in found["rows"]] == [2, 1, 0]
     assert [each["values"]["v"]["value"] for each in found["rows"]] == [2.5, "nan", 1.5]
     assert [each["value"] for each in found["charts"][0]["marks"]] == [1.5, 2.5]
-    assert found["charts"][0]["path"] == ""  # what is no number makes a gap
+    assert found["charts"][0]["path"] == ""  # what is not a number makes a gap
     rows = asker.get("download", **at, measurement="cpu", format="csv", **{"show.v": 1}).text
     assert rows.splitlines()[0] == '"_m_name","_data_source","_tags","_time","seq","v"'

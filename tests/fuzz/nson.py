@@ -98,7 +98,7 @@ def _stored() -> nosql.TypedStore:
 def answered(data: bytes, dialect: Dialect = NOSQL_DIALECT) -> dict[str, Any]:
     """The answer to a request to a store with the table of the seeds; also one in the older form.
 
-    It has `e` and `x` where the request was refused. Raises what is no refusal.
+    It has `e` and `x` where the request was refused. Raises what is not a refusal.
     """
     return answered_in_order((data,), dialect)[0]
 

@@ -29,7 +29,7 @@ FOLDER: Final = Path(__file__).parent
 ROOT: Final = FOLDER.parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.evidence import record  # noqa: E402  # tools are no package
+from tools.evidence import record  # noqa: E402  # tools are not a package
 
 __all__ = ["TARGETS", "corpus", "fuzz", "load", "main"]
 

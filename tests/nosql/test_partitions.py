@@ -367,7 +367,7 @@ B = b"b\x00\x01\x80\x00\x00\x01"
         ((B, A), "a partition's bound is out of order"),
         ((A, A), "a partition's bound is out of order"),
         ((A + b"\x80\x00\x00\x05",), "a partition's bound is out of order"),  # inside a shard key
-        ((b"a\x00\x01",), "a partition's bound is no key"),
+        ((b"a\x00\x01",), "a partition's bound is not a key"),
     ],
 )
 def test_the_walk_of_a_store_finds_bounds_that_must_not_be(

@@ -242,7 +242,7 @@ def test_json_in_and_out(users: nosql.TableHandle) -> None:
         '"n":12345678901234567890.5,"tags":["x","y"],"doc":{"b":[1,2.5,null],"a":true}}'
     )
     users.put(users.row_from_json(text, exact=True))
-    row = users.get(users.key_from_json('{"g":"a","id":1,"name":"is no key"}'))
+    row = users.get(users.key_from_json('{"g":"a","id":1,"name":"is not a key"}'))
     assert row is not None
     assert row.to_json() == text
     assert row.key.to_json() == '{"g":"a","id":1}'

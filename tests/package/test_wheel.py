@@ -36,7 +36,7 @@ SNIPPET = re.compile(r"## Sixty seconds\n.*?```python\n(?P<code>.*?)```", re.DOT
 WHERE = """
 import importlib, importlib.util, json, pkgutil, sys, widerow
 names = [each.name for each in pkgutil.walk_packages(widerow.__path__, "widerow.")]
-# The vendor's client, and a program that is no module.
+# The vendor's client, and a program that is not a module.
 needs = ("widerow.testing", "widerow.__main__")
 lacking, found = set(), {}
 for name in names:

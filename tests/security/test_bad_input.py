@@ -135,7 +135,7 @@ MISMATCH: Final = "Mismatch between MD5 value of request body and x-ots-contentm
 
 
 def test_a_wrong_digest_is_refused(wire: Wire, sender: Sender) -> None:
-    """That of another body, in lower case, and what is no base64."""
+    """That of another body, in lower case, and what is not base64."""
     for action in ACTIONS:
         body = body_of(action)
         for wrong in (digest(body + b"\x00"), digest(body).lower(), "!"):

@@ -230,7 +230,7 @@ CREATE: Final[dict[str, tuple[Change, Error]]] = {
         split_at(LOW, text(b"x" * 65), HIGH),
         invalid("The value of partition range exceeds the MaxLength:64 with CurrentLength:65."),
     ),
-    "a bound that is no value": (
+    "a bound that is not a value": (
         split_at(LOW, b"\xff", HIGH),
         invalid("The value type of partition does not match with primary key."),
     ),
@@ -353,7 +353,7 @@ WRITE: Final[dict[str, tuple[Change, Error]]] = {
         put_in("condition", row_existence=9),
         invalid("Invalid row-existence expectation: 9."),
     ),
-    "a condition that is no filter": (
+    "a condition that is not a filter": (
         put_in("condition", column_condition=b"\xff"),
         invalid("Deserialize filter failed."),
     ),

@@ -91,7 +91,7 @@ def test_an_answer_that_is_no_message_is_found(monkeypatch: pytest.MonkeyPatch) 
     broken = OPERATIONS["GetRow"]._replace(encode=lambda _: b"\xff")
     dialect = replace(TABLESTORE_DIALECT, paths={**TABLESTORE_DIALECT.paths, b"/GetRow": broken})
     monkeypatch.setattr("widerow.server.lifecycle.DIALECTS", (dialect,))
-    assert "status 200 has a body that is no GetRowResponse" in found()
+    assert "status 200 has a body that is not a GetRowResponse" in found()
 
 
 def test_a_slow_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

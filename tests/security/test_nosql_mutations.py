@@ -55,4 +55,4 @@ def test_an_answer_that_is_no_map_is_found(monkeypatch: pytest.MonkeyPatch) -> N
         return read_answer(body[:-1])
 
     monkeypatch.setattr(mutate, "read_answer", torn)
-    assert "the body is no answer" in found()
+    assert "the body is not an answer" in found()

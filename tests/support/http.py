@@ -71,7 +71,7 @@ class Sender:
     """Someone who signs with one access key, for one instance."""
 
     access_key_id: str = "widerow"
-    access_key_secret: str = "widerow"  # the default pair, which is no secret
+    access_key_secret: str = "widerow"  # the default pair, which is not a secret
     instance: str = "inst"
 
     def headers(

@@ -40,7 +40,7 @@ def post(body: bytes) -> bytes:
 def read_answer(body: bytes) -> Message:
     """An answer as a map; one in the older form has `e` and `x` too (nosql-wire §1).
 
-    Raises `InvalidRequest` for bytes that are no answer.
+    Raises `InvalidRequest` for bytes that are not an answer.
     """
     if body[:1] == bytes((_MAP_BYTE,)):
         return decode_map(body)
@@ -67,7 +67,7 @@ class NosqlWire(Wire):
 def answer_to(store: nosql.TypedStore, body: bytes, dialect: Dialect = NOSQL_DIALECT) -> Message:
     """The answer to a request without a server; it has `e` and `x` where it was refused.
 
-    Raises what is no refusal.
+    Raises what is not a refusal.
     """
     name = ""
     try:

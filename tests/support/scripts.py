@@ -168,7 +168,7 @@ class TableAsk(NamedTuple):
 
     @property
     def atomic(self) -> bool:
-        """False: the request is no batch."""
+        """False: the request is not a batch."""
         return False
 
     def plan(self, engine: TablestoreEngine) -> Plan[Any]:
@@ -213,7 +213,7 @@ class CommitAsk(NamedTuple):
 
     @property
     def atomic(self) -> bool:
-        """False: a commit is no batch."""
+        """False: a commit is not a batch."""
         return False
 
     def plan(self, engine: TablestoreEngine) -> Plan[Any]:

@@ -27,7 +27,7 @@ PAGE = """# 7 is a title
 ## A. Indexes
 ### A1. Requests
 ### C1.2 Actions
-# A page is no section A.
+# A page is not a section A.
 """
 FILES = {
     "docs/spec/README.md": TABLE,

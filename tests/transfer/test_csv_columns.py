@@ -95,7 +95,7 @@ TABLES = st.lists(st.fixed_dictionaries({}, optional=VALUES), min_size=1, max_si
 def test_newest_values_are_read_back_with_the_types_that_are_printed(
     widerow: Widerow, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
-    """docs/formats/export.md: every key, and every newest value that is no empty text."""
+    """docs/formats/export.md: every key, and every newest value that is not an empty text."""
 
     def printed(table: str) -> list[dict[str, object]]:
         return list(map(json.loads, text_lines(widerow("row", "scan", table).stdout)))

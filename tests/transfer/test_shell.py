@@ -188,7 +188,7 @@ def test_lines_that_are_refused_are_told_and_the_others_stored(widerow: Widerow)
     )
     done = widerow("row", "put", "cards", "--input", "-", typed=lines, expect=1)
     told = done.stderr.splitlines()
-    assert told[0].startswith("line 3: it is no JSON")
+    assert told[0].startswith("line 3: it is not JSON")
     assert told[1].startswith("line 4: OTSParameterInvalid")
     assert told[-1] == "2 rows put into cards, 2 refused"
     assert rows(widerow("row", "scan", "cards")) == [{"card": "a", "n": 1, "x": 2}]
@@ -251,7 +251,7 @@ def test_a_table_is_made_shown_changed_and_dropped(widerow: Widerow) -> None:
         (("row", "scan", "cards", "--limit", "-1"), "write a number"),
         (("row", "scan", "cards", "--output", "xml"), "table, json, jsonl, csv"),
         (("row", "scan", "cards", "--max-versions", "0"), "a number from 1 on, or all"),
-        (("row", "scan", "cards", "--time-range", "x..y"), "no time"),
+        (("row", "scan", "cards", "--time-range", "x..y"), "not a time"),
         (("row", "scan", "cards", "--time-range", "5..5"), "is empty"),
         (("profile", "use", "nosuch"), "no profile nosuch"),
         (("table", "list", "--profile", "nosuch"), "no profile nosuch"),
@@ -510,7 +510,7 @@ putts --k '["a b"]' --field '[{{"c":"f","v":1}}]'
             "nothing to change: give --ttl",
             "ts is a table of time series, which putts",
             "--k [1]: a measurement and a data source are texts",
-            "--k 'x' is no JSON",
+            "--k 'x' is not JSON",
             "f: a field has no ts",
             "the field f is given twice",
             "--time -1: write microseconds since 1970",

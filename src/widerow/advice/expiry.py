@@ -251,7 +251,7 @@ def _of_copies(
 ) -> list[ExpiryFinding]:
     """Older versions that equal the newer one, or that no recorded read has asked for."""
     older, same = sum(each.older for each in places), sum(each.same for each in places)
-    if options.max_versions < 2 or not older:  # a single version is no older version
+    if options.max_versions < 2 or not older:  # a single version is not an older version
         return []
     reasons = []
     if same >= older * _SAME_SHARE:

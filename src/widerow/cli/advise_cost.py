@@ -104,7 +104,7 @@ def _fetch(url: str, headers: Mapping[str, str]) -> UnitCounters:
     if answer.status == _NOT_LET_IN:
         raise CostInvalid(f"{url} does not know the access key; name one with --access-key-id")
     if answer.status != OK or b"widerow_requests_total" not in answer.body:
-        raise CostInvalid(f"{url} is no widerow: it has no counters at /metrics")
+        raise CostInvalid(f"{url} is not a server of widerow: it has no counters at /metrics")
     return read_counters(answer.body.decode("utf-8", "replace"))
 
 

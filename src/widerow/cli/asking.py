@@ -54,7 +54,7 @@ def ask_server(action: str, asked: Json, flags: Mapping[str, Any]) -> Json:
     """What a server answers to one of our own actions, asked as `flags` say.
 
     Raises: `NoAnswer` where nobody answers or the request is refused; `RequestFailed` for an
-    endpoint that is no URL.
+    endpoint that is not a URL.
     """
     from widerow.client.connection import refusal  # noqa: PLC0415  # only to ask a server
     from widerow.client.failures import Refused, no_answer_words  # noqa: PLC0415  # same

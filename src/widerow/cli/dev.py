@@ -133,7 +133,7 @@ def _refusal(endpoint: str, body: bytes) -> str:
         told = json.loads(body)["error"]
         return f"{told['field']}: {told['message']}"
     except (ValueError, LookupError, TypeError):
-        return f"{endpoint} is no server in dev mode; start it with widerow serve --dev"
+        return f"{endpoint} is not a server in dev mode; start it with widerow serve --dev"
 
 
 # --- the commands --------------------------------------------------------------------------------

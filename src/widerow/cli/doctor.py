@@ -29,7 +29,7 @@ def examine(given: Given) -> int:
     """Check the store that the settings name and print what was found; 1 if anything was.
 
     The files of search indexes are compared with their tables besides. What differs there is said,
-    but is no damage of the store, which the next start serves.
+    but is not damage of the store, which the next start serves.
 
     Raises: `WiderowError` when there is no such store or it cannot be opened.
     """

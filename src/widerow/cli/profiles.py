@@ -104,12 +104,12 @@ def parse_profiles(text: str) -> Profiles:
 
 def _fields(name: str, table: Any) -> dict[str, str]:  # noqa: ANN401  # whatever TOML holds
     if not isinstance(table, dict):
-        raise ProfileInvalid(f"profile.{name} is no table")
+        raise ProfileInvalid(f"profile.{name} is not a table")
     for key, value in table.items():
         if key not in _FIELDS:
             raise ProfileInvalid(f"profile.{name}: unknown key {key}; it has {', '.join(_FIELDS)}")
         if not isinstance(value, str):
-            raise ProfileInvalid(f"profile.{name}: {key} is no text")
+            raise ProfileInvalid(f"profile.{name}: {key} is not a text")
     return dict(table)
 
 

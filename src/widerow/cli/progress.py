@@ -45,7 +45,7 @@ def progress_bar(
 
 @contextmanager
 def row_bar(words: str, total: int = 0, *, prints_rows: bool = False) -> Iterator[RowBar]:
-    """A bar with rows and their rate on stderr; where that is no terminal, a line now and then.
+    """A bar with rows and their rate on stderr; where that is not a terminal, a line now and then.
 
     Work of less than five seconds is done without one. `total` 0 is an end that nobody knows.
     There is no bar where `progress_bar` draws none.

@@ -92,7 +92,7 @@ def key_of_text(given: str, columns: Sequence[KeyColumn]) -> tuple[tuple[str, Ke
         try:
             values = json.loads(given)
         except ValueError as error:
-            raise QueryUnreadable(f"the key {given} is no JSON: {error}") from error
+            raise QueryUnreadable(f"the key {given} is not JSON: {error}") from error
     if len(values) != len(columns):
         names = ", ".join(each.name for each in columns)
         raise QueryUnreadable(f"the key has {len(columns)} columns ({names}): a JSON array of them")
@@ -112,7 +112,9 @@ def _key_value(column: KeyColumn, value: object) -> KeyValue:
             case KeyType.BINARY:
                 return bytes.fromhex(str(value))
     except ValueError as error:
-        raise QueryUnreadable(f"{value} is no {column.type.value} as {column.name} is") from error
+        raise QueryUnreadable(
+            f"{value} is not of type {column.type.value}, as {column.name} is"
+        ) from error
 
 
 def row_found(row: Row) -> RowFound:

@@ -55,7 +55,7 @@ def query_of_json(text: str) -> m.Query:
     try:
         return _query(json.loads(text))
     except ValueError as error:
-        raise QueryUnreadable(f"the query is no JSON: {error}") from error
+        raise QueryUnreadable(f"the query is not JSON: {error}") from error
     except RecursionError as error:
         raise QueryUnreadable("the query is too deep") from error
 
@@ -63,7 +63,7 @@ def query_of_json(text: str) -> m.Query:
 def _query(found: object) -> m.Query:
     if not isinstance(found, dict) or len(found) != 1:
         raise QueryUnreadable(
-            f'{json.dumps(found)} is no query; write {{"TermQuery": {{"field_name": …}}}}'
+            f'{json.dumps(found)} is not a query; write {{"TermQuery": {{"field_name": …}}}}'
         )
     ((name, body),) = found.items()
     if name not in _NAMES:
@@ -74,7 +74,7 @@ def _query(found: object) -> m.Query:
 def _message(kind: Any, found: object) -> Any:  # noqa: ANN401  # messages have no common type
     name = kind.DESCRIPTOR.name
     if not isinstance(found, dict):
-        raise QueryUnreadable(f"{json.dumps(found)} is no {name}; write an object")
+        raise QueryUnreadable(f"{json.dumps(found)} does not fit {name}; write an object")
     made = kind()
     for member, value in found.items():
         field = kind.DESCRIPTOR.fields_by_name.get(member)
@@ -84,7 +84,7 @@ def _message(kind: Any, found: object) -> Any:  # noqa: ANN401  # messages have 
         try:
             _set(made, field, value)
         except (TypeError, ValueError) as error:
-            raise QueryUnreadable(f"{json.dumps(value)} is no {member} of {name}") from error
+            raise QueryUnreadable(f"{json.dumps(value)} does not fit {member} of {name}") from error
     return made
 
 
@@ -130,7 +130,7 @@ def _decay_param(found: object) -> bytes:
         except QueryUnreadable:
             continue
         return data
-    raise QueryUnreadable(f"{json.dumps(found)} is no param; write origin, scale and offset")
+    raise QueryUnreadable(f"{json.dumps(found)} is not a param; write origin, scale and offset")
 
 
 def any_query(found: Iterable[m.Query]) -> m.Query:

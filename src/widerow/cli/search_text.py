@@ -8,7 +8,7 @@ NOT turn a condition round, parentheses hold together. A condition is a field, a
     word          a token of a text, the value of any other field; with * or ? in it a form
     "some words"  of a text the words behind each other, of any other field the value
     *             any value at all
-    [1 TO 5}      from 1 up to 5 without it; * is no bound; >5 >=5 <5 <=5 as well
+    [1 TO 5}      from 1 up to 5 without it; * is not a bound; >5 >=5 <5 <=5 as well
     (a b "c d")   any of these
 
 `^2` behind a condition doubles its score. Words without a field are looked for in all texts. Fields
@@ -99,7 +99,9 @@ def value_of_text(field: SearchField, text: str) -> Value:
             case _:
                 return text
     except (ValueError, KeyError) as error:
-        raise QueryUnreadable(f"{text} is no {field.type.name} as {field.name} has") from error
+        raise QueryUnreadable(
+            f"{text} is not of type {field.type.name}, as {field.name} is"
+        ) from error
 
 
 class _Reader:
@@ -224,7 +226,7 @@ class _Reader:
         try:
             return real_number(boost.text[1:])
         except ValueError as error:
-            raise QueryUnreadable(f"{boost.text} is no weight; write ^2 or ^0.5") from error
+            raise QueryUnreadable(f"{boost.text} is not a weight; write ^2 or ^0.5") from error
 
 
 def _tokens(text: str) -> Iterable[_Token]:
@@ -267,7 +269,9 @@ def _one(name: str, field: SearchField, word: _Token, weight: float | None) -> m
 def _between(name: str, field: SearchField, text: str) -> m.Query:
     parts = _BOUNDS.fullmatch(text)
     if parts is None:
-        raise QueryUnreadable(f"{text} is no range; write [1 TO 5], or {{1 TO 5}} without its ends")
+        raise QueryUnreadable(
+            f"{text} is not a range; write [1 TO 5], or {{1 TO 5}} without its ends"
+        )
     inner = m.RangeQuery(
         field_name=name, include_lower=parts[1] == "[", include_upper=parts[4] == "]"
     )

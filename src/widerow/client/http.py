@@ -46,13 +46,13 @@ class HttpAnswer(NamedTuple):
 
 def server_address(url: str) -> SplitResult:
     """Scheme, host and port of a server. Raises: `RequestFailed` for text that is no such URL."""
-    with suppress(ValueError):  # of a port that is no number
+    with suppress(ValueError):  # of a port that is not a number
         place = urlsplit(url)
         port = place.port
         whole = place.hostname and not place.path.strip("/") and not place.query
         if place.scheme in {"http", "https"} and whole and not place.username and port != 0:
             return place._replace(netloc=place.netloc.lower())
-    raise RequestFailed(f"{url} is no endpoint; give http://HOST:PORT or https://HOST:PORT")
+    raise RequestFailed(f"{url} is not an endpoint; give http://HOST:PORT or https://HOST:PORT")
 
 
 def new_connection(

@@ -217,4 +217,4 @@ class NosqlConnection:
         try:
             return answer_of(answer.body)
         except InvalidRequest as error:
-            raise RequestFailed(f"{told} and bytes that are no answer: {error}") from error
+            raise RequestFailed(f"{told} and bytes that are not an answer: {error}") from error

@@ -149,7 +149,7 @@ def _tls(authorities: Path | None) -> ssl.SSLContext:
 
 
 class _Broken(Exception):
-    """What came is no answer, or too much of one, or it ended early."""
+    """What came is not an answer, or too much of one, or it ended early."""
 
 
 class _Connection(asyncio.Protocol):
@@ -203,7 +203,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """It is connected."""
-        self._transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
+        self._transport = transport  # type: ignore[assignment]  # uvloop's is not a subclass
 
     def data_received(self, data: bytes) -> None:
         """A part of an answer, or bytes that nobody asked for."""

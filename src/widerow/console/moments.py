@@ -35,7 +35,7 @@ def moment_asked(name: str, text: str) -> int:
         pass  # no such day, or no such hour: refused below
     raise ConsoleRefused(
         400,
-        f"{name}: {text[:60]!r} is no time from 1970 on.",
+        f"{name}: {text[:60]!r} is not a time from 1970 on.",
         "Write 2026-09-21 or 2026-09-21 13:30:00 (UTC), or microseconds since 1970.",
     )
 

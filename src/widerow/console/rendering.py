@@ -86,7 +86,7 @@ def _span_text(seconds: float) -> str:
 
 
 def _moment_text(milliseconds: int) -> str:
-    """A moment in UTC, to the second; a number that is no date unchanged."""
+    """A moment in UTC, to the second; a number that is not a date unchanged."""
     try:
         return f"{_EPOCH + timedelta(milliseconds=milliseconds):%Y-%m-%d %H:%M:%S}"
     except OverflowError:

@@ -152,7 +152,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
         if not (name and sign and value):
             raise ConsoleRefused(
                 400,
-                f"tags: {each[:60]!r} is no tag.",
+                f"tags: {each[:60]!r} is not a tag.",
                 'Write host=web-1, region=eu*, or ["host=web-1","city=Delft, NL"].',
             )
         found.append((name.strip(), value.strip()))

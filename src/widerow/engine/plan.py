@@ -126,7 +126,7 @@ def failing(outcomes: Sequence[Outcome[Any]]) -> None:
 def put_off(outcomes: Sequence[Outcome[Any]]) -> None:
     """Raise the first error, if there is one, of a step that may be repeated.
 
-    `Replan` is no error here: the next step plans on the new state of the catalogue.
+    `Replan` is not an error here: the next step plans on the new state of the catalogue.
     """
     for outcome in outcomes:
         if outcome.error is not None and not isinstance(outcome.error, Replan):

@@ -44,7 +44,7 @@ class KeyDesignInvalid(WiderowError):
 
 
 class KeyRefused(WiderowError):
-    """A value that this design has no key for, or a text that is no key of it."""
+    """A value that this design has no key for, or a text that is not a key of it."""
 
 
 class PartKind(Enum):

@@ -77,7 +77,7 @@ def encoder_of(kind: FieldType) -> Encoder:
 def decoder_of(kind: FieldType) -> Decoder:
     """The function that decodes values of one type, from a key and a position to value and end.
 
-    It raises `StoreDamaged` for bytes that are no value of the type.
+    It raises `StoreDamaged` for bytes that are not a value of the type.
     """
     if kind.kind is Kind.ENUM:
         return _enum_decoder(kind.symbols)

@@ -74,7 +74,7 @@ class Curve:
 def in_runs(samples: Iterable[tuple[int, int | float]]) -> list[Sample]:
     """Samples of ascending times with the numbers of their runs; those without a number left out.
 
-    A run ends at a value that is no finite number, and where the step to the next sample is more
+    A run ends at a value that is not a finite number, and where the step to the next sample is more
     than three times the usual one (the median).
     """
     given = list(samples)

@@ -47,7 +47,7 @@ _READING: Final = frozenset(
     )
 )
 UNANSWERED: Final = "the other server gave no answer"
-"""Why a request was not compared: a report with this is no clean one."""
+"""Why a request was not compared: a report with this is not a clean one."""
 
 _UNSIGNED: Final = "it names what the upstream made up, and there is no key to sign it anew with"
 

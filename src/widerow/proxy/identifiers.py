@@ -268,7 +268,7 @@ class _Renaming(NamedTuple):
 
 
 def _sent_key(value: bytes) -> _SentKey:
-    """Raises: `InvalidRequest` where the bytes are no key and no row of a write."""
+    """Raises: `InvalidRequest` where the bytes are neither a key nor a row of a write."""
     for modification in (Modification.DELETE, Modification.UPDATE):
         try:
             key, cells = decode_row_change(value, modification)

@@ -266,7 +266,7 @@ def _lines(file: Path, opened: Any) -> Iterator[bytes]:  # noqa: ANN401  # a bin
 def _files(place: Path) -> list[Path]:
     files = sorted(place.glob(_GLOB)) if place.is_dir() else [place]
     if not files or not files[0].is_file():
-        raise RecordingInvalid(f"{place} is no recording; widerow proxy --mode record makes one")
+        raise RecordingInvalid(f"{place} is not a recording; widerow proxy --mode record makes one")
     return files
 
 
@@ -275,6 +275,6 @@ def _check_first(file: Path, line: bytes) -> None:
         about = json.loads(line)
         known = about["widerow_recording"]
     except (ValueError, KeyError, TypeError) as error:
-        raise RecordingInvalid(f"{file} is no part of a recording") from error
+        raise RecordingInvalid(f"{file} is not a part of a recording") from error
     if known != _FORMAT:
         raise RecordingInvalid(f"{file} has format {known}; this version reads {_FORMAT}")

@@ -57,7 +57,7 @@ def line_points(
 
     `precision`: a key of `PRECISIONS`. `now_us`: the time of points that say none, in microseconds
     since 1970. `source`: the name of the tag whose value is the data source of the point; empty: no
-    tag, and no data source. With `rejected`, lines that are no points are passed to it and left
+    tag, and no data source. With `rejected`, lines that are not points are passed to it and left
     out. Raises: `FileInvalid` with the line; the points before it were given.
     """
     number, pending, began = 0, b"", 0
@@ -194,5 +194,5 @@ def _time_us(word: str, precision: str) -> int:
     try:
         number = whole_number(word)
     except ValueError as error:
-        raise ValueError(f"the time is no whole number: {word[:60]!r}") from error
+        raise ValueError(f"the time is not a whole number: {word[:60]!r}") from error
     return number * PRECISIONS[precision] // 1000

@@ -40,7 +40,7 @@ def seconds(column: str, value: object) -> float:
         except ValueError:
             return seconds(column, _iso(column, value))
     if isinstance(value, bool) or not (isinstance(value, int | float) and math.isfinite(value)):
-        raise ValueError(f"{column} is no time: {value!r}")
+        raise ValueError(f"{column} is not a time: {value!r}")
     size = abs(value)
     return float(value / next((unit for bound, unit in _EPOCH_UNITS if size >= bound), 1))
 
@@ -50,5 +50,5 @@ def _iso(column: str, value: object) -> datetime:
         return datetime.fromisoformat(str(value).strip())
     except ValueError as error:
         raise ValueError(
-            f"{column} is no time: {value!r}; write 2017-08-01T12:00:00Z or seconds since 1970"
+            f"{column} is not a time: {value!r}; write 2017-08-01T12:00:00Z or seconds since 1970"
         ) from error

@@ -74,7 +74,7 @@ def typed_header(record: bytes) -> TypedHeader:
 def typed_table_and_expiry(record: bytes) -> tuple[int, int]:
     """The table's number and the expiry hour, by which a scan selects records."""
     if len(record) < TYPED_HEADER_BYTES or record[0] != TYPED_ROW:
-        raise StoreDamaged("a record that is no typed row")
+        raise StoreDamaged("a record that is not a typed row")
     found: tuple[int, int] = _TABLE_AND_EXPIRY.unpack_from(record, 4)
     return found
 

@@ -154,7 +154,7 @@ class TermColumn(_TermedColumn):
 class Postings(NamedTuple):
     """The postings of a token: its documents, ascending, and how often it stands in each.
 
-    The frequencies of phrases with a slop are no whole numbers.
+    The frequencies of phrases with a slop are not whole numbers.
     """
 
     documents: NDArray[np.int32]

@@ -82,7 +82,7 @@ _READ_AGAIN: Final = ("credentials", "tls_cert", "tls_key")  # settings that nam
 _REFUSALS: Final = {  # why a port cannot be had, and what to do; the system's words for the rest
     errno.EADDRINUSE: "it is in use; stop what uses it, or name another (--port 0 takes any)",
     errno.EACCES: "ports below 1024 are for the superuser; name another with --port",
-    errno.EADDRNOTAVAIL: "that is no address of this machine; name one with --host",
+    errno.EADDRNOTAVAIL: "that is not an address of this machine; name one with --host",
 }
 
 
@@ -277,7 +277,7 @@ class Server:
             return TablestoreRule.DELIVERY_OFF
         if not Path(self.settings.delivery_root).is_dir():
             root = Path(self.settings.delivery_root).resolve()
-            raise SettingsInvalid(f"delivery_root: {root} is no directory; make it first")
+            raise SettingsInvalid(f"delivery_root: {root} is not a directory; make it first")
         from widerow.server.delivery.thread import (  # noqa: PLC0415  # few servers deliver
             refusal_of_deliveries,
         )

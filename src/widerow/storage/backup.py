@@ -114,7 +114,7 @@ def read_backup(directory: Path) -> Backup:
             text = _read_manifest(place)
     except FileNotFoundError:
         raise BackupFailed(
-            f"{directory} is no finished backup: it has no {_MANIFEST}; name another"
+            f"{directory} is not a finished backup: it has no {_MANIFEST}; name another"
         ) from None
     except OSError as error:
         raise BackupFailed(f"cannot read the backup {directory}: {error.strerror}") from error
@@ -175,14 +175,14 @@ def _open_plain(name: str, place: int) -> int:
     descriptor = os.open(name, flags, dir_fd=place)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise BackupFailed(f"{name} is no plain file")
+        raise BackupFailed(f"{name} is not a plain file")
     return descriptor
 
 
 def _copy(name: str, source: int, copies: int, progress: Progress) -> BackupFile:
     """Copy one file, sync the copy, and say what it was."""
     if not _NAME.fullmatch(name):
-        raise BackupFailed(f"{name!r} is no name of a store's file")
+        raise BackupFailed(f"{name!r} is not a name of a store's file")
     summed, size = hashlib.sha256(), 0
     reading = _open_plain(name, source)
     try:

@@ -51,7 +51,7 @@ class Acceptance(Enum):
     """
 
     WHOLE = "whole"  # a store with such a note is refused
-    NOTED = "noted"  # the note alone is no reason: for looking at the store, which may clear it
+    NOTED = "noted"  # the note alone is not a reason: for looking at the store, which may clear it
     DAMAGED = "damaged"  # also a store that the engine refuses, without what it cannot read
 
 
@@ -59,7 +59,7 @@ def holds_store(directory: Path, *, lax: bool = False) -> bool:
     """Whether `directory` holds a store; if not, it is free for one (absent, empty, leftovers).
 
     Raises: `StoreDamaged` for a store without its `CURRENT` file, or, unless `lax`, without a log;
-    `StorageFailure` for a path that is no directory, cannot be read, or holds files of something
+    `StorageFailure` for a path that is not a directory, cannot be read, or holds files of something
     else.
     """
     try:

@@ -20,7 +20,7 @@ Rules every driver keeps; `tests/conformance` proves them.
 5.  Bodies run one after another, in the order given, each against the result of those before it
     (serializable). A body is free of side effects: it may run more than once.
 6.  A body that raises an `Exception` has written nothing; the others of its group are unaffected.
-    Its error is in its `Outcome`. A `BaseException` that is no `Exception` (an interrupt) is
+    Its error is in its `Outcome`. A `BaseException` that is not an `Exception` (an interrupt) is
     raised to the caller of the group.
 7.  **A failed sync or commit poisons the store.** The failing call and every later write raise
     `StorePoisoned` until the store is opened again. Nothing is retried. Reads go on from the last

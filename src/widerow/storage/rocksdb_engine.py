@@ -140,7 +140,7 @@ def _torn_options(cache_bytes: int) -> Options:
     """Settings for a log whose end a loss of power left in pieces: reading ends where they begin.
 
     A write that was not synced may have grown the log without its bytes, or without some of them,
-    having reached the disk. That is no damage, but the engine cannot tell it from damage; the
+    having reached the disk. That is not damage, but the engine cannot tell it from damage; the
     witness can.
     """
     options = _options(cache_bytes, create=False)

@@ -106,7 +106,8 @@ def verify_archive(table: TableFacts, cold: Cold, path: Path, seen: Seen) -> Exp
     for name, value in wanted.items():
         if facts.get(name) != value:
             raise TransferFailed(
-                f"{path} is no archive of this: its {name} is {facts.get(name)!r}, not {value!r}"
+                f"{path} is not an archive of this: its {name} is {facts.get(name)!r}, "
+                f"not {value!r}"
             )
     digest = Digest()
     for count, row in enumerate(_stored(table, path), 1):

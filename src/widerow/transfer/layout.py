@@ -53,7 +53,7 @@ class Reading(NamedTuple):
 
     `kinds`: for columns whose type is said, its name in `KINDS`; others have the type that the
     format gives them. `version`: of the cells of plain rows. `texts`: the format has nothing but
-    texts (CSV), and an empty one is no cell.
+    texts (CSV), and an empty one is not a cell.
     """
 
     key: tuple[KeyColumn, ...]
@@ -118,7 +118,7 @@ def _natural(name: str, given: object) -> Value:
         return str(given)
     if isinstance(given, Mapping) and given.keys() == {_BINARY}:
         return _binary(name, given[_BINARY])
-    raise ValueError(f"{name} holds {_shown(given)}, which is no value of a column")
+    raise ValueError(f"{name} holds {_shown(given)}, which is not a value of a column")
 
 
 def _converted(name: str, given: object, kind: str) -> Value:
@@ -167,7 +167,7 @@ def _binary(name: str, text: object) -> bytes:
     try:
         return b64decode(str(text), validate=True)
     except ValueError as error:
-        raise ValueError(f"{name} is no base64: {_shown(text)}") from error
+        raise ValueError(f"{name} is not base64: {_shown(text)}") from error
 
 
 def _bounded(name: str, value: int) -> int:
@@ -246,7 +246,7 @@ def _listed_cell(given: Any) -> VersionedValue:  # noqa: ANN401  # a struct of P
 def _version(name: str, given: object) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
         return _bounded(name, given)
-    raise ValueError(f"{CELLS}: {_shown(given)} is no version of {name}")
+    raise ValueError(f"{CELLS}: {_shown(given)} is not a version of {name}")
 
 
 def json_cells(cells: Iterable[VersionedValue]) -> dict[str, list[list[Any]]]:

@@ -180,7 +180,7 @@ def found(
         (sdk.GeoDistanceQuery("g", "32.5,116.5", 300_000), 668),
         (sdk.GeoBoundingBoxQuery("g", "30.9,112.0", "30.2,119.0"), 500),
         (sdk.GeoPolygonQuery("g", ["30.9,112.0", "30.5,115.0", "30.3, 117.0", "30.2,119.0"]), 90),
-        # dd is strict: days 1 to 9 have one digit and are no dates
+        # dd is strict: days 1 to 9 have one digit and are not dates
         (
             sdk.RangeQuery("date", "2022-05-06", "2022-05-12", include_upper=True),
             96,

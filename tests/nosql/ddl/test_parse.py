@@ -1,4 +1,4 @@
-"""Statements are read as ddl §1 says, and what is no statement is told where and why."""
+"""Statements are read as ddl §1 says, and what is not a statement is told where and why."""
 
 from contextlib import suppress
 

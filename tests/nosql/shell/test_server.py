@@ -248,7 +248,7 @@ def test_an_endpoint_where_nobody_answers_is_named(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("widerow kv: nothing listens at http://127.0.0.1:9; start")
     wrong = kv("--endpoint", "localhost", "show", "tables")
-    assert "localhost is no endpoint" in wrong.stderr
+    assert "localhost is not an endpoint" in wrong.stderr
     both = kv("--endpoint", "http://127.0.0.1:9", "--path", str(tmp_path), "show", "tables")
     assert "give --endpoint for a server, or --path for a store" in both.stderr
     assert both.returncode == 1

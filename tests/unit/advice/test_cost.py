@@ -232,7 +232,7 @@ def test_what_cannot_be_added_up_is_refused() -> None:
     for flags, reason in (
         ([], "one of them"),
         (["--live", "http://127.0.0.1:1"], "does not tell its counters"),
-        (["--recording", "nowhere"], "is no recording"),
+        (["--recording", "nowhere"], "is not a recording"),
     ):
         run = CliRunner().invoke(app, ["advise", "cost", *flags])
         assert isinstance(run.exception, WiderowError)

@@ -195,7 +195,7 @@ def make_backup(folder: Path) -> Path:
         (("backup", "link", "--path", "data"), "link exists"),
         (("backup", "no/where/b", "--path", "data"), "cannot create no/where/b"),
         (("restore", "file", "--path", "new"), "cannot read the backup file"),
-        (("restore", "data", "--path", "new"), "no finished backup"),
+        (("restore", "data", "--path", "new"), "not a finished backup"),
         (("restore", "made", "--path", "data"), "data exists"),
         (("restore", "made", "--path", "link"), "link exists"),
         (("restore", "made", "--path", "file/in/the/way"), "cannot create"),

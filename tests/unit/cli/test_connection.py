@@ -113,9 +113,9 @@ def test_the_first_profile_is_used_until_another_is_named() -> None:
         ("current = 'a'", "the current profile a is not in it"),
         ("current = 1", 'write current = "NAME"'),
         ("profile = 1", 'write current = "NAME"'),
-        ("profile.a = 1", "no table"),
+        ("profile.a = 1", "not a table"),
         ("[profile.a]\nendpiont = 'x'", "unknown key endpiont; it has endpoint"),
-        ("[profile.a]\nendpoint = 1", "no text"),
+        ("[profile.a]\nendpoint = 1", "not a text"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(text: str, told: str) -> None:

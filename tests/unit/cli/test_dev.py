@@ -106,5 +106,5 @@ def test_a_server_without_dev_mode_is_told_apart() -> None:
     with pytest.raises(CommandFailed, match=r"nothing listens at .*`widerow serve`"):
         told(server, "clock", "show")
     server.endpoint = "ftp://127.0.0.1"
-    with pytest.raises(RequestFailed, match="is no endpoint"):
+    with pytest.raises(RequestFailed, match="is not an endpoint"):
         told(server, "clock", "show")

@@ -35,7 +35,7 @@ ROWS = 12
 
 @pytest.fixture(autouse=True)
 def no_other_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable of recorded runs is no setting."""
+    """The variable of recorded runs is not a setting."""
     monkeypatch.delenv("WIDEROW_EVIDENCE", raising=False)
 
 

@@ -148,7 +148,7 @@ def test_what_a_server_refuses_is_told_in_its_words(server: WiderowServer) -> No
 def test_where_nobody_answers_it_says_what_to_do() -> None:
     with pytest.raises(Exception, match=r"nothing listens at .*--endpoint.*--path"):
         shown("orders", "--endpoint", "http://127.0.0.1:1")
-    with pytest.raises(Exception, match="is no endpoint"):
+    with pytest.raises(Exception, match="is not an endpoint"):
         shown("orders", "--endpoint", "file:///etc/passwd")
     with pytest.raises(Exception, match="there is no store at"):
         shown("orders", "--path", "nowhere")

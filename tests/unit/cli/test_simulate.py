@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_answer(source: str) -> None:
         (("--nodes", "2", "--column", "card", "--split-units", "0"), "--split-units is above 0"),
         (("--nodes", "2", "--column", "card", "--svg", "a.bmp"), "named .svg or .png"),
         (("--nodes", "2", "--column", "card", "--svg", "absent/a.svg"), "cannot write absent"),
-        (("--nodes", "2", "--column", "order", "--time", "card"), "line 2: card is no time"),
+        (("--nodes", "2", "--column", "order", "--time", "card"), "line 2: card is not a time"),
     ],
 )
 def test_what_cannot_be_replayed_is_one_sentence(

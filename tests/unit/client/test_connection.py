@@ -132,7 +132,7 @@ def test_an_answer_that_another_signed_is_not_believed(server: Scripted) -> None
 
 def test_what_is_no_endpoint_is_said() -> None:
     for url in ("db:8087", "ftp://db", "http://", "http://db/path"):
-        with pytest.raises(RequestFailed, match="no endpoint"):
+        with pytest.raises(RequestFailed, match="not an endpoint"):
             Client(Endpoint(url, "i", "a", "b"))
 
 

@@ -147,7 +147,7 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
     "url", ["", "ftp://x", "http://", "http://u:p@h", "http://h/path", "http://h:x"]
 )
 def test_what_is_no_url_is_refused(url: str) -> None:
-    with pytest.raises(RequestFailed, match="no endpoint"):
+    with pytest.raises(RequestFailed, match="not an endpoint"):
         ConnectionPool(url, SystemClock())
 
 

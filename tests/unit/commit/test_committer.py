@@ -594,7 +594,7 @@ def test_who_commits_alone_waits_for_the_group_under_way(
 
 
 def test_where_syncs_are_slow_plans_share_them() -> None:
-    """One slow sync is no habit; what is quick again is noticed sooner than what is slow."""
+    """One slow sync is not a habit; what is quick again is noticed sooner than what is slow."""
 
     def alone(wait_ns: int) -> bool:
         store.durable_ns = wait_ns

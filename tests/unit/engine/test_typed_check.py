@@ -150,7 +150,7 @@ def test_damaged_sequences_and_records_of_passes_are_found() -> None:
             sequence_key(table.id, "a").hex(): (
                 "a sequence record of a table without an auto-increment column"
             ),
-            sequence_prefix(form.id).hex(): "the table's sequence is no number",
+            sequence_prefix(form.id).hex(): "the table's sequence is not a number",
             sweep_key(table.id).hex(): "the record of a pass is not readable: b'{}'",
         }
 

@@ -29,7 +29,7 @@ ROWS: Final = 12_000
 
 
 def example(name: str) -> ModuleType:
-    """A program of examples/, which is no package."""
+    """A program of examples/, which is not a package."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
     assert spec
     assert spec.loader

@@ -73,7 +73,7 @@ def test_without_a_time_the_number_of_the_row_is_one(tmp_path: Path) -> None:
 
 def test_a_bad_time_is_said_with_its_line(tmp_path: Path) -> None:
     made = source(tmp_path, "a,t\n5,2017-08-01\n6,then\n")
-    with pytest.raises(FileInvalid, match="line 3: t is no time: 'then'"):
+    with pytest.raises(FileInvalid, match="line 3: t is not a time: 'then'"):
         list(accesses(made, {"a": INTEGER}, "t"))
 
 

@@ -1,4 +1,4 @@
-"""Two answers side by side: what is no difference, and the class of what is one."""
+"""Two answers side by side: what is not a difference, and the class of what is one."""
 
 import json
 import math

@@ -180,10 +180,10 @@ def test_a_torn_last_line_is_left_out_and_a_damaged_one_is_named(tmp_path: Path)
 
 
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RecordingInvalid, match="is no recording"):
+    with pytest.raises(RecordingInvalid, match="is not a recording"):
         recording_bytes(tmp_path)
     part = tmp_path / "part-00000001.jsonl"
-    for text, why in ((b"hello\n", "no part"), (b'{"widerow_recording": 9}\n', "format 9")):
+    for text, why in ((b"hello\n", "not a part"), (b'{"widerow_recording": 9}\n', "format 9")):
         part.write_bytes(text)
         with pytest.raises(RecordingInvalid, match=why):
             list(read_exchanges(tmp_path))

@@ -84,9 +84,9 @@ def test_times_are_of_the_unit_that_the_caller_says() -> None:
         ("m f=NaN", "no value of line protocol"),
         ("m f=9223372036854775808i", "no value of line protocol"),
         ("m f=abc", "no value of line protocol"),
-        ("m f=1 1.5", "time is no whole number"),
-        ("m f=1 5 6", "time is no whole number"),
-        ('m f="x"y', "time is no whole number"),
+        ("m f=1 1.5", "time is not a whole number"),
+        ("m f=1 5 6", "time is not a whole number"),
+        ('m f="x"y', "time is not a whole number"),
     ],
 )
 def test_a_line_that_is_none_is_refused_with_its_number(line: str, message: str) -> None:

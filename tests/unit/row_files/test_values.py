@@ -35,5 +35,5 @@ def test_a_day_is_a_time() -> None:
 
 @pytest.mark.parametrize("value", ["soon", "", "nan", "inf", None, True, [1]])
 def test_what_is_no_time_is_refused(value: object) -> None:
-    with pytest.raises(ValueError, match="t is no time"):
+    with pytest.raises(ValueError, match="t is not a time"):
         seconds("t", value)

@@ -215,7 +215,7 @@ def test_a_locked_directory_is_said_so(serve: Serve, tmp_path: Path) -> None:
     [
         ({"store": "carrier:pigeon"}, "unknown kind of store"),
         ({"host": "256.256.256.256"}, "cannot listen on 256.256.256.256"),
-        ({"host": "192.0.2.1"}, "cannot listen on 192.0.2.1 port 0: that is no address of this"),
+        ({"host": "192.0.2.1"}, "cannot listen on 192.0.2.1 port 0: that is not an address of"),
         ({"instances": ("a b",)}, "instances:"),
         ({"credentials": "/nowhere/keys.toml"}, "cannot read credentials /nowhere/keys.toml"),
     ],

@@ -165,8 +165,8 @@ def test_a_directory_that_is_a_link_is_refused(backup: Path) -> None:
 
 def test_a_backup_without_a_manifest_is_unfinished(backup: Path) -> None:
     (backup / "manifest.json").unlink()
-    assert_refused(backup, "no finished backup")
-    assert_refused(backup / "absent", "no finished backup")
+    assert_refused(backup, "not a finished backup")
+    assert_refused(backup / "absent", "not a finished backup")
 
 
 def test_a_backup_that_fails_half_way_leaves_nothing(checkpoint: Path, tmp_path: Path) -> None:

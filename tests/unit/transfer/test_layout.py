@@ -49,7 +49,7 @@ def test_the_examples_of_the_page_are_the_row_they_say() -> None:
         ({"CardID": "a", "OrderNumber": True}, {}, "the column is integer"),
         ({"CardID": "a", "OrderNumber": "1.5"}, {}, "not an integer"),
         ({"CardID": "a", "OrderNumber": 2**63}, {}, "64 bits"),
-        ({"CardID": "a", "OrderNumber": 1, "x": [1]}, {}, "no value of a column"),
+        ({"CardID": "a", "OrderNumber": 1, "x": [1]}, {}, "not a value of a column"),
         ({"CardID": "a", "OrderNumber": 1, "x": float("nan")}, {}, "do not store"),
         ({"CardID": "a", "OrderNumber": 1, "x": "no"}, {"x": "boolean"}, "neither true nor"),
         ({"CardID": "a", "OrderNumber": 1, "x": "?"}, {"x": "binary"}, "base64"),
@@ -59,7 +59,7 @@ def test_the_examples_of_the_page_are_the_row_they_say() -> None:
         ({"CardID": "a", "OrderNumber": 1, "@cells": 7}, {}, "holds 7"),
         ({"CardID": "a", "OrderNumber": 1, "@cells": {"x": 1}}, {}, "no list of versions"),
         ({"CardID": "a", "OrderNumber": 1, "@cells": {"x": [[1]]}}, {}, "not \\[milliseconds"),
-        ({"CardID": "a", "OrderNumber": 1, "@cells": {"x": [[-1, 1]]}}, {}, "no version"),
+        ({"CardID": "a", "OrderNumber": 1, "@cells": {"x": [[-1, 1]]}}, {}, "not a version"),
         ({"CardID": "a", "OrderNumber": 1, "@cells": [{"column": "x"}]}, {}, "lacks a field"),
     ],
 )

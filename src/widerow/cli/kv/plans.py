@@ -149,7 +149,7 @@ def _cancel(session: Session, given: Arguments) -> str:
 
 
 def _wait(session: Session, given: Arguments) -> str:
-    number_of(given, "-seconds")  # refuses what is no number; no plan is running to wait for
+    number_of(given, "-seconds")  # refuses what is not a number; no plan is running to wait for
     return ended(chosen(session, given))
 
 

@@ -48,9 +48,9 @@ def json_row(text: str, table: TableFacts) -> tuple[KeyColumns, list[CellEdit]]:
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WordInvalid(f"it is no JSON: {error}") from error
+        raise WordInvalid(f"it is not JSON: {error}") from error
     if not isinstance(fields, dict):
-        raise WordInvalid('it is no JSON object such as {"id": 1, "name": "x"}')
+        raise WordInvalid('it is not a JSON object such as {"id": 1, "name": "x"}')
     key = named_json_key(fields, table)
     reading = Reading(table.key, table.defined, 0)
     try:

@@ -60,7 +60,7 @@ def row_grid(rows: Sequence[Row], key_names: Sequence[str]) -> Grid:
 
 
 def _texts(row: Row) -> set[str]:
-    """The columns of a row whose values are no numbers."""
+    """The columns of a row whose values are not numbers."""
     kinds = (int, float)
     found = {name for name, value in row.key if not isinstance(value, kinds)}
     return found | {each.column for each in row.cells if type(each.value) not in kinds}

@@ -133,9 +133,9 @@ def json_key(text: str, table: TableFacts) -> KeyColumns:
     try:
         values = json.loads(text)
     except ValueError as error:
-        raise WordInvalid(f'{text} is no JSON list such as ["c-1",7]: {error}') from error
+        raise WordInvalid(f'{text} is not a JSON list such as ["c-1",7]: {error}') from error
     if not isinstance(values, list):
-        raise WordInvalid(f'{text} is no JSON list such as ["c-1",7]')
+        raise WordInvalid(f'{text} is not a JSON list such as ["c-1",7]')
     if len(values) != len(table.key):
         raise WordInvalid(f"{len(values)} values; {_wanted(table)}")
     return named_json_key(
@@ -171,7 +171,7 @@ def _json_value(
             made = _json_bytes(value)
     if made is None:
         raise WordInvalid(
-            f"{json.dumps(value)} is no value of {column.name} ({_KINDS[column.type]})"
+            f"{json.dumps(value)} is not a value of {column.name} ({_KINDS[column.type]})"
         )
     return made
 
@@ -288,7 +288,7 @@ def _json_partial(text: str, table: TableFacts) -> tuple[KeyInput, ...]:
     try:
         values = json.loads(text)
     except ValueError as error:
-        raise WordInvalid(f'{text} is no JSON list such as ["c-1",7]: {error}') from error
+        raise WordInvalid(f'{text} is not a JSON list such as ["c-1",7]: {error}') from error
     if len(values) > len(table.key):
         raise WordInvalid(f"{text} has {len(values)} values; {_wanted(table)}")
     made: list[KeyInput] = []

@@ -41,7 +41,8 @@ def _moment(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise WordInvalid(
-            f"--time-range: {text!r} is no time; write milliseconds since 1970 or 2025-01-01T12:00"
+            f"--time-range: {text!r} is not a time; write milliseconds since 1970 or "
+            "2025-01-01T12:00"
         ) from error
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     if moment < _EPOCH:

@@ -58,7 +58,7 @@ def parse_assignment(word: str) -> Assignment:
     """Take `name[:type][@version]=value` apart. Raises: `WordInvalid`."""
     left, equals, text = word.partition("=")
     if not equals:
-        raise WordInvalid(f"{word!r} is no column; write NAME=VALUE or NAME:TYPE=VALUE")
+        raise WordInvalid(f"{word!r} is not a column; write NAME=VALUE or NAME:TYPE=VALUE")
     name, kind, version = parse_column_word(left)
     return Assignment(name, kind, version, text)
 
@@ -75,7 +75,7 @@ def parse_column_word(word: str) -> tuple[str, str | None, int | None]:
         kind = kind_named(told)
         if kind is None:
             raise WordInvalid(
-                f"{told!r} in {word!r} is no type; they are {', '.join(KINDS)} (a column with a "
+                f"{told!r} in {word!r} is not a type; they are {', '.join(KINDS)} (a column with a "
                 "colon in its name: give the row as JSON)"
             )
     if not name:
@@ -100,9 +100,9 @@ def _quoted(name: str, text: str) -> str:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise WordInvalid(f"{name}: {text} begins with a quote and is no JSON text") from error
+        raise WordInvalid(f"{name}: {text} begins with a quote and is not a JSON text") from error
     if not isinstance(value, str):
-        raise WordInvalid(f"{name}: {text} is no JSON text")
+        raise WordInvalid(f"{name}: {text} is not a JSON text")
     return value
 
 

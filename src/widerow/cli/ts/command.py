@@ -115,7 +115,7 @@ def int32_of(given: Arguments, flag: str) -> int | None:
 class TsLines:
     """Joins lines to commands: a line whose quote is open goes on in the next one.
 
-    Blank lines and lines that begin with `#` are no commands.
+    Blank lines and lines that begin with `#` are not commands.
     """
 
     def __init__(self) -> None:

@@ -240,7 +240,7 @@ def _names(text: str | None) -> list[str]:
     try:
         names = json.loads(text or "")
     except ValueError as error:
-        raise WordInvalid(f"{text} is no JSON list of names: {error}") from error
+        raise WordInvalid(f"{text} is not a JSON list of names: {error}") from error
     return [str(name) for name in names]
 
 

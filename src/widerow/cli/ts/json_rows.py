@@ -38,7 +38,7 @@ def _parsed(text: str, wanted: str) -> Any:  # noqa: ANN401  # whatever JSON hol
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WordInvalid(f"{text!r} is no JSON such as {wanted}: {error}") from error
+        raise WordInvalid(f"{text!r} is not JSON such as {wanted}: {error}") from error
 
 
 def key_words(text: str) -> list[str]:
@@ -46,7 +46,7 @@ def key_words(text: str) -> list[str]:
     wanted = '[{"c":"uid","t":"string"},{"c":"pid","t":"integer"}]'
     columns = _parsed(text, wanted)
     if not isinstance(columns, list) or not columns:
-        raise WordInvalid(f"{text} is no JSON list such as {wanted}")
+        raise WordInvalid(f"{text} is not a JSON list such as {wanted}")
     words = []
     for each in columns:
         given = _lowered(each, wanted)
@@ -61,7 +61,7 @@ def key_words(text: str) -> list[str]:
 
 def _lowered(given: Any, wanted: str) -> dict[str, Any]:  # noqa: ANN401  # whatever JSON holds
     if not isinstance(given, dict):
-        raise WordInvalid(f"{json.dumps(given)} is no object such as {wanted}")
+        raise WordInvalid(f"{json.dumps(given)} is not an object such as {wanted}")
     return {str(name).lower(): value for name, value in given.items()}
 
 
@@ -70,7 +70,7 @@ def attribute_edits(text: str) -> list[CellEdit]:
     wanted = '[{"c":"name","v":"x"},{"c":"n","v":1,"isint":true}]'
     columns = _parsed(text, wanted)
     if not isinstance(columns, list):
-        raise WordInvalid(f"{text} is no JSON list such as {wanted}")
+        raise WordInvalid(f"{text} is not a JSON list such as {wanted}")
     return [_edit(_lowered(each, wanted)) for each in columns]
 
 
@@ -88,12 +88,13 @@ def _value(name: str, given: Mapping[str, Any]) -> Value:
     value, told = given["v"], given.get("t")
     kind = None if told is None else kind_named(str(told))
     if told is not None and kind is None:
-        raise WordInvalid(f"{name}: {told} is no type of a column")
+        raise WordInvalid(f"{name}: {told} is not a type of a column")
     if kind is None:
         kind = _natural_kind(value, is_integer=given.get("isint") is True)
     made = _converted(value, kind)
     if made is None:
-        raise WordInvalid(f"{name}: {json.dumps(value)} is no {kind or 'value of a column'}")
+        wanted = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" if kind else "a value of a column"
+        raise WordInvalid(f"{name}: {json.dumps(value)} is not {wanted}")
     return made
 
 
@@ -177,10 +178,10 @@ def exported_edits(
     document = _lowered(_parsed(text, wanted), wanted)
     key = _lowered(document.get("pk"), wanted).get("values")
     if not isinstance(key, list):
-        raise WordInvalid(f"{text[:80]} is no row such as {wanted}")
+        raise WordInvalid(f"{text[:80]} is not a row such as {wanted}")
     columns = _lowered(document.get("attr") or {}, wanted).get("values") or []
     if not isinstance(columns, list):
-        raise WordInvalid(f"{text[:80]} is no row such as {wanted}")
+        raise WordInvalid(f"{text[:80]} is not a row such as {wanted}")
     edits: Iterable[CellEdit] = (_edit(_lowered(each, wanted)) for each in columns)
     if ignore_versions:
         edits = (each._replace(version=None) for each in edits)

@@ -78,7 +78,7 @@ def _json(flag: str, word: str, form: str) -> Any:  # noqa: ANN401  # whatever J
     try:
         return json.loads(word)
     except (ValueError, RecursionError) as error:
-        raise WordInvalid(f"{flag} {word!r} is no JSON such as {form}: {error}") from error
+        raise WordInvalid(f"{flag} {word!r} is not JSON such as {form}: {error}") from error
 
 
 def series_of_json(word: str) -> SeriesKey:

@@ -130,13 +130,13 @@ class Nodes:
     """This process as a node of a shared store, and the other nodes. See the module.
 
     One caller at a time beats and looks; any thread may ask the rest. Before the first beat this
-    process is no node, and without a read lease: each request reads the epoch.
+    process is not a node, and without a read lease: each request reads the epoch.
     """
 
     def __init__(
         self, store: Store, catalog: Catalog, lease: Lease, clock: Clock, node_id: bytes
     ) -> None:
-        """A process that is no node yet. `name`, for people, may be set before the first beat.
+        """A process that is not a node yet. `name`, for people, may be set before the first beat.
 
         `node_id`: names this process and no other, in hex also for its lease.
         """

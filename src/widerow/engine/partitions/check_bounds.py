@@ -25,7 +25,7 @@ def _check_bounds(tables: PartitionedTables, table: Partitioned) -> Iterator[tup
             end = kind.end(key)
             kind.text(bound)
         except StoreDamaged as error:
-            yield name, bound.hex(), f"a partition's bound is no key: {error}"
+            yield name, bound.hex(), f"a partition's bound is not a key: {error}"
             continue
         if end != len(key) or bound <= before:
             yield name, bound.hex(), "a partition's bound is out of order"

@@ -51,7 +51,7 @@ def _check_sequence(table: Table, key: bytes, record: bytes) -> None:
     start = len(sequence_prefix(table.id))
     _, end = decode_key_value(key, start, table.key_columns[0].type)
     if end != len(key) or len(record) != 8:
-        raise StoreDamaged("a sequence record that is no number under a partition key value")
+        raise StoreDamaged("a sequence record that is not a number under a partition key value")
 
 
 class _TableWalk:

@@ -78,7 +78,7 @@ def check_request(request: TableRequest) -> None:
 
 
 def _check_key(key: Sequence[str] | None) -> None:
-    """Raise `InvalidRequest` for columns that are no key of series."""
+    """Raise `InvalidRequest` for columns that are not a key of series."""
     if key is None:
         return
     own = [name for name in key if name not in DEFAULT_KEY]

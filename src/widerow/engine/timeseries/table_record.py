@@ -97,5 +97,5 @@ def _typed(values: list[Any], *kinds: type[Any]) -> list[Any]:
     """The values, each of its type. Raises `TypeError`, `ValueError`."""
     for value, kind in zip(values, kinds, strict=True):
         if type(value) is not kind:
-            raise TypeError(f"{value!r} is no {kind.__name__}")
+            raise TypeError(f"{value!r} is not of type {kind.__name__}")
     return values

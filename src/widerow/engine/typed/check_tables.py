@@ -128,4 +128,4 @@ def _check_intent(key: bytes, record: bytes) -> None:
 
 def _check_sequence(form: TableForm, key: bytes, record: bytes) -> None:
     if key != sequence_prefix(form.id) or not record.lstrip(b"-").isdigit():
-        raise StoreDamaged("the table's sequence is no number")
+        raise StoreDamaged("the table's sequence is not a number")

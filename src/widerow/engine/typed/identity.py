@@ -143,7 +143,7 @@ def _stored(record: bytes | None) -> int | None:
     try:
         return int(record)
     except ValueError as error:
-        raise StoreDamaged(f"the identity record {record!r} is no number") from error
+        raise StoreDamaged(f"the identity record {record!r} is not a number") from error
 
 
 def _uuid(random: bytes) -> str:

@@ -384,7 +384,7 @@ class TablestoreRule(AnyRule):
     SEARCH_ANALYZER_FUZZY = (
         "Let fuzzy begin at min_chars 1 or more and end at max_chars, at most 6 above it."
     )
-    SEARCH_ARRAY_TYPE = "A vector is no array: leave is_array out."
+    SEARCH_ARRAY_TYPE = "A vector is not an array: leave is_array out."
     SEARCH_FIELD_UNSORTED = "Leave enable_sort_and_agg out: this type has no order."
     SEARCH_HIGHLIGHTING_TYPE = "Ask for highlights of fields of type TEXT only."
     SEARCH_VECTOR_OPTIONS = (
@@ -428,7 +428,7 @@ class TablestoreRule(AnyRule):
     SORT_MISSING = "Use a missing_field whose values compare with those of the field."
     SORT_POINTS = "Give one point or more, each as 'latitude,longitude'."
     SORT_NESTED = "Name a nested path that the sorted field lies below."
-    COLLAPSE_FIELD = "Collapse by a KEYWORD, LONG or DOUBLE field that is no array, with sort."
+    COLLAPSE_FIELD = "Collapse by a KEYWORD, LONG or DOUBLE field that is not an array, with sort."
     AGG_NAME_EMPTY = "Give every aggregation and every group-by a name."
     AGG_NAME_DUPLICATE = "Give those of one level different names."
     AGG_COUNT = "Ask for less in one request."
@@ -493,7 +493,7 @@ class TablestoreRule(AnyRule):
     SQL_VALUE_COUNT = "Give each row a value for each column, in the order of the columns."
     SQL_VALUE_TYPE = "Give a value of the column's type."
     SQL_KEY_NULL = "Give every primary key column a value."
-    SQL_KEY_LARGEST = "Use a smaller integer: the largest one is no key of rows that SQL writes."
+    SQL_KEY_LARGEST = "Use a smaller integer: the largest one is not a key of rows that SQL writes."
     SQL_SEARCH_FUNCTION = (
         "Give the table a search index with the field, and let the function be a condition."
     )

@@ -88,7 +88,7 @@ class TableBuilder:
     ) -> Self:
         """Declare the next column. A column that is not nullable needs a default (model §2).
 
-        Raises: `InvalidRequest` for a name in use, a default that is no value of the type, a
+        Raises: `InvalidRequest` for a name in use, a default that is not a value of the type, a
         nested type that is not plain, a second generated column.
         """
         field = Field(name, type_, nullable, default, comment, identity, uuid_generated)

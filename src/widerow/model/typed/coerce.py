@@ -52,7 +52,7 @@ _GIVEN: Final = (
 def coerce(value: Any, kind: FieldType, field: str) -> TypedValue:  # noqa: ANN401  # callers' values
     """`value` converted to the type; errors name `field`. Raises `InvalidRequest`.
 
-    None is no value of any type: whether a column takes NULL is a question of the column.
+    None is not a value of any type: whether a column takes NULL is a question of the column.
     """
     return COERCE[kind.kind](value, kind, field, VALUE_DEPTH_MAX)
 

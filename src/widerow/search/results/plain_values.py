@@ -54,11 +54,11 @@ def read_plain(kind: _Kind, data: object, depth: int = 0) -> Any:  # noqa: ANN40
         kind = _alternative(get_args(kind), data)
     if get_origin(kind) is _TUPLE:
         if not isinstance(data, list):
-            raise ValueError("no list")
+            raise ValueError("not a list")
         return tuple(read_plain(get_args(kind)[0], each, depth + 1) for each in data)
     if isinstance(kind, type) and issubclass(kind, IntEnum):
         if type(data) is not int:
-            raise ValueError("no number")
+            raise ValueError("not a number")
         return kind(data)
     if kind in _SCALARS:
         if type(data) is not kind:

@@ -86,7 +86,7 @@ def read_fields(document: Mapping[str, Any], fields: Mapping[str, BodyField]) ->
     """
     for name in document:
         if name not in fields:
-            raise FieldRefused(_shown(name), f"is no field here; known are {', '.join(fields)}")
+            raise FieldRefused(_shown(name), f"is not a field here; known are {', '.join(fields)}")
     found = {}
     for name, value in document.items():
         if value is None:

@@ -100,7 +100,7 @@ class DevPages:
         pages = self._pages.get(name)
         if pages is None or not target.startswith(("/_widerow/", "/_widerow")):
             known = " ".join(f"/_widerow/{each}" for each in self._pages if each)
-            raise _Refused(404, "path", f"is no page; there are {known}")
+            raise _Refused(404, "path", f"is not a page; there are {known}")
         page = pages.get("GET" if method == "HEAD" else method)
         if page is None:
             raise _Refused(405, "method", f"must be one of {', '.join(pages)}", ", ".join(pages))

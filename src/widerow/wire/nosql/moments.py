@@ -150,7 +150,7 @@ def _offset(zone: str | None) -> int:
 
 
 def _reason(text: str) -> str:
-    """Why a text is no instant, as the vendor tells it."""
+    """Why a text is not an instant, as the vendor tells it."""
     at = 0
     for place, character in enumerate(text):
         if (character.isascii() and character.isdigit()) or (place == 0 and character == "-"):

@@ -114,7 +114,7 @@ _HUGE: Final = 1 << 60
 
 
 class Unreadable(Exception):  # no error of the package: callers say what it means
-    """The bytes are no fields."""
+    """The bytes are not fields."""
 
 
 class Crowded(Exception):  # as before

@@ -191,7 +191,7 @@ class _Reader:
         return self.text_at(at) if at else ""
 
     def text_at(self, place: i64) -> str:
-        """The text at a place. Raises `ValueError` where it is no UTF-8."""
+        """The text at a place. Raises `ValueError` where it is not UTF-8."""
         return self.bytes_at(place).decode()
 
     def bytes_at(self, place: i64) -> bytes:

@@ -392,7 +392,7 @@ def _operation_cell(
 # --- values ----------------------------------------------------------------------------------
 
 # What a reader of the tables below raises: the type is unknown, the payload has another length or
-# is no text, the number is not finite, the type is missing.
+# is not a text, the number is not finite, the type is missing.
 _UNREADABLE: Final = (KeyError, ValueError, struct.error, ArithmeticError, IndexError)
 
 
@@ -487,7 +487,7 @@ def _key_cell_refused(cell: _RawCell) -> InvalidRequest:
 
 
 def _key_value_refused(name: str, variant: bytes, error: Exception) -> InvalidRequest:
-    """Why `variant` is no primary key value, where reading it failed with `error`."""
+    """Why `variant` is not a primary key value, where reading it failed with `error`."""
     if not isinstance(error, KeyError):
         return _value_refused(name, variant, error)
     text = _KEY_TYPE_TEXTS.get(variant[0], _KEY_TYPE)
@@ -495,7 +495,7 @@ def _key_value_refused(name: str, variant: bytes, error: Exception) -> InvalidRe
 
 
 def _value_refused(name: str, variant: bytes, error: Exception) -> InvalidRequest:
-    """Why `variant` is no value, where reading it failed with `error`."""
+    """Why `variant` is not a value, where reading it failed with `error`."""
     if isinstance(error, KeyError):
         return InvalidRequest(TablestoreRule.VALUE_TYPE, column=name)
     if isinstance(error, UnicodeDecodeError):

@@ -86,9 +86,9 @@ def test_a_column_that_is_counted_up_may_be_left_out(words: list[str]) -> None:
         (["c-1", "7", "n=8"], "n is given twice"),
         (["c-1", "x"], "n is not an integer: 'x'"),
         (['["c-1"]'], "1 values; the key of cards"),
-        (['["c-1","7"]'], r'"7" is no value of n \(integer\)'),
-        (['["c-1",true]'], "true is no value"),
-        (["[nonsense"], "no JSON list"),
+        (['["c-1","7"]'], r'"7" is not a value of n \(integer\)'),
+        (['["c-1",true]'], "true is not a value"),
+        (["[nonsense"], "not a JSON list"),
     ],
 )
 def test_a_key_that_is_none_says_what_the_key_is(words: list[str], told: str) -> None:
@@ -199,8 +199,8 @@ def test_a_range_holds_what_is_from_its_begin_on_and_before_its_end(
         (KeyBounds(prefix="a,1*"), "only text can begin"),
         (KeyBounds(first="a,x"), "not an integer"),
         (KeyBounds(first='"a'), "unexpected end"),
-        (KeyBounds(first="[1"), "no JSON list"),
-        (KeyBounds(first="[1]"), "1 is no value of card"),
+        (KeyBounds(first="[1"), "not a JSON list"),
+        (KeyBounds(first="[1]"), "1 is not a value of card"),
         (KeyBounds(first='["a",1,2]'), "3 values"),
     ],
 )

@@ -89,8 +89,8 @@ def test_a_column_has_a_name_a_type_and_a_version(
     [
         ("a", "NAME=VALUE"),
         ("=1", "names no column"),
-        ("a:number=1", "is no type; they are integer, double"),
-        ("a:b:c=1", "is no type"),
+        ("a:number=1", "is not a type; they are integer, double"),
+        ("a:b:c=1", "is not a type"),
         (f"a@{2**63}=1", "64 bits"),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_word_that_is_no_column_says_what_to_write(word: str, told: str) -> No
         ("1", "boolean", "neither true nor false"),
         ("x", "binary", "@FILE"),
         ("0x123", "binary", "hex"),
-        ('"open', None, "no JSON text"),
+        ('"open', None, "not a JSON text"),
     ],
 )
 def test_a_value_that_is_not_of_the_type_is_refused(text: str, kind: str | None, told: str) -> None:

@@ -293,7 +293,7 @@ def test_reads_are_counted_where_they_begin(engine: TablestoreEngine, clock: Fak
     work(engine)
     found = engine.core.partitions.load_of(table(engine))
     assert (found.consumed.read, found.consumed.write) == (3, 1)
-    assert found.facts()[0].load == ((encode_key_value(5), 2),)  # the ends are no keys
+    assert found.facts()[0].load == ((encode_key_value(5), 2),)  # the ends are not keys
 
 
 def test_additional_units_are_those_above_the_reserve_of_their_second(

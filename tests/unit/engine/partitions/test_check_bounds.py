@@ -44,7 +44,7 @@ def test_bounds_in_order_are_clean() -> None:
         ((TWO, ONE), (), "a partition's bound is out of order"),
         ((ONE, ONE), (), "a partition's bound is out of order"),
         ((ONE + b"x",), (), "a partition's bound is out of order"),
-        ((b"one",), (), "a partition's bound is no key"),
+        ((b"one",), (), "a partition's bound is not a key"),
         ((ONE,), (TWO,), "a bound that CreateTable asked for is gone"),
     ],
 )

@@ -161,12 +161,12 @@ REFUSED: list[tuple[str, Make, str]] = [
     ("column twice", lambda: one("x", STRING).add_field("X", LONG), "Column already exists: X"),
     ("symbol twice", lambda: enum_of(["a", "a"]), "Duplicated enumeration value: a"),
     (
-        "default that is no symbol",
+        "default that is not a symbol",
         lambda: TableBuilder("t").add_field("e", enum_of(["a", "b", "c"]), default="d"),
         "Invalid enumeration value 'd', must be in values: [a, b, c]",
     ),
     (
-        "size of a key column that is no INTEGER",
+        "size of a key column that is not an INTEGER",
         lambda: one("x", STRING).primary_key("pt", sizes=[3]),
         "Only Integer sizes can be constrained. Invalid type: STRING",
     ),

@@ -99,7 +99,8 @@ def delivered_row(
         if isinstance(value, bytes):
             value = None
         if value is not None and type(value) is not _TYPES[column.type]:
-            reason = f"column {column.name} is no {column.type.name}: {type(value).__name__}"
+            found_type = type(value).__name__
+            reason = f"column {column.name} is not of type {column.type.name}: {found_type}"
             return _dirty(record, time_us, reason)
         values.append(value)
         size += _VALUE_BYTES + (4 * len(value) if isinstance(value, str) else 0)

@@ -274,7 +274,7 @@ _FIELD_CHECKS: Final[tuple[Callable[[SearchField], None], ...]] = (
 
 
 def _check_virtual(table: Table, fields: tuple[SearchField, ...]) -> None:
-    """Check virtual fields: they are no columns, and must be on the first level."""
+    """Check virtual fields: they are not columns, and must be on the first level."""
     types: dict[str, ColumnType] = {c.name: c.type for c in table.defined_columns}
     types |= {c.name: _COLUMN_TYPES[c.type] for c in table.key_columns}
     for field in fields:

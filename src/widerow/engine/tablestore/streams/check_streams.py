@@ -101,4 +101,4 @@ def check_row_named(data: bytes, kinds: Sequence[KeyType]) -> None:
     """A record of a journal is a whole encoded primary key. Raises `StoreDamaged`."""
     _, end = decode_key(data, 0, kinds)
     if end != len(data):
-        raise StoreDamaged("a record of a journal is no primary key")
+        raise StoreDamaged("a record of a journal is not a primary key")

@@ -265,7 +265,7 @@ def _named(statement: Any) -> str:  # noqa: ANN401  # one of the statements
 
 
 def _check_word(statement: str) -> None:
-    """Refuse what is no definition of a table or an index by its first words."""
+    """Refuse what is not a definition of a table or an index by its first words."""
     word = leading_word(statement)
     if word in _QUERYING:
         raise InvalidRequest(NosqlRule.QUERY_STATEMENT, word=_QUERYING[word])

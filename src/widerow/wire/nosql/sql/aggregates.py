@@ -1,6 +1,6 @@
 """Aggregate functions of SELECT (ddl §3: aggregates): what they keep and what they give.
 
-They see the items of their argument in each row; SQL NULL is no item for any of them.
+They see the items of their argument in each row; SQL NULL is not an item for any of them.
 """
 
 from abc import ABC, abstractmethod

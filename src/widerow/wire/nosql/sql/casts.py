@@ -177,10 +177,10 @@ def _float(item: Any, kind: TypeNode, place: TextPlace) -> float:  # noqa: ANN40
 
 
 def _wrong_number(text: str) -> str:
-    """Why a text is no number: the first character that no number has, or the whole text."""
+    """Why a text is not a number: the first character that no number has, or the whole text."""
     wrong = next((each for each in text if each not in _NUMBER_CHARACTERS), None)
     if wrong is None:
-        return f"{text[:100]} is no number"
+        return f"{text[:100]} is not a number"
     return str(NosqlRule.NUMBER_CHARACTER.told({"character": wrong}))
 
 
@@ -195,7 +195,7 @@ def _number(item: Any, kind: TypeNode, place: TextPlace) -> Decimal:  # noqa: AN
         except InvalidOperation as error:
             raise _Refused(_wrong_number(item)) from error
         if not found.is_finite() or item != item.strip() or "_" in item:
-            raise _Refused(f"{item[:100]} is no number")
+            raise _Refused(f"{item[:100]} is not a number")
         return plain_number(found)
     if not is_number(item):
         raise _Refused

@@ -31,7 +31,7 @@ class PathCandidate(NamedTuple):
 
 
 class WantedOrder(NamedTuple):
-    """One expression of ORDER BY; `path` is None where it is no path of the table."""
+    """One expression of ORDER BY; `path` is None where it is not a path of the table."""
 
     path: str | None
     descending: bool = False
@@ -50,7 +50,7 @@ class Hints:
 class WantedRows:
     """What a statement wants of a table's rows.
 
-    `order`: of ORDER BY. `groups`: paths of GROUP BY, or of DISTINCT; None where one is no path.
+    `order`: of ORDER BY. `groups`: paths of GROUP BY, or of DISTINCT; None where one is not a path.
     `extreme`: the path of a single min or max.
     """
 

@@ -11,7 +11,7 @@
 | ARRAY, MAP, JSON | `list`, `dict`; None inside is a JSON null |
 | RECORD | `RecordItem`, a dict with its type; None inside is SQL NULL |
 
-SQL NULL is None, a JSON null is `JSON_NULL`. EMPTY is no item at all.
+SQL NULL is None, a JSON null is `JSON_NULL`. EMPTY is not an item at all.
 """
 
 from collections.abc import Callable

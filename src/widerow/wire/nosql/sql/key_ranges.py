@@ -233,7 +233,7 @@ def pieces_of(operator: str, item: Any, kind: FieldType) -> list[KeyPiece] | Non
     """The values of a column of a type for which `column operator item` may be true.
 
     `operator`: `=`, `<`, `<=`, `>`, `>=`. None: no bound is known. Raises `InvalidRequest` for a
-    text that is no UUID, where the column is one.
+    text that is not a UUID, where the column is one.
     """
     if item is None:
         return []

@@ -29,7 +29,7 @@ _JSON_NULL: Final = b"\x90"
 _NULL: Final = b"\xa0"
 _END: Final = b"\x00"
 
-# Of numbers: those that are no decimal stand before, between the signs, and behind.
+# Of numbers: those that are not decimal stand before, between the signs, and behind.
 _LOWEST, _FINITE, _HIGHEST, _NAN = b"\x00", b"\x01", b"\x02", b"\x03"
 _BELOW_ZERO: Final = b"\x7f"  # -0.0, between negative numbers and zero
 _INVERTED: Final = bytes(range(255, -1, -1))

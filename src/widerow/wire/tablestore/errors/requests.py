@@ -326,13 +326,13 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "Invalid row-existence expectation: {value}.", "an unknown row expectation"
     ),
     TablestoreRule.FILTER_DECODE: c.INVALID(
-        "Deserialize filter failed.", "bytes that are no Filter"
+        "Deserialize filter failed.", "bytes that are not a Filter"
     ),
     TablestoreRule.FILTER_RELATION_DECODE: c.INVALID(
-        "Deserialize relation filter failed.", "bytes that are no SingleColumnValueFilter"
+        "Deserialize relation filter failed.", "bytes that are not a SingleColumnValueFilter"
     ),
     TablestoreRule.FILTER_COMPOSITE_DECODE: c.INVALID(
-        "Deserialize composite filter failed.", "bytes that are no CompositeColumnValueFilter"
+        "Deserialize composite filter failed.", "bytes that are not a CompositeColumnValueFilter"
     ),
     TablestoreRule.FILTER_PAGINATION_DECODE: c.INVALID(
         "Deserialize column pagination filter failed.", "bytes that are no ColumnPaginationFilter"
@@ -505,7 +505,7 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "a field that is repeated far more often than any request needs",
     ),
     TablestoreRule.ROW_ENCODING: c.INVALID(
-        "{message}", "bytes that are no PlainBuffer; the text says where they break"
+        "{message}", "bytes that are not PlainBuffer; the text says where they break"
     ),
     TablestoreRule.ROW_CHECKSUM: c.INVALID(
         "Cell data broken, checksum is mismatch, {user} :{service} :",
@@ -525,13 +525,13 @@ REQUEST_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "Only POST method for requests is supported.", "another method than POST"
     ),
     Rule.HTTP_MALFORMED: c.INVALID.ours(
-        "The HTTP request is malformed.", "bytes that are no HTTP/1.1 request"
+        "The HTTP request is malformed.", "bytes that are not an HTTP/1.1 request"
     ),
     Rule.HTTP_HEADERS_TOO_LARGE: c.HEADERS_TOO_LARGE.ours(
         "The size of HTTP headers is too large.", "too many headers, or too long"
     ),
     TablestoreRule.ACTION_UNKNOWN: c.UNSUPPORT_OPERATION(
-        "Unsupported operation: '{action}'.", "a path that is no action of the protocol"
+        "Unsupported operation: '{action}'.", "a path that is not an action of the protocol"
     ),
     TablestoreRule.ACTION_UNSUPPORTED: c.UNSUPPORT_OPERATION(
         "Unsupported operation: '{action}'.",

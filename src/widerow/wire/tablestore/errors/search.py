@@ -101,7 +101,7 @@ SEARCH_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "field [{field}] is nested deeper than {maximum} levels", "fields nested too deeply"
     ),
     TablestoreRule.SEARCH_ANALYZER_FIELD: _schema(
-        "field [{field}] must not have an analyzer", "an analyzer of a field that is no text"
+        "field [{field}] must not have an analyzer", "an analyzer of a field that is not a text"
     ),
     TablestoreRule.SEARCH_ANALYZER_NAME: _schema(
         "field [{field}] has the unknown analyzer [{name}]", "an analyzer that is not known"
@@ -122,7 +122,7 @@ SEARCH_ERRORS: Final[dict[AnyRule, Foreign]] = {
     ),
     TablestoreRule.SEARCH_HIGHLIGHTING_TYPE: _schema(
         "field [{field}] of type {type} does not support enable_highlighting",
-        "enable_highlighting of a field that is no text",
+        "enable_highlighting of a field that is not a text",
     ),
     TablestoreRule.SEARCH_VECTOR_OPTIONS: _schema(
         "field [{field}] has invalid vector_options",
@@ -271,7 +271,7 @@ SEARCH_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "invalid number {value}", "a weight, scale, offset or distance out of its range"
     ),
     TablestoreRule.SEARCH_QUERY_FUNCTIONS: _query(
-        f"{{value}} is no number of functions up to {SEARCH_FUNCTIONS_MAX}, "
+        f"{{value}} is not a number of functions up to {SEARCH_FUNCTIONS_MAX}, "
         "or no decay between 0 and 1",
         "a FunctionsScoreQuery of too many functions, or with another decay",
     ),

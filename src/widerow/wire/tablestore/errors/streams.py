@@ -13,7 +13,7 @@ __all__ = ["STREAM_ERRORS"]
 STREAM_ERRORS: Final[dict[AnyRule, Foreign]] = {
     TablestoreRule.STREAM_ID: c.INVALID.ours(
         "Invalid stream id: {id}.",
-        "a text that is no stream id, or one that is too long to be read from",
+        "a text that is not a stream id, or one that is too long to be read from",
     ),
     TablestoreRule.STREAM_NOT_FOUND: c.OBJECT_NOT_EXIST.ours(
         "Requested stream does not exist.", "a stream that is not there any more"
@@ -32,6 +32,6 @@ STREAM_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "The shard limit must be in range: [1, {limit}].", "DescribeStream of no shards"
     ),
     TablestoreRule.SHARD_ITERATOR: c.INVALID.ours(
-        "Invalid shard iterator.", "a text that is no iterator"
+        "Invalid shard iterator.", "a text that is not an iterator"
     ),
 }

@@ -40,7 +40,7 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
     ),
     TimeseriesRule.KEY_SCHEMA: c.INVALID.ours(
         "Invalid timeseries_key_schema: {columns}.",
-        "columns that are no key of series",
+        "columns that are not a key of series",
     ),
     TimeseriesRule.FIELD_KEY_SCHEMA: c.INVALID.ours(
         "Invalid field_primary_key_schema: {columns}.",
@@ -80,7 +80,7 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
     ),
     TimeseriesRule.POINT_BUFFER: c.INVALID.ours(
         "rows_data cannot be read.",
-        "points that are no FlatBuffer or message",
+        "points that are not a FlatBuffer or message",
     ),
     TimeseriesRule.POINT_FORM: c.INVALID.ours(
         "Unsupported type of rows_data: {value}.",

@@ -110,7 +110,7 @@ def _range(sent: GetRangeRequest, table: str) -> RowRange:
 def _get(
     engine: TablestoreEngine, instance: str, request: AskedRange, budget: Budget | None = None
 ) -> RangePage | MatrixPage:
-    """A page without rows, or that ends inside one, is no matrix."""
+    """A page without rows, or that ends inside one, is not a matrix."""
     asked = request.request if isinstance(request, MatrixRange) else request
     if isinstance(asked, InTransaction):
         page = engine.transactions.get_range(instance, *asked, budget)

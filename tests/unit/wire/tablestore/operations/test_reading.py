@@ -457,7 +457,7 @@ def test_a_batch_names_a_table() -> None:
 
 
 def test_rows_of_a_batch_are_counted_before_any_is_decoded() -> None:
-    # 100 rows in all tables together; the bytes of these are no keys
+    # 100 rows in all tables together; the bytes of these are not keys
     item = messages.TableInBatchGetRowRequest(table_name="T", primary_key=[b"?"] * 51)
     body = messages.BatchGetRowRequest(tables=[item, item]).SerializeToString()
     with pytest.raises(InvalidRequest) as caught:
@@ -605,7 +605,7 @@ def test_what_a_row_matrix_cannot_say_is_answered_in_rows(fields: dict[str, obje
     assert hinted == get_range.decode(page(**{**fields, "data_block_type_hint": None}))
 
 
-# --- bodies that are no requests -------------------------------------------------------------
+# --- bodies that are not requests -------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -406,7 +406,7 @@ def test_the_size_of_a_batch_is_that_of_its_names_values_and_versions(version: i
     }
 
 
-# --- bodies that are no requests -------------------------------------------------------------
+# --- bodies that are not requests -------------------------------------------------------------
 
 
 @EACH_ACTION

@@ -294,7 +294,7 @@ def _assembled(found: Mapping[str, int], text: str) -> CalendarParts:
     )
     in_day = hour < 24 and parts.minute < 60 and parts.second < 60
     if "year" not in found or not in_day or abs(parts.year) > 9999:
-        raise FormatFault(f"Text '{text}' could not be parsed: it is no instant")
+        raise FormatFault(f"Text '{text}' could not be parsed: it is not an instant")
     try:
         days_of(*parts[:3])
     except ValueError as error:

@@ -1,7 +1,7 @@
 """Functions of numbers (ddl §4; corrections B, "4 math").
 
 `abs`, `ceil` and `floor` keep the type of their argument; all others give a DOUBLE, as Java counts
-it. What is no number, and several items, give SQL NULL.
+it. What is not a number, and several items, give SQL NULL.
 """
 
 import math
@@ -32,7 +32,7 @@ def _number(items: Items) -> Any:  # noqa: ANN401  # int, float or Decimal; None
 
 
 def _double(items: Items) -> float | None:
-    """An argument as a DOUBLE; None where it is no number."""
+    """An argument as a DOUBLE; None where it is not a number."""
     number = _number(items)
     return None if number is None else float(number)
 

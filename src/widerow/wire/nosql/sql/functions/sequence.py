@@ -47,7 +47,7 @@ def _count(arguments: ArgumentItems, _: Env) -> Items:
 
 
 def _numbers(name: str, items: Items) -> list[Any]:
-    """The numbers among items that may be of any type; texts alone are no sequence to add up."""
+    """The numbers among items that may be of any type; texts alone are not a sequence to add up."""
     numbers = [item for item in items if is_number(item)]
     if not numbers and any(isinstance(item, str) for item in items):
         raise FunctionFault(FunctionRule.SUMMED, CALL, name=name, type="String")

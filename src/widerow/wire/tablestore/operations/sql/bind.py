@@ -260,7 +260,7 @@ class Binder:
     def _regexp(self, node: exp.RegexpLike) -> TypedExpression:
         text, pattern = as_text(self._bind(node.this)), as_text(self._bind(node.expression))
         if not pattern.constant:
-            raise unsupported("REGEXP with a pattern that is no literal")
+            raise unsupported("REGEXP with a pattern that is not a literal")
         return _condition(_patterned(text, pattern, _safe_pattern, _never))
 
     def _is(self, node: exp.Is) -> TypedExpression:

@@ -1,7 +1,7 @@
 """What a query makes of its rows: groups, the list, DISTINCT, ORDER BY, LIMIT (sql §4).
 
 Kept apart from `select.py`, which finds the rows. The list, HAVING and ORDER BY may name aliases of
-the list; with groups, every part of them that is no aggregate and no key is taken of a group's
+the list; with groups, every part of them that is not an aggregate and no key is taken of a group's
 first row, as MySQL does without ONLY_FULL_GROUP_BY.
 """
 
@@ -255,7 +255,7 @@ class _Groups:
         source = below.source if isinstance(below, Scan) else None
         only_plain = all(isinstance(each, InputColumn | Constant) for each in plain)
         if isinstance(source, SearchScan) and only_plain:
-            # The index makes the groups: its documents are no rows that are read.
+            # The index makes the groups: its documents are not rows that are read.
             below = Scan(replace(source, counted=False), below.columns)
         return Aggregate(below, keys, tuple([call for _, call, _ in self._calls]), tuple(columns))
 

@@ -249,7 +249,7 @@ def drop_mappings(
 ) -> list[Plan[Any]]:
     """DROP MAPPING TABLE: a plan for each table that has a mapping; data stays. As above.
 
-    A table without one is no error, nor is a missing table where IF EXISTS stands.
+    A table without one is not an error, nor is a missing table where IF EXISTS stands.
     """
     found: list[Plan[Any]] = []
     for name in statement.tables:

@@ -55,7 +55,7 @@ def map_fields(
         raise invalid_mapping("a mapping of a timeseries table is named `table::suffix`")
     seen = find_seen_table(engine, instance, of_table)
     if seen.series is None:
-        raise invalid_mapping(f"{of_table} is no timeseries table")
+        raise invalid_mapping(f"{of_table} is not a timeseries table")
     table_name = seen.series.table.name
     made_name = f"{table_name}::{suffix}"
 
@@ -97,7 +97,7 @@ def map_index(
 
 
 def _known_columns(table: TimeseriesTable, *, of_index: bool) -> list[MappedColumn]:
-    """The columns that are no fields."""
+    """The columns that are not fields."""
     if of_index:
         return [*index_key(table), LAST_TIME]
     return [*mapped_key(table), *META_COLUMNS]

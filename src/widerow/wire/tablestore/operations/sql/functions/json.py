@@ -16,7 +16,7 @@ _STEPS_MAX: Final = 100
 
 
 def _steps(path: str) -> list[str | int | None] | None:
-    """Keys, numbers, and None for all; None for a text that is no path."""
+    """Keys, numbers, and None for all; None for a text that is not a path."""
     text = path.strip()
     if not text.startswith("$"):
         return None

@@ -30,7 +30,7 @@ _WIDTH: Final = re.compile("([1-9][0-9]{0,8}) ?(s|min|h|d|day)", re.IGNORECASE)
 
 
 def _tag_value(text: str, name: str) -> str | None:
-    """The value of a tag; None where the text has none of that name, or is no text of tags."""
+    """The value of a tag; None where the text has none of that name, or is not a text of tags."""
     try:
         return dict(tags_of_text(text)).get(name)
     except InvalidRequest:
