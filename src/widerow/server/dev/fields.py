@@ -37,7 +37,7 @@ _ROW_NUMBER_MAX: Final = 9_999  # no batch has so many rows
 _COUNT_MAX: Final = 1_000_000_000
 _SEED_MAX: Final = 2**63 - 1
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_SPAN: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ms|s|m|h|d)")
+_SPAN: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)")
 
 
 class FieldRefused(WiderowError):

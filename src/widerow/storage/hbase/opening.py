@@ -25,7 +25,7 @@ _URL: Final = re.compile(
     r"hbase://(?P<seeds>[^/@?#]+)/((?P<namespace>[A-Za-z0-9_]+):)?"
     r"(?P<table>[A-Za-z0-9_][A-Za-z0-9_.-]*)"
 )
-_SEED: Final = re.compile(r"(?P<host>[^\s:]+):(?P<port>\d{1,5})")
+_SEED: Final = re.compile(r"(?P<host>[^\s:]+):(?P<port>[0-9]{1,5})")
 _OPENING_SECONDS_MAX: Final = 15  # a new table's regions are opened in about two
 
 

@@ -186,6 +186,7 @@ def test_pages_refuse(
         b'{"advance": Infinity}',
         b'{"advance": 1e999}',
         b'{"advance": %b}' % (b"9" * 5000),
+        '{"advance": "５s"}'.encode(),  # digits of another script
         b'{"set": %b}' % (b"[" * 30_000),
     ],
 )

@@ -32,7 +32,7 @@ _MONTHS: Final[dict[DateTimeUnit, int]] = {_U.YEAR: 12, _U.QUARTER_YEAR: 3, _U.M
 _OFFSET_DAYS: Final[dict[DateTimeUnit, int]] = {_U.YEAR: 365, _U.QUARTER_YEAR: 90, _U.MONTH: 30}
 _MONDAY: Final = 4 * _DAY  # 1970-01-05
 _SPAN_MAX: Final = 2**53  # milliseconds: longer than the range of dates
-_ZONE: Final = re.compile(r"(?P<sign>[+-])(?P<hours>\d{1,2}):?(?P<minutes>\d{2})")
+_ZONE: Final = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})")
 _UTC: Final = ("", "Z", "UTC")
 _ZONE_HOURS_MAX: Final = 18  # as in Java
 
