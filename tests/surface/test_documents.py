@@ -11,6 +11,7 @@ from tools import tidy
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
+NAMED_TEST = re.compile(r"`(?P<path>tests/[\w/]+\.py)?::(?P<name>\w+)`")
 TARGETS = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
 
 
@@ -52,6 +53,29 @@ def test_every_example_is_well_formed(documents: dict[str, str]) -> None:
 )
 def test_an_example_that_is_not_well_formed_is_found(kind: str, text: str) -> None:
     assert [*faults(kind, text)]
+
+
+def named_tests(text: str) -> Iterator[tuple[str, str]]:
+    """Files and functions of tests that a page names; `::name` is of its line's last file."""
+    for line in text.splitlines():
+        path = ""
+        for found in NAMED_TEST.finditer(line):
+            path = found["path"] or path
+            yield path, found["name"]
+
+
+def test_every_test_that_a_page_names_is_there(documents: dict[str, str]) -> None:
+    functions: dict[str, set[str]] = {}
+
+    def is_there(path: str, name: str) -> bool:
+        if path not in functions and (ROOT / path).is_file():
+            body = ast.parse((ROOT / path).read_text()).body
+            functions[path] = {each.name for each in body if isinstance(each, ast.FunctionDef)}
+        return name in functions.get(path, ())
+
+    named = {(page, *each) for page, text in documents.items() for each in named_tests(text)}
+    assert len(named) > 150
+    assert sorted(each for each in named if not is_there(*each[1:])) == []
 
 
 def test_the_commands_of_the_readme_can_be_typed_as_they_stand(documents: dict[str, str]) -> None:
