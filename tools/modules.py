@@ -1,18 +1,18 @@
 """Where each thing lives: the packages and modules of the product, and the first line of each.
 
 python -m tools.modules                 # all of them
-python -m tools.modules split merge     # those whose name or first line has one of the words
+python -m tools.modules split merge     # those with a word in their name or line; most words first
 """
 
 import argparse
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tools.markdown_pages import ROOT
 
-__all__ = ["Module", "main", "modules", "page"]
+__all__ = ["Module", "found", "main", "modules", "page"]
 
 SOURCES: Final = ROOT / "src" / "widerow"
 _HEAD: Final = """\
@@ -69,15 +69,21 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def found(told: Iterable[str], words: Sequence[str]) -> list[str]:
+    """The lines with one of the words; those with most of them first, else as they came."""
+    counts = [(sum(word in line.lower() for word in words), line) for line in told]
+    return [line for count, line in sorted(counts, key=lambda each: -each[0]) if count]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the list, or a part of it."""
     parser = argparse.ArgumentParser(description="Packages, modules, and the first line of each.")
     parser.add_argument("words", nargs="*", help="of a name or a first line")
     words = [each.lower() for each in parser.parse_args(arguments).words]
-    for each in modules():
-        told = f"{each.name:<48} {each.line}"
-        if not words or any(word in told.lower() for word in words):
-            print(told)
+    told = [f"{each.name:<48} {each.line}" for each in modules()]
+    if words:
+        told = found(told, words)
+    print("\n".join(told))
 
 
 if __name__ == "__main__":

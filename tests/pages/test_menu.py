@@ -6,7 +6,7 @@ import pytest
 from tools.build_site import navigation, texts
 from tools.generated_pages import PAGES, led_to_pages, main
 from tools.markdown_pages import ROOT, linked_files
-from tools.modules import modules
+from tools.modules import found, modules
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +70,9 @@ def test_every_module_says_what_it_is() -> None:
     assert [each.name for each in told if not each.line.endswith((".", ")"))] == []
     lines = Counter(each.line for each in told)
     assert [line for line, count in lines.items() if count > 1] == []
+
+
+def test_modules_with_most_of_the_words_come_first() -> None:
+    """docs/internals/from-report-to-bug.md, "Five questions"."""
+    told = ["a    Rows of a page.", "b    Pages of rows in files.", "c    Keys.", "d    Rows."]
+    assert found(told, ["rows", "page", "files"]) == [told[1], told[0], told[3]]
