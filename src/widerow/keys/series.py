@@ -16,7 +16,6 @@ from widerow.model.timeseries.series import SeriesKey, tags_text
 
 __all__ = [
     "HASH_BYTES",
-    "POINT_PREFIX_BYTES",
     "SERIES_COUNTER_AT",
     "TIME_AT",
     "canonical_key",
@@ -31,7 +30,6 @@ __all__ = [
 HASH_BYTES: Final = 8
 SERIES_COUNTER_AT: Final = ROW_PREFIX_BYTES + HASH_BYTES
 TIME_AT: Final = SERIES_COUNTER_AT + 1
-POINT_PREFIX_BYTES: Final = TIME_AT
 _SEPARATOR: Final = b"\x00"
 
 

@@ -219,19 +219,6 @@ class DocumentIndex:
             self.fields, (state.large, state.small, last), self._unions, check, written_from_ms
         )
 
-    def written_before(self, oldest_ms: int, limit: int) -> list[bytes]:
-        """Keys of rows written before a moment, `limit` at most."""
-        state = _frozen(self.fields, self._state)
-        self._replace(state)
-        found: list[bytes] = []
-        for each in state.large:
-            old = each.segment.written_ms < oldest_ms
-            if each.live is not None:
-                old &= each.live
-            numbers = np.flatnonzero(old)[: limit - len(found)].tolist()
-            found.extend(each.segment.keys[number] for number in numbers)
-        return found
-
     # --- looking at all of it --------------------------------------------------------------------
 
     def keys(self) -> Iterator[bytes]:

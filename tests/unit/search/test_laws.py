@@ -310,8 +310,6 @@ def test_rows_that_are_too_old_are_not_seen() -> None:
     )
     view = index.view(written_from_ms=4)
     assert view.rows == view.select(MATCH_ALL, scored=False).count == 5
-    assert index.written_before(4, 3) == [b"0", b"1", b"2"]
-    assert index.written_before(4, 100) == [b"0", b"1", b"2", b"3"]
 
 
 def test_every_changed_byte_of_a_file_is_noticed() -> None:

@@ -232,7 +232,6 @@ class CatalogWrite(Write[R]):
         due_us: int,
         shards: tuple[bytes, ...],
     ) -> None:
-        """The change that `make` makes."""
         # Drops and shorter lives of rows give room back, and all definitions together are small.
         super().__init__((*catalog.shard, *shards), alone=True, frees=True)
         self._catalog = catalog
@@ -332,10 +331,6 @@ class Tables(Generic[T]):
     def leftovers(self) -> list[Leftover]:
         """What is still to be removed of dropped tables of this model and of parts of them."""
         return [each for each in self.catalog.leftovers() if each.key.startswith(self._space)]
-
-    def due_leftovers(self, now_us: int) -> list[Leftover]:
-        """The `leftovers` that may be removed for good by now."""
-        return [each for each in self.leftovers() if each.due_us <= now_us]
 
     # --- changing ----------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from widerow.errors import InvalidRequest
 from widerow.limits import INT64_MAX, INT64_MIN, NUMBER_DIGITS_MAX, VALUE_DEPTH_MAX
 from widerow.model.typed.rules import TypedRule
-from widerow.model.typed.types import Field, FieldType, Kind
+from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JsonNull, Timestamp, TypedValue, plain_number
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "canonical_uuid",
     "check_default",
     "coerce",
-    "coerce_field",
     "single_precision",
 ]
 
@@ -55,15 +54,6 @@ def coerce(value: Any, kind: FieldType, field: str) -> TypedValue:  # noqa: ANN4
     None is not a value of any type: whether a column takes NULL is a question of the column.
     """
     return COERCE[kind.kind](value, kind, field, VALUE_DEPTH_MAX)
-
-
-def coerce_field(value: Any, field: Field) -> TypedValue:  # noqa: ANN401  # callers' values
-    """`value` converted to the type of a column outside the primary key; None is NULL."""
-    if value is not None:
-        return COERCE[field.type.kind](value, field.type, field.name, VALUE_DEPTH_MAX)
-    if not field.nullable:
-        raise InvalidRequest(TypedRule.NOT_NULLABLE, field=field.name)
-    return None
 
 
 def check_default(value: Any, kind: FieldType, field: str) -> TypedValue:  # noqa: ANN401  # same

@@ -15,7 +15,7 @@ from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import INTEGER, LONG, NUMBER, STRING, FieldType, Kind, timestamp
 from widerow.model.typed.values import JsonNull, Timestamp, TypedValue
 
-__all__ = ["IndexFunction", "applied", "index_function", "is_row_function", "joined_path", "parted"]
+__all__ = ["IndexFunction", "applied", "index_function", "joined_path", "parted"]
 
 Constants = tuple[str | int, ...]
 
@@ -48,11 +48,6 @@ def parted(path: str) -> tuple[IndexFunction | None, str]:
 def joined_path(name: str, path: str, constants: Sequence[str | int]) -> str:
     """The path of an index field with a function."""
     return ",".join([f"{name}#{path}", *map(json.dumps, constants)])
-
-
-def is_row_function(name: str) -> bool:
-    """Whether a function takes the row and no path."""
-    return name in _OF_ROW
 
 
 def index_function(function: IndexFunction, source: FieldType | None) -> FieldType:

@@ -40,7 +40,6 @@ from widerow.rows.record import header_of, join_row
 
 __all__ = ["change_record", "placed"]
 
-_EXTENSION_TAG: Final = 0x0B
 _END_BYTES: Final = 2  # behind it: the row checksum with its tag
 _ACTIONS: Final = {Modification.PUT: 1, Modification.UPDATE: 2, Modification.DELETE: 3}
 _DELETE_ALL: Final = 0x01

@@ -52,7 +52,6 @@ class StatementRule(AnyRule):
     NOT_DESCENDANT = "Table {table} is not a descendant of target table {target}"
     UNRELATED = "Table {table} is neither ancestor nor descendant of the target table {target}"
     JOIN_PREDICATE = "Error: A join predicate is missing from ON clause of table {table} : {text}"
-    INNER_JOIN = "Tables of an inner join must be of one hierarchy and be joined by their keys"
     STATEMENT_OF_TABLES = (
         "The query and prepare methods can not be used for DDL statements, use TableRequest instead"
     )

@@ -93,7 +93,6 @@ class FunctionRule(AnyRule):
     )
     FORMAT = "Failed to format the timestamp with pattern '{pattern}': {text}"
     PARSE = "Failed to parse the date string '{value}' with the pattern: {pattern}: {text}"
-    ZONE = "Invalid timezone: {text}"
     COMPLEX = (
         "Input to the size() function has wrong type\nExpected a complex item. Actual item type "
         'is:\n{{\n  "type" : "{type}"\n}}'

@@ -41,7 +41,6 @@ from widerow.wire.nosql.sql.texts import item_type_name, text_of
 __all__ = ["PARTS", "TIME_FUNCTIONS", "part_of"]
 
 _NANOSECONDS: Final = 1_000_000_000
-_DAYS_LEAST: Final = 28  # that every month has
 
 
 def _instant(items: Items) -> Timestamp | None:
