@@ -1,4 +1,4 @@
-"""What can go wrong, drawn first.
+"""The tree of exceptions, and the rules of the core that a request can break.
 
     WiderowError
     ├── InvalidRequest     the caller asked for something no state of the store would allow
@@ -170,7 +170,6 @@ class Injected(WiderowError):
     """
 
     def __init__(self, status: int, code: str, message: str, fault: int) -> None:
-        """An error of these parts."""
         super().__init__(f"{code}: {message}")
         self.status = status
         self.code = code

@@ -213,7 +213,7 @@ def _is_known(keyring: Keyring, name: str) -> bool:
 
 
 def _ended(text: str, known: Names) -> Names:
-    """Those that open nothing any more: their time is over, or their access key is gone."""
+    """The names that open nothing any more: their time is over, or their access key is gone."""
     rows = _rows(Keyring.load(text), known) if known else []
     found = {(row["kind"], row["name"]) for row in rows if row["state"] != "in force"}
     return frozenset(each for each in known if (_KINDS[each[0]], each[1]) in found)

@@ -99,7 +99,7 @@ def _plain(value: KeyValue) -> str | int:
 
 
 def search_document(report: SearchReport) -> list[dict[str, object]]:
-    """The same for `--json`."""
+    """The report as a document, for `--json`."""
     return [
         {
             "table": each.table,

@@ -25,7 +25,7 @@ class ProfileKeys:
     """Signers by the names of their profiles. For one loop's thread."""
 
     def __init__(self, path: Path) -> None:
-        """None yet. `path`: the file of profiles."""
+        """`path`: the file of profiles, which is read with the first signer."""
         self._path = path
         self._signers: dict[str, Signer] = {}
         self._seen = _NOT_THERE

@@ -42,7 +42,6 @@ class BudgetReader:
     __slots__ = ("_budget", "_reader")
 
     def __init__(self, reader: Reader, budget: Budget) -> None:
-        """Read from `reader`."""
         self._reader = reader
         self._budget = budget
 

@@ -80,7 +80,6 @@ class IntentRow:
     __slots__ = ("intents", "key")
 
     def __init__(self, key: bytes) -> None:
-        """A row without intents so far."""
         self.key = key
         self.intents: list[EntryIntent] = []
 

@@ -65,7 +65,7 @@ class IntentKind(IntEnum):
     """A record has to be appended to the log of a stream (`streams/intents.py`)."""
 
     INDEX_SPACE_ENTRIES = 3
-    """The same as `ENTRIES`, for indexes whose entries stand in a space of their own (14)."""
+    """As `ENTRIES`, of indexes whose entries stand in a space of their own (14)."""
 
 
 class Intent(NamedTuple):
@@ -149,7 +149,6 @@ class IntentWalk:
     """
 
     def __init__(self, store: Store, kind: IntentKind, position: bytes, records_max: int) -> None:
-        """Begin at a key. Costs nothing."""
         self.position = max(position, SPACE_INTENTS)
         self._store = store
         self._kind = kind

@@ -83,7 +83,6 @@ class Rounds(Generic[Q, N]):
     """
 
     def __init__(self) -> None:
-        """No pass has begun."""
         self._queues: dict[Q, _Queue[N]] = {}
         self._taken: dict[bytes, _Taken[Q, N]] = {}  # and not done yet, by key
         self._ending: list[Q] = []  # queues whose rounds end with this step

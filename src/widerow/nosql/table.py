@@ -56,7 +56,6 @@ class TableHandle(RowWrites[WriteResult]):
     """
 
     def __init__(self, store: Host, form: TableForm) -> None:
-        """The table of `store` with that form."""
         self._store = store
         self._form = form
 

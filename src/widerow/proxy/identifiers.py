@@ -279,7 +279,7 @@ def _sent_key(value: bytes) -> _SentKey:
 
 
 def _with_key(value: bytes, key: _SentKey, renamed: tuple[tuple[str, Any], ...]) -> bytes | None:
-    """The same row under another key; None where that cannot be made.
+    """A row or key with other values in its key; None where that cannot be made.
 
     The checksum of a row is one over the checksums of its cells, of which only the key's change.
     It is linear: by what it changes follows from that, and from how many bytes follow (wire §2.2).

@@ -55,7 +55,7 @@ class RowFilter:
 
     @property
     def columns(self) -> tuple[RelationColumn, ...]:
-        """Those below."""
+        """The columns of the operator below."""
         return self.below.columns
 
 
@@ -125,7 +125,7 @@ class Sort:
 
     @property
     def columns(self) -> tuple[RelationColumn, ...]:
-        """Those below."""
+        """The columns of the operator below."""
         return self.below.columns
 
 
@@ -137,7 +137,7 @@ class Distinct:
 
     @property
     def columns(self) -> tuple[RelationColumn, ...]:
-        """Those below."""
+        """The columns of the operator below."""
         return self.below.columns
 
 
@@ -151,7 +151,7 @@ class Limit:
 
     @property
     def columns(self) -> tuple[RelationColumn, ...]:
-        """Those below."""
+        """The columns of the operator below."""
         return self.below.columns
 
 
@@ -180,7 +180,7 @@ class Join:
 
     @property
     def columns(self) -> tuple[RelationColumn, ...]:
-        """Those of both sides."""
+        """The columns of both sides, those of the left one first."""
         return self.left.columns + self.right.columns
 
 

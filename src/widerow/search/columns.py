@@ -78,7 +78,6 @@ class FieldColumn:
     """The base of columns: arrays, and a number of documents. Immutable."""
 
     def __init__(self, arrays: Arrays, count: int) -> None:
-        """A column of `count` documents."""
         self.arrays = arrays
         self.count = count
 

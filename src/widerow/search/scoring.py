@@ -86,7 +86,6 @@ class FieldScorer:
     """
 
     def __init__(self, tables: Sequence[TableView], field: IndexedField) -> None:
-        """Scores the living documents of `tables`."""
         self._tables = tables
         self._field = field
         self._is_text = field.type is SearchFieldType.TEXT

@@ -75,7 +75,6 @@ class Connection:
     )
 
     def __init__(self, shared: Shared) -> None:
-        """A connection of the listener behind `shared`."""
         self._shared = shared
         self._admission = shared.admission
         self._http = Http1(shared.admission, shared.clock, shared.headers)

@@ -34,7 +34,6 @@ class FairLine:
     def __init__(
         self, schedule: Schedule, counts: LineCounts, places: int, places_of_one: int
     ) -> None:
-        """So many run at a time, and of one owner so many."""
         self._schedule = schedule
         self._counts = counts
         self._places = places

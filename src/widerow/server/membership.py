@@ -104,8 +104,8 @@ class Membership:
             facts = {"kind": type(error).__name__, "reason": str(error)}
             _log.warning("the other servers cannot be seen", extra={"facts": facts})
 
-    def _tell(self, apart: str | None) -> None:
-        if apart is None:
+    def _tell(self, fault: str | None) -> None:
+        if fault is None:
             _log.warning("the clock is right again; writes are taken")
         else:
-            _log.critical("no writes until the clock is right", extra={"facts": {"reason": apart}})
+            _log.critical("no writes until the clock is right", extra={"facts": {"reason": fault}})

@@ -85,7 +85,6 @@ class Timeouts:
         idle: float = IDLE_SECONDS_MAX,
         linger: float = LINGER_SECONDS_MAX,
     ) -> None:
-        """The bounds unless given."""
         self.headers = headers
         self.body = body
         self.idle = idle

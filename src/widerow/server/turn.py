@@ -27,7 +27,6 @@ class LoopTurn:
     __slots__ = ("_lock", "_loop", "_precedence", "_slice_end", "_taken", "begun")
 
     def __init__(self, precedence: Precedence) -> None:
-        """It is nobody's turn."""
         self._precedence = precedence
         self._lock = threading.Lock()
         self._taken = False

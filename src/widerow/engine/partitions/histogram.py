@@ -22,7 +22,6 @@ class KeyHistogram:
     __slots__ = ("keys", "total", "units")
 
     def __init__(self, bins: Iterable[tuple[bytes, float]] = ()) -> None:
-        """The load of ascending `bins`."""
         pairs = list(bins)
         self.keys = [key for key, _ in pairs]
         self.units = [units for _, units in pairs]

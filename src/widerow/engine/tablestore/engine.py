@@ -111,7 +111,6 @@ class TablestoreEngine(OpenModel[Table]):
     copies: ClassVar[bool] = True
 
     def __init__(self, core: Engine) -> None:
-        """The tables of `core`."""
         self.core = core
         settings = self._settings = core.settings.of(TABLESTORE_DEFAULTS)
         store, clock, entropy = core.store, core.clock, core.entropy
@@ -131,8 +130,8 @@ class TablestoreEngine(OpenModel[Table]):
         )
         self.indexes.hold_back(settings.index_lag)
         self.indexes.keeps_indexed_tables = settings.keeps_indexed_tables
-        apart = not store.capabilities.atomic_across_shards
-        recorder = ChangeRecorder(self.backlog.note, queue if apart else None)
+        deferred = not store.capabilities.atomic_across_shards
+        recorder = ChangeRecorder(self.backlog.note, queue if deferred else None)
         self.observe((self.indexes.observer, recorder))
         self.rows = RowOperations(
             *(store, self._context, self.indexes, names, core.throttle), self.backlog.pace
@@ -235,11 +234,11 @@ class TablestoreEngine(OpenModel[Table]):
         return self._mover.pause(seconds) if line is ChoreLine.CHANGES else seconds
 
     def index_lags(self) -> list[Lag]:
-        """Those of the global indexes."""
+        """How far each global index is behind its table."""
         return self.indexes.lags()
 
     def log_lags(self) -> list[Lag]:
-        """Those of streams, and of the journals of search indexes."""
+        """How far each stream, and each journal of search indexes, is behind its table."""
         return self._mover.lags()
 
     def listed(self) -> Iterable[TableListing]:

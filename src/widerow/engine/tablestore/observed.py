@@ -31,7 +31,6 @@ class ObservedRow:
     __slots__ = ("_reader", "key", "record")
 
     def __init__(self, reader: Reader, key: bytes, record: bytes) -> None:
-        """The row that `reader` shows."""
         self._reader = reader
         self.key = key
         self.record = record

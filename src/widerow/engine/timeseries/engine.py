@@ -89,7 +89,6 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
     copies: ClassVar[bool] = True
 
     def __init__(self, core: Engine) -> None:
-        """The tables of `core`."""
         self.core = core
         self._settings = core.settings.of(TIMESERIES_DEFAULTS)
         self.tables = Tables(core.catalog, TIMESERIES_MODEL)
@@ -349,6 +348,6 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
     def scan_columns(
         self, table: TimeseriesTable, access: RowAccess, names: Sequence[str], first: int
     ) -> Iterator[ColumnPage]:
-        """As `scan`, some columns of each point."""
+        """Some columns of every live point, in the order of `scan`."""
         reader = self.core.store.snapshot()
         return scan_point_columns(self.context, reader, table, access, (names, first))

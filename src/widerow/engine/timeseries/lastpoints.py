@@ -63,7 +63,6 @@ class LastPoint:
     __slots__ = ("fields", "time_us", "times")
 
     def __init__(self) -> None:
-        """Of a series without points."""
         self.time_us = -1
         self.times: dict[str, int] = {}
         self.fields: dict[str, Value] = {}

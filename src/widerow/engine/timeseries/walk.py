@@ -66,7 +66,6 @@ class PointRange:
     __slots__ = ("begin_us", "end_us", "leading", "reverse", "seeks", "start", "stop")
 
     def __init__(self, table_id: int) -> None:
-        """All points of a table."""
         self.start = row_prefix(table_id)
         self.stop = after_prefix(self.start)
         self.begin_us = 0

@@ -111,7 +111,7 @@ class TypedEngine(OpenModel[TableForm]):
         return self._applier.pause(seconds) if line is ChoreLine.ENTRIES else seconds
 
     def index_lags(self) -> list[Lag]:
-        """Those of all indexes; 0 where entries are written with their rows."""
+        """How far each index is behind; 0 where entries are written with their rows."""
         return self._applier.lags()
 
     def listed(self) -> Iterable[TableListing]:

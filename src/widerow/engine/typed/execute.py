@@ -29,7 +29,6 @@ class OperationFailed(Conflict):
         result: WriteResult,
         before: Sequence[WriteResult] = (),
     ) -> None:
-        """The failure of the write at `index`."""
         super().__init__(TypedRule.EXECUTE_FAILED, kind=kind.value, index=index)
         self.index = index
         self.kind = kind

@@ -45,7 +45,6 @@ class Generator:
     """Hands out generated values. For any thread."""
 
     def __init__(self, entropy: Entropy) -> None:
-        """Start without a reserved block."""
         self._entropy = entropy
         self._blocks: dict[int, _Block] = {}
 
@@ -95,7 +94,6 @@ class MadeValues:
     __slots__ = ("_generator", "_made", "_next")
 
     def __init__(self, generator: Generator) -> None:
-        """Start without a value."""
         self._generator = generator
         self._made: list[tuple[int, Field, TypedValue]] = []
         self._next = 0

@@ -42,7 +42,7 @@ class TypedBuilds:
         return self._settled(self._seen_us.setdefault(index.id, self._clock.now_us()))
 
     def is_due_now(self, form: TableForm, name: str) -> bool:
-        """The same of an index by its name. Raises `NotFound` without the table."""
+        """Whether every writer keeps the index `name`. Raises `NotFound` without the table."""
         current = self.current(form)
         number = self.index_id(current, name)
         return self.is_due(current, Unready(number, name, current.table.qualified))
@@ -50,7 +50,7 @@ class TypedBuilds:
     def unsettled(
         self, table: TableForm, index: Unready, mark: int, start: bytes
     ) -> None:  # as the protocol has it
-        """None: entries are written in the steps."""
+        """None, as entries are written in the steps of a build."""
 
     def index_id(self, table: TableForm, name: str) -> int:
         """The number of an index by its name; 0 where the table has none."""

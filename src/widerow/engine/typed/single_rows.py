@@ -155,7 +155,7 @@ class SingleRows:
         return (shard, *watch.beside(shard)) if watch else (shard,)
 
     def shards_of_all(self, shard: bytes, forms: Iterable[TableForm]) -> tuple[bytes, ...]:
-        """The same for rows of several tables, each shard once."""
+        """The shards that writes to `shard` in several tables may touch, each once."""
         return tuple(dict.fromkeys([each for form in forms for each in self.shards(shard, form)]))
 
     def note_write(self, write: TypedRowWrite, result: WriteResult) -> None:

@@ -174,7 +174,7 @@ class RemoteSnapshot:
         *,
         patient: bool = True,
     ) -> None:
-        """Nothing is read yet; brief if there are `lost_keys`.
+        """Reads nothing; brief if there are `lost_keys`.
 
         `rows`: how many a scan will probably give, 0 if nobody knows. `patient`: whether reads of
         keys, and what follows the first read, wait for a part of the database that is on its way.

@@ -223,7 +223,7 @@ class FieldCounts:
     __slots__ = ("_room", "_room_max", "elements")
 
     def __init__(self, fields_max: int = REQUEST_FIELDS_MAX) -> None:
-        """Nothing yet; `fields_max`: of all messages together, also of fields that nobody knows."""
+        """`fields_max`: of all messages together, also of fields that nobody knows."""
         self._room_max: i64 = fields_max
         self._room: i64 = fields_max
         self.elements: dict[str, int] = {}

@@ -37,7 +37,6 @@ class _Row(IntentRow):
     __slots__ = ("_forms", "_known", "_planned", "table")
 
     def __init__(self, table: Table, forms: TableForms, key: bytes) -> None:
-        """A row without intents so far."""
         super().__init__(key)
         self.table = table
         self._forms = forms

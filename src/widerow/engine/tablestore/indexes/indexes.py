@@ -58,16 +58,16 @@ class Indexes:
 
         `lease`: of whoever works off the intents.
         """
-        apart = not store.capabilities.atomic_across_shards
+        deferred = not store.capabilities.atomic_across_shards
         self.keeps_indexed_tables = False
         self.observer = SecondaryIndexKeeper(
-            queue, store.capabilities.key_bytes_max, deferred=apart
+            queue, store.capabilities.key_bytes_max, deferred=deferred
         )
         self._tables = tables
         self._clock = clock
         self._quota = tables_per_instance
         self._source = TablestoreBuilds(store, tables, clock, self.observer, settled)
-        self._apart = apart
+        self._deferred = deferred
         self.builds = IndexBuilds(self._source)
         self.intents = IntentApplier(store, tables, clock, self.observer, lease)
 
@@ -102,7 +102,7 @@ class Indexes:
 
         def created(outcomes: Sequence[Outcome[Table]]) -> None:
             table = single(outcomes)
-            if self._apart or not build:  # where it may not begin yet, that needs a read
+            if self._deferred or not build:  # where it may not begin yet, that needs a read
                 return
             number = self._source.index_id(table, name)
             if self._source.is_due(table, Unready(number, name, table.qualified)):

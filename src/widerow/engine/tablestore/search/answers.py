@@ -56,7 +56,6 @@ class Deadline:
     __slots__ = ("_clock", "_until_ns")
 
     def __init__(self, clock: Clock, milliseconds: int) -> None:
-        """The moment `milliseconds` from now."""
         self._clock = clock
         self._until_ns = clock.monotonic_ns() + milliseconds * _MS_NS
 

@@ -66,20 +66,20 @@ class SearchHost(Protocol):
 
 
 class _NoLock:
-    """What one thread holds that nobody else asks for: nothing."""
+    """A lock for one thread alone: it holds nothing."""
 
     def acquire(self, blocking: bool = True) -> bool:  # noqa: ARG002, FBT001, FBT002  # as a lock has it
-        """It is held."""
+        """Always true."""
         return True
 
     def release(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def __enter__(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def __exit__(self, *_: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 NO_LOCK: IndexLock = _NoLock()
@@ -91,11 +91,11 @@ class _Alone:
     lag_us = 0
 
     def lock(self) -> IndexLock:
-        """Nothing: nobody else asks."""
+        """A lock that holds nothing, as nobody else asks."""
         return NO_LOCK
 
     def files(self, index_id: int) -> "IndexFiles | None":
-        """None: no files are kept."""
+        """None, as no files are kept."""
         del index_id
         return None
 

@@ -106,7 +106,7 @@ class LiveIndex:
         self.goal: tuple[int, JournalEnds] | None = None
         self._parts = parts
         self._table_id = table.id
-        self._apart = not parts.store.capabilities.atomic_across_shards
+        self._deferred = not parts.store.capabilities.atomic_across_shards
         self._rows: DocumentIndex | None = None
         self._convert: Callable[[bytes, NewestRow | None], DocumentChange] | None = None
         self._files = parts.host.files(index.id)
@@ -339,7 +339,7 @@ class LiveIndex:
 
     def waiting(self) -> list[bytes]:
         """Keys of rows whose changes wait outside the journal. To be called before `look`."""
-        if not self._apart:
+        if not self._deferred:
             return []
         table, log = self._table()
         return rows_waiting(self._parts.store.snapshot(), table, log, self._until_us())

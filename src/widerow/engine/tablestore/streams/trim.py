@@ -70,7 +70,7 @@ class StreamTrim:
         covered: Covered,
         trimmed: Callable[[int], None],
     ) -> None:
-        """Nothing was looked at. `trimmed` hears of how many shards old records were removed."""
+        """`trimmed` hears of how many shards old records were removed; no log was looked at yet."""
         self._store = store
         self._tables = tables
         self._clock = clock

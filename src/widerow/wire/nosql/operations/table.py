@@ -157,4 +157,4 @@ class _Table:
 BY_CODE: Final = _Table(CLOUD).by_code()
 """The operations that are served as the vendor's cloud does, by their codes."""
 ONPREM_BY_CODE: Final = _Table(ONPREM).by_code()
-"""Those that are served as a store of one's own."""
+"""The operations that are served as by a store of one's own, by their codes."""

@@ -48,7 +48,7 @@ def with_rows(before: bytes, key: bytes, rows: bytes, after: bytes = b"") -> byt
 
 
 def with_pieces(before: bytes, key: bytes, pieces: Sequence[bytes], after: bytes = b"") -> bytes:
-    """As `with_rows`, of rows in pieces: still one join."""
+    """A field with rows in pieces, between other fields, made as by `with_rows`: one join."""
     size = sum(map(len, pieces))
     if not size:
         return with_rows(before, key, b"", after)

@@ -52,7 +52,7 @@ class MatrixPage(NamedTuple):
 
     @property
     def read_units(self) -> int:
-        """Those of the page."""
+        """The read units of the page."""
         return self.page.read_units
 
 

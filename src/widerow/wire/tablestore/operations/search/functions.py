@@ -111,5 +111,5 @@ def decode_span(sent: m.DateTimeValue) -> q.DateTimeValue:
 def optional_span(
     within: m.DecayFuncDateParam | m.GroupByDateHistogram, name: str, sent: m.DateTimeValue
 ) -> q.DateTimeValue | None:
-    """The same, or None where the field is not there."""
+    """A span of time, or None where the field is not there."""
     return decode_span(sent) if within.HasField(name) else None

@@ -257,5 +257,5 @@ def decode_weights(sent: m.UpdateSearchIndexRequest) -> tuple[QueryFlowWeight, .
 
 
 def encode_weights(weights: tuple[QueryFlowWeight, ...]) -> list[m.QueryFlowWeight]:
-    """The same for a description."""
+    """Which index answers how much, for a description."""
     return [m.QueryFlowWeight(index_name=each.index, weight=each.weight) for each in weights]

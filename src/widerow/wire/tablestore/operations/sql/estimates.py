@@ -33,7 +33,7 @@ class RowEstimate(NamedTuple):
 
 
 def estimates_of(engine: TablestoreEngine, plan: Operator) -> dict[int, RowEstimate]:
-    """Those of the scans of tables and secondary indexes, by the identities of their sources.
+    """What each scan of a table or a secondary index will read, by the identity of its source.
 
     Raises as the scans do.
     """

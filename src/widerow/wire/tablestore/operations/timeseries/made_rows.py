@@ -98,11 +98,11 @@ class _Rows(NamedTuple):
     records: Iterator[tuple[bytes, bytes]]
 
     def get(self, key: bytes) -> bytes | None:  # noqa: ARG002  # as readers have it
-        """Nothing beside the records."""
+        """None, as there is nothing beside the records."""
         return None
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Nothing beside the records."""
+        """None for each key, as there is nothing beside the records."""
         return [None for _ in keys]
 
     def scan(
