@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from widerow.cli.shell.running import converse
+from widerow.cli.ts.commands import TS_COMMANDS
+from widerow.cli.ts.session import TsSession
+from widerow.cli.ts.shell import ts_shell
+from widerow.client.connection import Endpoint
 from widerow.client.failures import Refused, Unreachable
 from widerow.client.tables import NoSuchTable
 from widerow.errors import WiderowError
@@ -283,7 +288,9 @@ def test_a_write_that_nobody_takes_says_so(widerow: Widerow, server: WiderowServ
 
 
 @pytest.mark.usefixtures("cards")
-@pytest.mark.parametrize("words", ["table drop {} --yes", "table update {} --ttl 9d"])
+@pytest.mark.parametrize(
+    "words", ["table drop {} --yes", "table drop {}", "table update {} --ttl 9d"]
+)
 @pytest.mark.parametrize(
     ("name", "advice"),
     [("CARDS", r"\. Did you mean 'cards'\?$"), ("nope", "; `widerow table list` shows those")],
@@ -394,6 +401,13 @@ get_splits -s 1
 """
     done = widerow("ts", typed=script)
     assert done.stderr == ""
+    for told in (
+        "Created the index by_d of t",
+        "Dropped the index by_c of t",
+        "Dropped the tunnel watch",
+    ):
+        assert f"{told}.\n" in done.stdout
+    assert "Created the tunnel watch: " in done.stdout
     assert "| watch " in done.stdout
     assert "No tunnel of t." in done.stdout
     assert "| -inf   | +inf |" in done.stdout
@@ -533,6 +547,23 @@ def test_the_mode_of_statements_lasts_until_exit(widerow: Widerow) -> None:
     assert "SELEC statements" in done.stderr
     assert "│   2 │" in widerow("ts", "sql", "SELECT 1 + 1 AS two").stdout
     assert "syntax" in widerow("ts", "sql", "SELECT", expect=1).stderr
+
+
+@pytest.mark.usefixtures("cards")
+def test_the_vendors_drop_asks_about_a_table_that_is_there_only(endpoint: Endpoint) -> None:
+    asked: list[str] = []
+    said: list[str] = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return "n"
+
+    lines = iter(["drop -t nope", "drop -t cards", "exit"])
+    session = TsSession(endpoint, {}, TS_COMMANDS, said.append, lambda _: "", ask=ask)
+    with session.client:
+        converse(ts_shell(session), lambda _: next(lines))
+    assert asked == ["Drop the table cards with all its rows? [y/N] "]
+    assert said == ["Nothing was dropped."]
 
 
 @pytest.mark.usefixtures("cards")

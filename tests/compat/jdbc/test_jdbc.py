@@ -1,4 +1,4 @@
-"""The vendor's JDBC driver: statements, prepared ones, metadata, under a pool (issue 37).
+"""The vendor's JDBC driver: statements, prepared ones, metadata, under a pool (sql §2).
 
 The driver takes the port out of its URL and none of its properties gives it back, so a small proxy
 listens on port 80 of a loopback address. Without the right to do so, without Java, Maven or the

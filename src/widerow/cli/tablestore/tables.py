@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from widerow.cli.answers import tell
@@ -25,7 +26,7 @@ from widerow.cli.tablestore.search_indexes import drop_search_index, search_inde
 from widerow.cli.tablestore.words import WordInvalid
 from widerow.client.connection import Client
 from widerow.client.failures import Refused
-from widerow.client.tables import NoSuchTable, about_table, list_tables
+from widerow.client.tables import NoSuchTable, about_table, known_table, list_tables
 from widerow.limits import INT32_MAX
 from widerow.transfer.columns import kind_named
 from widerow.wire.tablestore import messages as m
@@ -225,33 +226,42 @@ def change_table(client: Client, name: str, given: Given) -> bool:
 def _drop(name: str, given: Given) -> int:
     """`widerow table drop`. Search indexes go first, which the question or a flag says."""
     with open_client(given) as client:
-        indexes = search_indexes_of(client, name)
-        listing = ", ".join(indexes)
-        if indexes and given["yes"] and not given["with_indexes"]:
-            raise CommandFailed(
-                f"the table {name} has search indexes, which have to go first: {listing}; "
-                f"`widerow table drop {name} --with-indexes` drops them too"
-            )
-        besides = f" and its search indexes {listing}" if indexes else ""
-        question = (
-            f"Drop the table {name} of the instance {given['instance']} at {given['endpoint']}, "
-            f"with all its rows{besides}?"
-        )
-        document: dict[str, Any] = {"table": name, "dropped": False, "search_indexes": []}
-        if not confirmed(question, yes=given["yes"]):
-            tell(given, document, lambda: note("nothing was dropped"))
-            return _NO
-        for each in indexes:
-            drop_search_index(client, name, each)
-            document["search_indexes"].append(each)
-            note(f"dropped the search index {each}")
         try:
-            send_drop(client, name)
+            return _dropped(client, name, given)
         except NoSuchTable:
             if not given["if_exists"]:
                 raise
+            document = {"table": name, "dropped": False, "search_indexes": []}
             tell(given, document, lambda: note(f"there is no table {name}"))
             return 0
+
+
+def _dropped(client: Client, name: str, given: Given) -> int:
+    """Drop a table, if who is asked says so. Raises: `NoSuchTable`, before anybody is asked."""
+    if not given["yes"]:
+        with suppress(Refused):  # who may not look may drop
+            known_table(client, name)
+    indexes = search_indexes_of(client, name)
+    listing = ", ".join(indexes)
+    if indexes and given["yes"] and not given["with_indexes"]:
+        raise CommandFailed(
+            f"the table {name} has search indexes, which have to go first: {listing}; "
+            f"`widerow table drop {name} --with-indexes` drops them too"
+        )
+    besides = f" and its search indexes {listing}" if indexes else ""
+    question = (
+        f"Drop the table {name} of the instance {given['instance']} at {given['endpoint']}, "
+        f"with all its rows{besides}?"
+    )
+    document: dict[str, Any] = {"table": name, "dropped": False, "search_indexes": []}
+    if not confirmed(question, yes=given["yes"]):
+        tell(given, document, lambda: note("nothing was dropped"))
+        return _NO
+    for each in indexes:
+        drop_search_index(client, name, each)
+        document["search_indexes"].append(each)
+        note(f"dropped the search index {each}")
+    send_drop(client, name)
     document["dropped"] = True
     tell(given, document, lambda: note(f"dropped the table {name}"))
     return 0

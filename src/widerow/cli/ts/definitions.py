@@ -189,6 +189,8 @@ def _drop(session: TsSession, given: Arguments) -> None:
     if not given.has("--yes"):
         if session.ask is None:
             raise TsUsage(f"drop {name} deletes all its rows; nobody can be asked here: give -y")
+        if not _of_series(session, name):
+            session.facts(name)  # nobody is asked about a table that is not there
         if session.ask(f"Drop the table {name} with all its rows? [y/N] ").lower() not in (
             "y",
             "yes",
@@ -261,14 +263,14 @@ def _create_index(session: TsSession, given: Arguments) -> None:
         main_table_name=table.name, index_meta=index, include_base_data=True
     )
     session.client.call_once("CreateIndex", request, m.CreateIndexResponse)
-    session.write(f"Created the index {given.get('name')} of {table.name}.")
+    session.write(f"Created the index {given.get('--name')} of {table.name}.")
 
 
 def _drop_index(session: TsSession, given: Arguments) -> None:
     table = session.facts(given.get("--table"))
     request = m.DropIndexRequest(main_table_name=table.name, index_name=given.get("--name"))
     session.client.call_once("DropIndex", request, m.DropIndexResponse)
-    session.write(f"Dropped the index {given.get('name')} of {table.name}.")
+    session.write(f"Dropped the index {given.get('--name')} of {table.name}.")
 
 
 # --- tunnels -------------------------------------------------------------------------------------
@@ -285,7 +287,7 @@ def _create_tunnel(session: TsSession, given: Arguments) -> None:
     answer = session.client.call_once(
         "tunnel/create", t.CreateTunnelRequest(tunnel=tunnel), t.CreateTunnelResponse
     )
-    session.write(f"Created the tunnel {given.get('name')}: {answer.tunnel_id!s}")
+    session.write(f"Created the tunnel {given.get('--name')}: {answer.tunnel_id!s}")
 
 
 def _list_tunnels(session: TsSession, given: Arguments) -> None:
@@ -313,7 +315,7 @@ def _drop_tunnel(session: TsSession, given: Arguments) -> None:
     table = session.facts(given.get("--table"))
     request = t.DeleteTunnelRequest(table_name=table.name, tunnel_name=given.get("--name"))
     session.client.call_once("tunnel/delete", request, t.DeleteTunnelResponse)
-    session.write(f"Dropped the tunnel {given.get('name')}.")
+    session.write(f"Dropped the tunnel {given.get('--name')}.")
 
 
 CREATE: Final = TsCommand(

@@ -380,7 +380,7 @@ def test_bytes_that_are_no_text(engine: TablestoreEngine) -> None:
 
 
 def test_what_drivers_ask_of_tables_and_columns(engine: TablestoreEngine) -> None:
-    """The JDBC driver's statements, and that a database is the instance (issue 37, sql §2)."""
+    """The JDBC driver's statements, and that a database is the instance (sql §2)."""
     assert rows_of_statement(engine, "SHOW TABLES FROM `i`") == [("t",), ("u",)]
     assert rows_of_statement(engine, "SHOW TABLES FROM i LIKE 'T%'") == [("t",)]
     found = rows_of_statement(engine, "SHOW FULL COLUMNS FROM `u` FROM `i` LIKE '%'")
