@@ -75,8 +75,7 @@ class ToyModel(CatalogModel[ToyTable]):
         return replace(table, splits=bounds)
 
     def partition_key(self, table: ToyTable) -> PartitionKey:
-        shown: Callable[[bytes], str] = bytes.hex
-        return PartitionKey(table.owner, table.name, "key", "text", len, shown)
+        return PartitionKey(table.owner, table.name, "key", "text", len, lambda key: key.hex())
 
 
 def _check_row(key: bytes, record: bytes) -> None:
