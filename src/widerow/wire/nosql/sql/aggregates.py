@@ -11,6 +11,7 @@ from typing import Any
 from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_VALUES_HELD_MAX
 from widerow.model.typed.values import JsonNull
+from widerow.wire.nosql.sql.items import LongInt
 from widerow.wire.nosql.sql.order_keys import is_atomic, item_key
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
@@ -51,8 +52,8 @@ class _Count(SqlAggregation):
     def add(self, items: Sequence[Any]) -> None:
         self._count += sum(item is not None for item in items)
 
-    def result(self) -> int:
-        return self._count
+    def result(self) -> LongInt:
+        return LongInt(self._count)
 
 
 class _CountRows(_Count):
@@ -70,8 +71,8 @@ class _CountDistinct(SqlAggregation):
         self._seen.update([item_key(item) for item in items if item is not None])
         self._holder.hold(len(self._seen) - before)
 
-    def result(self) -> int:
-        return len(self._seen)
+    def result(self) -> LongInt:
+        return LongInt(len(self._seen))
 
 
 class _Sum(SqlAggregation):
@@ -90,7 +91,7 @@ class _Sum(SqlAggregation):
             self._sum = item if self._sum is None else added_numbers(self._sum, item, self._context)
 
     def result(self) -> int | float | Decimal | None:
-        return self._sum
+        return LongInt(self._sum) if isinstance(self._sum, int) else self._sum
 
 
 class _Average(_Sum):

@@ -1,5 +1,6 @@
 """Statements of SQL on a store (ddl §3; nosql-wire §6)."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -16,8 +17,10 @@ from widerow.limits import NOSQL_CONTINUATION_BYTES_MAX, NOSQL_VALUES_HELD_MAX
 from widerow.model.typed.values import JSON_NULL
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.wire.nosql.nson import TYPE_NAMES, put_value
 from widerow.wire.nosql.sql.aggregates import Holder
 from widerow.wire.nosql.sql.resume import QueryResume, resume_bytes, statement_mark
+from widerow.wire.nosql.sql.run import prepare_statement
 
 USERS = (
     "CREATE TABLE users (g INTEGER, id INTEGER, name STRING, age INTEGER, tags ARRAY(STRING), "
@@ -66,6 +69,29 @@ def test_queries_give_what_the_page_says(users: SqlStore) -> None:
     for text, expected in SELECTS:
         assert users.values(text) == expected, text
         assert users.values(text, limit=1) == expected, text
+
+
+WHOLE = (
+    "SELECT count(*), count(age), count(DISTINCT g), sum(age), max(age), min(id) FROM users",
+    "SELECT g, id, seq_count(u.tags[]), age + 1, sum(age) FROM users u GROUP BY g, id, u.tags, age",
+    "SELECT big, sum(big), max(big) + 1 FROM counts GROUP BY big",
+    "DELETE FROM counts",
+)
+
+
+def test_whole_numbers_are_sent_with_the_type_that_the_schema_has(users: SqlStore) -> None:
+    """ddl, "Result type per column": a LONG is one however small it is, as Java's drivers ask."""
+    users.define("CREATE TABLE counts (id INTEGER, big LONG, PRIMARY KEY(id))")
+    users.rows("INSERT INTO counts VALUES (1, 2)")
+    for text in WHOLE:
+        schema = json.loads(prepare_statement(text, users.store.engine.tables).schema())
+        declared = {each["name"]: each["type"] for each in schema["fields"]}
+        users.rows(text)
+        for row in users.pages[0].rows:
+            for name, value in row.items():
+                sent = bytearray()
+                put_value(sent, value)
+                assert TYPE_NAMES[sent[0]] == declared[name], (text, name)
 
 
 def test_a_statement_of_a_changed_table_is_planned_again(users: SqlStore) -> None:
