@@ -24,7 +24,7 @@ from rocksdict import (
 from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
 from widerow.storage.directory import holds_store, make_directory, sync_directory
 from widerow.storage.framing import check_framing, mend_framing
-from widerow.storage.witness import Note, check_files, check_sequence, read_note
+from widerow.storage.witness import Note, check_files, check_logs, check_sequence, read_note
 
 __all__ = [
     "is_no_space",
@@ -77,6 +77,7 @@ def open_engine(directory: Path, cache_bytes: int, *, lax: bool = False) -> Rdic
     note = read_note(directory) if exists and not lax else None
     if note is not None:
         check_files(directory, note)
+        check_logs(directory, note)
     if exists:
         (mend_framing if lax else check_framing)(directory)
     else:

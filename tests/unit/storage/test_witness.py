@@ -1,5 +1,6 @@
 """The note of how far a store has come, and what it refuses (DURABILITY.md, storage fails)."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,28 @@ def test_a_note_that_is_late_is_right(tmp_path: Path) -> None:
     (tmp_path / "s" / "widerow-synced").write_bytes(late)
     with open_store(str(tmp_path / "s")) as store:
         assert store.snapshot().get(SHARD + b"2") == b"v"
+
+
+@pytest.mark.parametrize("page", [0, 16 * 1024])  # there a record of the log begins
+def test_zeros_in_front_of_synced_changes_are_damage(page: int, tmp_path: Path) -> None:
+    """The engine takes such zeros for room that was never written, and says nothing."""
+    with RocksDBStore(tmp_path / "s", cache_bytes=1 << 20) as store:
+        for number in range(300):
+            put(store, b"%05d" % number, b"v" * 100)
+        copy = Path(shutil.copytree(tmp_path / "s", tmp_path / "copy"))
+    (log,) = [each for each in copy.glob("*.log") if each.stat().st_size]
+    content = bytearray(log.read_bytes())
+    content[page : page + 4096] = bytes(4096)
+    log.write_bytes(content)
+    with pytest.raises(StoreDamaged, match="zeros where changes were"):
+        open_store(str(copy))
+
+
+def test_zeros_behind_all_changes_are_what_a_loss_of_power_leaves(tmp_path: Path) -> None:
+    with RocksDBStore(tmp_path / "s", cache_bytes=1 << 20) as store:
+        put(store, b"1")
+        copy = Path(shutil.copytree(tmp_path / "s", tmp_path / "copy"))
+    (log,) = [each for each in copy.glob("*.log") if each.stat().st_size]
+    log.write_bytes(log.read_bytes() + bytes(40_000))
+    with open_store(str(copy)) as opened:
+        assert opened.snapshot().get(SHARD + b"1") == b"v"
