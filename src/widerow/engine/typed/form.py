@@ -10,7 +10,7 @@ from widerow.limits import TYPED_KEY_BYTES_MAX
 from widerow.model.typed.coerce import COERCE
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import DOCUMENT_COLUMN, TypedTable
-from widerow.model.typed.types import FieldType
+from widerow.model.typed.types import Field, FieldType, Kind
 from widerow.model.typed.values import TypedValue
 from widerow.rows.typed import ValueForm
 
@@ -20,12 +20,19 @@ _VALUE_DEPTH = 0  # key values are never nested
 
 
 class Column(NamedTuple):
-    """What a write needs to know of a column."""
+    """What a write needs to know of a column. `text`: takes texts as they are."""
 
     coerce: Callable[[Any, FieldType, str, int], TypedValue]
     type: FieldType
     name: str
     nullable: bool
+    text: bool
+
+
+def _column(field: Field) -> Column:
+    kind = field.type
+    text = kind.kind is Kind.STRING and not kind.uuid
+    return Column(COERCE[kind.kind], kind, field.name, field.nullable, text)
 
 
 class TableForm:
@@ -48,10 +55,7 @@ class TableForm:
         self._key_columns = tuple(
             (table.fields[index].name, table.fields[index].type) for index in table.key_positions
         )
-        self.columns = tuple(
-            Column(COERCE[field.type.kind], field.type, field.name, field.nullable)
-            for field in table.fields
-        )
+        self.columns = tuple(map(_column, table.fields))
         self.key_positions = table.key_positions
         self.document = len(table.fields) - 1 if table.collection else -1
         if table.collection:
@@ -87,7 +91,7 @@ class TableForm:
 
     def complete(self, given: Mapping[str, Any]) -> list[TypedValue]:
         """The values of a whole key. Raises `InvalidRequest`, also for a missing column."""
-        found = self._found(given)
+        found = given if self._is_whole(given) else self._found(given)
         values: list[TypedValue] = []
         for name, kind in self._key_columns:
             if name not in found:
@@ -110,6 +114,20 @@ class TableForm:
         if self._sizes:
             self._check_sizes(values)
         return shard, key
+
+    def decoded(self, encoded_key: bytes, record: bytes) -> list[TypedValue]:
+        """The values of all columns of a row in their declared order. Raises `StoreDamaged`."""
+        row = self.values.empty
+        self.values.unpack(int.from_bytes(record[2:4], "big"), record, row)
+        for position, value in zip(self.key_positions, self.key.decode(encoded_key), strict=True):
+            row[position] = value
+        return row
+
+    def _is_whole(self, given: Mapping[str, Any]) -> bool:
+        """Whether these are the key columns by their declared names."""
+        return len(given) == len(self._key_columns) and all(
+            name in given for name, _ in self._key_columns
+        )
 
     def _found(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The given values by the declared names of their columns."""

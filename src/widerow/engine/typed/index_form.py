@@ -97,8 +97,8 @@ class IndexForm:
     def _tuples(self, stored: StoredRow) -> Iterable[list[TypedValue]]:
         """The indexed values of a row, one tuple for each member of the indexed array or map."""
         row = stored.values_in_order()
-        through = next((path for path in self.paths if path.split >= 0), None)
-        members = [(None, None)] if through is None else through.members(row)
+        through = [path for path in self.paths if path.split >= 0]
+        members = through[0].members(row) if through else [(None, None)]
         fixed = [
             _of_row(path, stored)
             if path.column < 0

@@ -69,7 +69,10 @@ class IndexKeeper:
 
     def form_of(self, form: TableForm, number: int) -> IndexForm | None:
         """The form of the index of that number; None where the table has none."""
-        return next((each for each in self.forms(form) if each.index.id == number), None)
+        for each in self.forms(form):
+            if each.index.id == number:
+                return each
+        return None
 
     def spaces(self, table: TableForm) -> bytes:  # noqa: ARG002  # the same for all
         """The space of intents, if they are left."""

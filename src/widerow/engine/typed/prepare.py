@@ -57,15 +57,17 @@ def _filled(form: TableForm, given: Mapping[str, Any]) -> list[TypedValue]:
                 document[name] = None if value is JSON_NULL else value
                 continue
             position = form.position(name)
-        column = columns[position]
-        if value is not None:
-            row[position] = column.coerce(value, column.type, column.name, VALUE_DEPTH_MAX)
-        elif column.nullable or position == form.generated:
+        coerce, kind, declared, nullable, is_text = columns[position]
+        if is_text and type(value) is str and value.isascii():
+            row[position] = value
+        elif value is not None:
+            row[position] = coerce(value, kind, declared, VALUE_DEPTH_MAX)
+        elif nullable or position == form.generated:
             row[position] = None
         elif position in form.key_positions:
             raise InvalidRequest(TypedRule.KEY_NULL)
         else:
-            raise InvalidRequest(TypedRule.NOT_NULLABLE, field=column.name)
+            raise InvalidRequest(TypedRule.NOT_NULLABLE, field=declared)
     if form.document >= 0:
         column = columns[form.document]
         row[form.document] = column.coerce(document, column.type, "document", VALUE_DEPTH_MAX)

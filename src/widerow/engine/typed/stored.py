@@ -101,27 +101,26 @@ class StoredRow(Mapping[str, TypedValue]):
         return Version(self.record[TYPED_HEADER_BYTES - 16 : TYPED_HEADER_BYTES])
 
     @property
+    def times_ms(self) -> tuple[int, int]:
+        """`modified_ms` and `expires_ms`, read at once."""
+        header = typed_header(self.record)
+        return header.modified_ms, header.expiry_hour * _HOUR_MS
+
+    @property
     def modified_ms(self) -> int:
         """The time of the last write of the row, in milliseconds since 1970."""
-        return typed_header(self.record).modified_ms
+        return self.times_ms[0]
 
     @property
     def expires_ms(self) -> int:
         """The time when the row expires, in milliseconds since 1970; 0: never."""
-        return typed_header(self.record).expiry_hour * _HOUR_MS
+        return self.times_ms[1]
 
     def values_in_order(self) -> list[TypedValue]:
         """The values of all columns in their declared order. Raises `StoreDamaged`."""
         row = self._row
         if row is None:
-            form = self._form
-            row = form.values.empty
-            form.values.unpack(int.from_bytes(self.record[2:4], "big"), self.record, row)
-            for position, value in zip(
-                form.table.key_positions, form.key.decode(self.encoded_key), strict=True
-            ):
-                row[position] = value
-            self._row = row
+            row = self._row = self._form.decoded(self.encoded_key, self.record)
         return row
 
     def __getitem__(self, name: str) -> TypedValue:

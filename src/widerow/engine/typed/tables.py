@@ -92,9 +92,9 @@ class TypedTables(Tables[TableForm]):
             before = draft.current(TYPED_MODEL, form).table
             # The partitions may have been split since the definition was made that `make` changes.
             after = replace(make(before), revision=before.revision + 1, splits=before.splits)
-            numbered = (
+            numbered = [
                 index if index.id else replace(index, id=draft.number()) for index in after.indexes
-            )
+            ]
             after = replace(after, indexes=tuple(numbered))
             if restart_sequence:
                 draft.txn.delete(sequence)

@@ -15,7 +15,7 @@ from widerow.storage.interface import Transaction
 __all__ = ["HOUR_US", "Moment", "TypedRowWrite", "WriteResult", "write_typed_row"]
 
 HOUR_US = 3_600_000_000
-_VERSION = slice(TYPED_HEADER_BYTES - 16, TYPED_HEADER_BYTES)
+_VERSION: Final = TYPED_HEADER_BYTES - 16  # where it stands in a record
 
 
 class Moment(NamedTuple):
@@ -80,7 +80,9 @@ def _is_present(record: bytes | None, _: Version | None) -> bool:
 
 
 def _is_of_version(record: bytes | None, version: Version | None) -> bool:
-    return record is not None and version is not None and record[_VERSION] == version.unique
+    if record is None or version is None:
+        return False
+    return record[_VERSION:TYPED_HEADER_BYTES] == version.unique
 
 
 _ALLOWED: Final[Mapping[OperationKind, Callable[[bytes | None, Version | None], bool]]] = {

@@ -33,7 +33,7 @@ _UUID: Final = re.compile(
 )
 _INT_MIN: Final = -(2**31)
 _INT_MAX: Final = 2**31 - 1
-# What a value of the wrong type is called, in the vendor's words.
+# What values of each type are called, in the vendor's words.
 _GIVEN: Final = (
     (bool, "Boolean"),
     (int, "Long"),
@@ -80,12 +80,17 @@ def single_precision(value: float) -> float:
 
 
 def _wrong(value: Any, kind: FieldType) -> InvalidRequest:  # noqa: ANN401  # callers' values
-    given = next((name for type_, name in _GIVEN if isinstance(value, type_)), None)
+    return InvalidRequest(TypedRule.VALUE_KIND, given=_kind_of(value), type=kind.kind.value)
+
+
+def _kind_of(value: Any) -> str:  # noqa: ANN401  # same
+    """What a value is called, in the vendor's words."""
     if isinstance(value, int) and not isinstance(value, bool) and _INT_MIN <= value <= _INT_MAX:
-        given = "Integer"
-    return InvalidRequest(
-        TypedRule.VALUE_KIND, given=given or type(value).__name__, type=kind.kind.value
-    )
+        return "Integer"
+    for type_, name in _GIVEN:
+        if isinstance(value, type_):
+            return name
+    return type(value).__name__
 
 
 def _illegal(value: Any, kind: FieldType, field: str) -> InvalidRequest:  # noqa: ANN401  # same
@@ -132,7 +137,7 @@ def _float(value: Any, kind: FieldType, field: str, depth: int) -> float:  # noq
 def _number(value: Any, kind: FieldType, field: str, _: int) -> Decimal:  # noqa: ANN401  # same
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise _wrong(value, kind)
-    if isinstance(value, int) and abs(value) >= 10**NUMBER_DIGITS_MAX:
+    if isinstance(value, int) and value.bit_length() > 4 * NUMBER_DIGITS_MAX:  # dear to convert
         raise _illegal(value, kind, field)
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite() or len(number.as_tuple().digits) > NUMBER_DIGITS_MAX:

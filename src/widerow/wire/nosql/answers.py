@@ -1,13 +1,13 @@
 """Rows and what stands around them in answers (nosql-wire §3, §4)."""
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.table import TypedTable
-from widerow.model.typed.types import FieldType, Kind
+from widerow.model.typed.types import Field, FieldType, Kind
 from widerow.model.typed.values import JSON_NULL
 from widerow.wire.nosql.moments import answer_text
 from widerow.wire.nosql.nson import (
@@ -23,7 +23,6 @@ from widerow.wire.nosql.nson import (
     NSON_STRING,
     NSON_TIMESTAMP,
     EncodedValue,
-    Long,
     begin_container,
     end_container,
     put_binary,
@@ -34,7 +33,9 @@ from widerow.wire.nosql.nson import (
 
 __all__ = [
     "Cost",
+    "EncodedColumn",
     "begun_message",
+    "encoded_columns",
     "encoded_value",
     "json_document",
     "put_typed",
@@ -53,14 +54,40 @@ class Cost(NamedTuple):
     read_kb: int = 0
     write_kb: int = 0
 
-    def members(self) -> dict[str, int]:
-        """The members of an answer that tell it."""
-        return {"ru": self.read_units, "rk": self.read_kb, "wk": self.write_kb}
+    def encoded(self) -> EncodedValue:
+        """The member of an answer that tells it."""
+        out = bytearray()
+        at = begin_container(out, NSON_MAP, 3)
+        out += _READ_UNITS
+        put_int(out, self.read_units)
+        out += _READ_KB
+        put_int(out, self.read_kb)
+        out += _WRITE_KB
+        put_int(out, self.write_kb)
+        end_container(out, at)
+        return EncodedValue(bytes(out))
+
+
+def _name(name: str, *code: int) -> bytes:
+    """The name of a member, encoded, and the code of its value's type."""
+    out = bytearray()
+    put_text(out, name)
+    return bytes(out) + bytes(code)
+
+
+_READ_UNITS: Final = _name("ru", NSON_INTEGER)
+_READ_KB: Final = _name("rk", NSON_INTEGER)
+_WRITE_KB: Final = _name("wk", NSON_INTEGER)
+_CREATED: Final = _name("ct", NSON_LONG) + b"\x7f"  # 0, which says that it is not known
+_MODIFIED: Final = _name("md", NSON_LONG)
+_EXPIRES: Final = _name("xp", NSON_LONG)
+_VERSION: Final = _name("rv", NSON_BINARY)
+_ROW: Final = _name("l")
 
 
 def begun_message(cost: Cost, *, tells_cost: bool) -> dict[str, Any]:
     """The first members of an answer that succeeded; a store of one's own tells no cost."""
-    return {"e": 0, "c": cost.members()} if tells_cost else {"e": 0}
+    return {"e": 0, "c": cost.encoded()} if tells_cost else {"e": 0}
 
 
 def row_value(row: StoredRow, *, by_name: bool = False) -> EncodedValue:
@@ -70,47 +97,70 @@ def row_value(row: StoredRow, *, by_name: bool = False) -> EncodedValue:
     sorted; else they are in the order in which they were written.
     """
     out = bytearray()
-    columns, document = _columns_of(row.table), row.document()
+    _put_row(out, row, by_name=by_name)
+    return EncodedValue(bytes(out))
+
+
+def _put_row(out: bytearray, row: StoredRow, *, by_name: bool) -> None:
+    columns, values, document = _columns_of(row.table), row.values_in_order(), row.document()
+    if by_name:
+        values = [
+            _sorted(value) if column.type.kind is Kind.JSON else value
+            for column, value in zip(columns, values, strict=False)
+        ]
     at = begin_container(out, NSON_MAP, len(columns) + len(document))
-    for (name, put, kind), value in zip(columns, row.values_in_order(), strict=False):
-        out += name
-        if value is None:
-            out.append(NSON_NULL)
-        elif by_name and kind.kind is Kind.JSON:
-            put(out, _sorted(value), kind)
-        else:
-            put(out, value, kind)
+    _put_columns(out, columns, values)
     for field, value in document.items():
         put_text(out, field)
         put_value(out, _inner(value))
     end_container(out, at)
-    return EncodedValue(bytes(out))
 
 
-class _Column(NamedTuple):
+class EncodedColumn(NamedTuple):
     """A column as answers have it: its name, encoded, and what appends a value."""
 
     name: bytes
     put: Callable[[bytearray, Any, FieldType], None]
     type: FieldType
 
+    @classmethod
+    def of(
+        cls, field: Field, put: Callable[[bytearray, Any, FieldType], None] | None = None
+    ) -> "EncodedColumn":
+        """A column of a table; `put`: where its values are not sent as GET sends them."""
+        return cls(_name(field.name), put or _PUT[field.type.kind], field.type)
 
-_COLUMNS: Final[dict[int, tuple[TypedTable, tuple[_Column, ...]]]] = {}
+
+def encoded_columns(columns: Sequence[EncodedColumn], values: Sequence[Any]) -> EncodedValue:
+    """Columns with their values, encoded."""
+    out = bytearray()
+    at = begin_container(out, NSON_MAP, len(columns))
+    _put_columns(out, columns, values)
+    end_container(out, at)
+    return EncodedValue(bytes(out))
 
 
-def _columns_of(table: TypedTable) -> tuple[_Column, ...]:
+def _put_columns(out: bytearray, columns: Sequence[EncodedColumn], values: Sequence[Any]) -> None:
+    """Append the columns, to which the first of the values belong."""
+    for (name, put, kind), value in zip(columns, values, strict=False):
+        out += name
+        if value is None:
+            out.append(NSON_NULL)
+        else:
+            put(out, value, kind)
+
+
+_COLUMNS: Final[dict[int, tuple[TypedTable, tuple[EncodedColumn, ...]]]] = {}
+
+
+def _columns_of(table: TypedTable) -> tuple[EncodedColumn, ...]:
     """The columns of a row in their order, worked out once for a definition of a table."""
     known = _COLUMNS.get(table.id)
     if known is not None and known[0] is table:
         return known[1]
-    made: list[_Column] = []
-    for field in table.shown_fields:
-        name = bytearray()
-        put_text(name, field.name)
-        made.append(_Column(bytes(name), _PUT[field.type.kind], field.type))
+    columns = tuple([EncodedColumn.of(field) for field in table.shown_fields])
     if len(_COLUMNS) >= _COLUMNS_KEPT:
         _COLUMNS.clear()
-    columns = tuple(made)
     _COLUMNS[table.id] = table, columns
     return columns
 
@@ -122,15 +172,21 @@ def _sorted(value: Any) -> Any:  # noqa: ANN401  # a document
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-def stored_row(row: StoredRow) -> dict[str, Any]:
+def stored_row(row: StoredRow) -> EncodedValue:
     """A row with its times and its version, as GET answers it."""
-    return {
-        "ct": Long(0),
-        "md": Long(row.modified_ms),
-        "xp": Long(row.expires_ms),
-        "rv": row.version.to_bytes(),
-        "l": row_value(row),
-    }
+    out = bytearray()
+    modified_ms, expires_ms = row.times_ms
+    at = begin_container(out, NSON_MAP, 5)
+    out += _CREATED + _MODIFIED
+    put_int(out, modified_ms)
+    out += _EXPIRES
+    put_int(out, expires_ms)
+    out += _VERSION
+    put_binary(out, row.version.to_bytes())
+    out += _ROW
+    _put_row(out, row, by_name=False)
+    end_container(out, at)
+    return EncodedValue(bytes(out))
 
 
 def encoded_value(value: Any, kind: FieldType) -> EncodedValue:  # noqa: ANN401  # a column's value

@@ -80,13 +80,19 @@ def row_columns(table: TypedTable, given: Any, *, exact: bool) -> dict[str, Any]
     if exact:
         _check_exact(given, table.fields)
     row: dict[str, Any] = {}
-    keys = table.key_positions
+    fields, positions, keys = table.fields, table.positions, table.key_positions
     for name, value in given.items():
-        position = table.positions.get(name.lower())
-        if position is None:
+        position = positions.get(name)
+        if position is None:  # in another case, or of no column
+            position = positions.get(name.lower())
+            if position is None:
+                continue
+        field = fields[position]
+        kind = field.type
+        if type(value) is str and kind.kind is Kind.STRING:  # most values
+            row[field.name] = value
             continue
-        field = table.fields[position]
-        made = column_value(value, field.type)
+        made = column_value(value, kind)
         if made is None:
             _check_null(field, position in keys)
         row[field.name] = made
@@ -239,8 +245,8 @@ def _real(value: Any, name: str, short: str) -> float:  # noqa: ANN401  # same
     if isinstance(value, str):
         try:
             return _REALS[value] if value in _REALS else float(_checked_number(value))
-        except (ValueError, InvalidOperation):
-            raise InvalidRequest(NosqlRule.TEXT_INVALID, type=name, value=value[:100]) from None
+        except (ValueError, InvalidOperation) as error:
+            raise InvalidRequest(NosqlRule.TEXT_INVALID, type=name, value=value[:100]) from error
     raise InvalidRequest(NosqlRule.TYPE_INVALID, type=name, given=sent_type(value))
 
 
@@ -274,10 +280,10 @@ def _number(value: Any, kind: FieldType, depth: int) -> Decimal:  # noqa: ANN401
     if isinstance(value, str):
         try:
             made = Decimal(_checked_number(value))
-        except (ValueError, InvalidOperation):
+        except (ValueError, InvalidOperation) as error:
             raise InvalidRequest(
                 NosqlRule.TEXT_INVALID, type="Decimal", value=value[:100]
-            ) from None
+            ) from error
         if not made.is_finite() or len(made.as_tuple().digits) > NUMBER_DIGITS_MAX:
             raise InvalidRequest(NosqlRule.TEXT_INVALID, type="Decimal", value=value[:100])
         return plain_number(made)
@@ -319,8 +325,8 @@ def _base64(text: str) -> bytes:
             raise InvalidRequest(NosqlRule.BASE64_CHARACTER, code=f"{ord(character):x}")
     try:
         return b64decode(text, validate=True)
-    except Base64Error:
-        raise InvalidRequest(NosqlRule.BASE64_PADDING, value=text[:100]) from None
+    except Base64Error as error:
+        raise InvalidRequest(NosqlRule.BASE64_PADDING, value=text[:100]) from error
 
 
 def _timestamp(value: Any, kind: FieldType, depth: int) -> Timestamp:  # noqa: ANN401, ARG001  # same

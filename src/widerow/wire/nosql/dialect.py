@@ -19,11 +19,11 @@ from widerow.wire.dialect import Dialect, HeaderNames, Opener, Refusal, WireOper
 from widerow.wire.nosql.envelope import (
     DATA_PATHS,
     HEALTH_PATH,
-    frame_header,
     frame_headers,
     no_date,
     open_frame,
     open_frame_onprem,
+    operation_code,
 )
 from widerow.wire.nosql.faults import OLDER_FORM, fault_of
 from widerow.wire.nosql.nson import encode, put_text
@@ -57,7 +57,7 @@ def _selecting(
             return found
         if target not in DATA_PATHS:
             raise InvalidRequest(NosqlRule.PATH, path=target[:100])
-        code = frame_header(body).get("o")
+        code = operation_code(body)
         if not isinstance(code, int) or isinstance(code, bool) or not 0 <= code < len(NAMES):
             raise InvalidRequest(NosqlRule.OPCODE_UNKNOWN, code=str(code)[:20])
         rule = rules.get(code)

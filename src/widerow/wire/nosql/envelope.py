@@ -23,7 +23,7 @@ from widerow.limits import NSON_DEPTH_MAX
 from widerow.model.typed.names import DEFAULT_NAMESPACE, check_namespace
 from widerow.wire.dialect import Opened
 from widerow.wire.nosql.modes import CLOUD, NosqlMode
-from widerow.wire.nosql.nson import NSON_MAP, decode_map, decode_value, read_text
+from widerow.wire.nosql.nson import NSON_MAP, decode_map, decode_value, map_member, read_text
 from widerow.wire.nosql.rules import NosqlRule
 
 __all__ = [
@@ -31,11 +31,11 @@ __all__ = [
     "HEALTH_PATH",
     "Frame",
     "default_key",
-    "frame_header",
     "frame_headers",
     "no_date",
     "open_frame",
     "open_frame_onprem",
+    "operation_code",
     "read_frame",
 ]
 
@@ -74,8 +74,11 @@ class Frame(NamedTuple):
         return name if isinstance(name, str) else ""
 
 
-def frame_header(body: bytes) -> dict[str, Any]:
-    """The header of a request. Raises: `InvalidRequest` (BODY_EMPTY, SERIAL_VERSION, HEADER)."""
+def operation_code(body: bytes) -> Any:  # noqa: ANN401  # a value
+    """The member `o` of a request's header; None without one. The rest is not read into values.
+
+    Raises: `InvalidRequest` (BODY_EMPTY, SERIAL_VERSION, HEADER, NSON).
+    """
     if not body:
         raise InvalidRequest(NosqlRule.BODY_EMPTY)
     version = int.from_bytes(body[:_VERSION_BYTES], "big")
@@ -90,9 +93,7 @@ def frame_header(body: bytes) -> dict[str, Any]:
     name, at = read_text(body, at + 9)
     if name != "h" or body[at : at + 1] != bytes((NSON_MAP,)):
         raise InvalidRequest(NosqlRule.HEADER)
-    header, _ = decode_value(body, at, 2)
-    found: dict[str, Any] = header
-    return found
+    return map_member(body, at, b"o", 2)
 
 
 def read_frame(body: bytes, mode: NosqlMode = CLOUD) -> Frame:

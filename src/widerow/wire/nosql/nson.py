@@ -52,6 +52,7 @@ __all__ = [
     "decode_value",
     "encode",
     "end_container",
+    "map_member",
     "put_binary",
     "put_int",
     "put_text",
@@ -91,7 +92,6 @@ TYPE_NAMES: Final = (
 """The names of the types, by their codes."""
 
 _DOUBLE: Final = struct.Struct(">d")
-_LENGTH: Final = struct.Struct(">i")
 _INT_MIN: Final = -(2**31)
 _INT_MAX: Final = 2**31 - 1
 _LONG_MASK: Final = (1 << 64) - 1
@@ -164,7 +164,11 @@ def put_int(out: bytearray, value: int) -> None:
 def put_text(out: bytearray, text: str) -> None:
     """Append a packed length and UTF-8, as names and texts have them, without a type."""
     data = text.encode()
-    put_int(out, len(data))
+    size = len(data)
+    if size <= _MOST_OF_ONE:  # most texts are short
+        out.append(size + _PACKED_ZERO)
+    else:
+        put_int(out, size)
     out += data
 
 
@@ -198,7 +202,7 @@ def put_value(out: bytearray, value: Any) -> None:  # noqa: ANN401, C901, PLR091
     elif isinstance(value, TimestampText):
         out.append(NSON_TIMESTAMP)
         put_text(out, value.text)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, (dict, Mapping)):  # dict first: asking it costs least
         _put_map(out, value)
     elif isinstance(value, (bytes, bytearray)):
         out.append(NSON_BINARY)
@@ -235,14 +239,13 @@ def begin_container(out: bytearray, code: int, count: int) -> int:
     """Begin an ARRAY or a MAP of `count` members; what is returned is for `end_container`."""
     out.append(code)
     at = len(out)
-    out += b"\0\0\0\0"
-    out += _LENGTH.pack(count)
+    out += b"\0\0\0\0" + count.to_bytes(4, "big")
     return at
 
 
 def end_container(out: bytearray, at: int) -> None:
     """Write the length of an ARRAY or a MAP whose members were appended since `begin_container`."""
-    _LENGTH.pack_into(out, at, len(out) - at - 4)
+    out[at : at + 4] = (len(out) - at - 4).to_bytes(4, "big")
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -263,10 +266,9 @@ def decode_map(data: bytes, at: int = 0) -> dict[str, Any]:
 
 def read_int(data: bytes, at: int) -> tuple[int, int]:
     """The packed integer at `at`, of up to 8 bytes in any form, and where it ends."""
-    try:
-        first = data[at]
-    except IndexError:
-        raise _ended() from None
+    if at >= len(data):
+        raise _ended()
+    first = data[at]
     at += 1
     if _FIRST_OF_ONE <= first <= _LAST_OF_ONE:
         return first - _PACKED_ZERO, at
@@ -287,17 +289,16 @@ def read_text(data: bytes, at: int) -> tuple[str | None, int]:
         start = at + 1
         stop = start + data[at] - _PACKED_ZERO
         if stop <= len(data):
-            try:
-                return data[start:stop].decode(), stop
-            except UnicodeDecodeError:
-                raise _bad("a String is not UTF-8") from None
+            return _decoded(data[start:stop]), stop
     found, at = _read_bytes(data, at, "String")
-    if found is None:
-        return None, at
+    return None if found is None else _decoded(found), at
+
+
+def _decoded(data: bytes) -> str:
     try:
-        return found.decode(), at
-    except UnicodeDecodeError:
-        raise _bad("a String is not UTF-8") from None
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise _bad("a String is not UTF-8") from error
 
 
 def _read_bytes(data: bytes, at: int, kind: str) -> tuple[bytes | None, int]:
@@ -324,10 +325,10 @@ def decode_value(data: bytes, at: int, depth: int) -> tuple[Any, int]:  # noqa: 
     if code == NSON_STRING:
         return read_text(data, at)
     if code in (NSON_INTEGER, NSON_LONG):
-        value, at = read_int(data, at)
+        value, stop = read_int(data, at)
         if code == NSON_INTEGER and not _INT_MIN <= value <= _INT_MAX:
             raise _bad(f"Invalid INTEGER: {value}")
-        return _wrapped(value), at
+        return (_wrapped(value) if stop - at > _LONG_BYTES else value), stop
     if code == NSON_MAP:
         return _read_map(data, at, depth)
     if code == NSON_ARRAY:
@@ -364,8 +365,8 @@ def _wrapped(value: int) -> int:
 def _number(text: str) -> Decimal:
     try:
         number = Decimal(text)
-    except InvalidOperation:
-        raise InvalidRequest(NosqlRule.NUMBER_TEXT, text=text[:100]) from None
+    except InvalidOperation as error:
+        raise InvalidRequest(NosqlRule.NUMBER_TEXT, text=text[:100]) from error
     if not number.is_finite():
         raise InvalidRequest(NosqlRule.NUMBER_CHARACTER, character=text.lstrip("-+")[:1])
     if len(number.as_tuple().digits) > NUMBER_DIGITS_MAX:
@@ -383,7 +384,7 @@ def _head(data: bytes, at: int, least: int) -> tuple[int, int, int]:
     """Count of members, where they begin, and where they end; each has at least `least` bytes."""
     if at + 8 > len(data):
         raise _ended()
-    size, count = _LENGTH.unpack_from(data, at)[0], _LENGTH.unpack_from(data, at + 4)[0]
+    size, count = _four_bytes(data, at), _four_bytes(data, at + 4)
     stop = at + 4 + size
     if size < 4 or stop > len(data):  # the count is part of it
         raise _bad(
@@ -392,6 +393,13 @@ def _head(data: bytes, at: int, least: int) -> tuple[int, int, int]:
     if not 0 <= count * least <= size - 4:
         raise _bad(f"{count} members do not fit into {size} bytes")
     return count, at + 8, stop
+
+
+def _four_bytes(data: bytes, at: int) -> int:
+    """A number with its sign."""
+    first = data[at]
+    high = first - 256 if first > 127 else first
+    return high * 0x1000000 + data[at + 1] * 0x10000 + data[at + 2] * 0x100 + data[at + 3]
 
 
 def _read_map(data: bytes, at: int, depth: int) -> tuple[dict[str, Any], int]:
@@ -405,8 +413,40 @@ def _read_map(data: bytes, at: int, depth: int) -> tuple[dict[str, Any], int]:
             raise _bad("a name is null")
         found[name], at = decode_value(data, at, depth - 1)
     if at != stop:
-        raise _bad(f"a MAP ends {abs(stop - at)} bytes from where its length says")
+        raise _map_length(stop - at)
     return found, at
+
+
+def _map_length(wrong: int) -> InvalidRequest:
+    return _bad(f"a MAP ends {abs(wrong)} bytes from where its length says")
+
+
+def map_member(data: bytes, at: int, name: bytes, depth: int) -> Any:  # noqa: ANN401  # a value
+    """The value of a short name in the MAP at `at`, None without it; of several ones the last.
+
+    Other numbers and texts are passed over. Raises: `InvalidRequest` (NSON).
+    """
+    count, at, stop = _head(data, at + 1, 2)
+    wanted = bytes((len(name) + _PACKED_ZERO,)) + name
+    found: Any = None
+    for _ in range(count):
+        if data.startswith(wanted, at):
+            found, at = decode_value(data, at + len(wanted), depth - 1)
+        else:
+            at = _behind(data, _read_bytes(data, at, "String")[1], depth - 1)
+    if at != stop:
+        raise _map_length(stop - at)
+    return found
+
+
+def _behind(data: bytes, at: int, depth: int) -> int:
+    """Where the value at `at` ends."""
+    if at < len(data):
+        if data[at] in (NSON_INTEGER, NSON_LONG):
+            return read_int(data, at + 1)[1]
+        if data[at] == NSON_STRING:
+            return _read_bytes(data, at + 1, "String")[1]
+    return decode_value(data, at, depth)[1]
 
 
 def _read_array(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
