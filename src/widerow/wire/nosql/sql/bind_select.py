@@ -10,6 +10,7 @@ from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import AccessPath
 from widerow.wire.nosql.sql.choose import Hints, WantedOrder, WantedRows, choose_path
 from widerow.wire.nosql.sql.conditions import Conditions, children, conjuncts, path_text
+from widerow.wire.nosql.sql.covered import covered_by_key
 from widerow.wire.nosql.sql.expressions import (
     AGGREGATE_NAMES,
     boolean_expression,
@@ -93,6 +94,9 @@ def bind_select(statement: syntax.SelectStatement, find: Find, scope: SqlScope) 
         distinct=statement.distinct,
         sorting=() if streams else sorting,
         streams=streams,
+        covered=covered_by_key(statement.where, scope.tables[0], paths[0], scope)
+        if len(scope.tables) == 1
+        else None,
     )
     return BoundSelect(
         plan=plan,

@@ -19,7 +19,7 @@ from widerow.wire.nosql.sql.conditions import Conditions
 from widerow.wire.nosql.sql.delete_run import DeletePlan
 from widerow.wire.nosql.sql.expressions import boolean_expression, compile_expression
 from widerow.wire.nosql.sql.insert_run import InsertPlan
-from widerow.wire.nosql.sql.items import is_number
+from widerow.wire.nosql.sql.items import SentRow, is_number
 from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.loops import TableLoop
 from widerow.wire.nosql.sql.outputs import Outputs, compiled_outputs, star
@@ -58,7 +58,7 @@ def _returning(returning: Sequence[syntax.Output] | None, scope: SqlScope) -> Ou
     return compiled_outputs(returning, scope) if returning else star(scope)
 
 
-def _row(outputs: Outputs | None) -> Callable[[Any], dict[str, Any]] | None:
+def _row(outputs: Outputs | None) -> Callable[[Any], SentRow] | None:
     return None if outputs is None else outputs.row
 
 

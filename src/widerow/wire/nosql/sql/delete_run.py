@@ -15,6 +15,7 @@ from widerow.engine.typed.stored import StoredRow
 from widerow.limits import NOSQL_ROWS_CHANGED_MAX
 from widerow.storage.interface import Outcome
 from widerow.wire.nosql.sql.costs import index_forms, written_kb
+from widerow.wire.nosql.sql.items import SentRow
 from widerow.wire.nosql.sql.loops import Expr, Looping, TableLoop
 from widerow.wire.nosql.sql.resume import QueryResume
 from widerow.wire.nosql.sql.select_run import is_true
@@ -30,7 +31,7 @@ class DeletePlan:
 
     loop: TableLoop
     where: Expr | None
-    row: Callable[[Any], dict[str, Any]] | None
+    row: Callable[[Any], SentRow] | None
 
 
 class DeletedPage(NamedTuple):
@@ -39,7 +40,7 @@ class DeletedPage(NamedTuple):
     `rows`: deleted ones for RETURNING. `changed`: how many this step deleted.
     """
 
-    rows: list[dict[str, Any]]
+    rows: list[SentRow]
     changed: int
     resume: QueryResume | None
     read_kb: int
@@ -100,7 +101,7 @@ def _decide(plan: DeletePlan, frame: Any, row: StoredRow) -> NewValues | None:  
     return NewValues(None) if plan.where is None or is_true(plan.where, frame) else None
 
 
-def _returned(plan: DeletePlan, frame: Any, row: StoredRow) -> dict[str, Any]:  # noqa: ANN401  # as above
+def _returned(plan: DeletePlan, frame: Any, row: StoredRow) -> SentRow:  # noqa: ANN401  # as above
     assert plan.row is not None
     frame.rows[plan.loop.slot] = row
     return plan.row(frame)

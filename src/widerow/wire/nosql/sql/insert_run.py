@@ -14,6 +14,7 @@ from widerow.model.typed.requests import OperationKind, ReturnRow, WriteChoice
 from widerow.model.typed.table import TimeToLive
 from widerow.rows.typed import TYPED_ROW, TypedHeader, encode_typed_row
 from widerow.wire.nosql.sql.costs import index_forms, written_kb
+from widerow.wire.nosql.sql.items import SentRow
 
 __all__ = ["InsertPlan", "InsertedRow", "insert_row"]
 
@@ -34,13 +35,13 @@ class InsertPlan:
     values: Callable[[Any], Mapping[str, Any]]
     upsert: bool
     lifetime: Callable[[Any], TimeToLive | None] | None
-    row: Callable[[Any], dict[str, Any]] | None
+    row: Callable[[Any], SentRow] | None
 
 
 class InsertedRow(NamedTuple):
     """What an INSERT did. `row`: for RETURNING, the row that is there now."""
 
-    row: dict[str, Any] | None
+    row: SentRow | None
     inserted: bool
     read_kb: int
     write_kb: int

@@ -20,12 +20,14 @@ from typing import Any, Final, Self
 
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, Timestamp
+from widerow.wire.nosql.nson import EncodedValue
 
 __all__ = [
     "EnumItem",
     "FloatItem",
     "LongInt",
     "RecordItem",
+    "SentRow",
     "StampItem",
     "UuidItem",
     "inside",
@@ -90,6 +92,10 @@ class RecordItem(dict[str, Any]):
     def __init__(self, values: Any, kind: FieldType) -> None:  # noqa: ANN401  # what dict takes
         super().__init__(values)
         self.kind = kind
+
+
+SentRow = dict[str, Any] | EncodedValue
+"""A row of a result: its items by their names, or as it is sent."""
 
 
 def is_long(item: Any) -> bool:  # noqa: ANN401  # any item

@@ -1,7 +1,7 @@
 """Ranges of keys that conditions of WHERE leave of a primary key or an index (ddl §3: comparison).
 
 A range may hold more rows than its conditions, never fewer: the conditions are evaluated for every
-row that is read.
+row that is read, but those that the range is known to fulfil (`covered.py`).
 """
 
 import math

@@ -1,6 +1,8 @@
 """The first rows of an order, as many as a page takes, in memory for two (ddl §3: sorting)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from widerow.wire.nosql.sql.items import SentRow
 
 __all__ = ["OrderedPage", "OrderedRow"]
 
@@ -9,7 +11,7 @@ class OrderedRow(NamedTuple):
     """A result row with the bytes that it sorts by, and its size."""
 
     key: bytes
-    row: dict[str, Any]
+    row: SentRow
     size: int
 
 

@@ -6,24 +6,16 @@ from typing import Any, NamedTuple
 from widerow.errors import InvalidRequest
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.expressions import compile_expression
-from widerow.wire.nosql.sql.items import inside
+from widerow.wire.nosql.sql.items import SentRow, inside
 from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.names import row_item, row_kind
-from widerow.wire.nosql.sql.scope import Compiled, SqlFrame, SqlScope
+from widerow.wire.nosql.sql.results import OutputColumn, row_sender
+from widerow.wire.nosql.sql.scope import Compiled, ScopeTable, SqlFrame, SqlScope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
-__all__ = ["OutputColumn", "Outputs", "compiled_outputs", "star"]
+__all__ = ["Outputs", "compiled_outputs", "star"]
 
-MakeRow = Callable[[SqlFrame], dict[str, Any]]
-
-
-class OutputColumn(NamedTuple):
-    """A column of a result. `kind`: None is ANY."""
-
-    name: str
-    kind: syntax.TypeNode | None
-    nullable: bool
-    many: bool = False
+MakeRow = Callable[[SqlFrame], SentRow]
 
 
 class Outputs(NamedTuple):
@@ -42,20 +34,9 @@ def star(scope: SqlScope, *, by_name: bool = False) -> Outputs:
     """
     if len(scope.tables) == 1 and not scope.variables:
         table = scope.tables[0]
-        slot, convert, kind = table.slot, row_item(table), row_kind(table)
-        scope.whole.add(slot)
-
-        def row(frame: SqlFrame) -> dict[str, Any]:
-            found = frame.rows[slot]
-            if found is None:
-                return {}
-            item: dict[str, Any] = convert(found)
-            if table.form.table.collection:
-                key = {name: item[name] for name in table.form.table.primary_key}
-                front = {} if by_name else key
-                return front | {name: inside(item, item[name]) for name in sorted(item)}
-            return item
-
+        kind = row_kind(table)
+        scope.whole.add(table.slot)
+        row = _document_row(table, by_name=by_name) if kind.name == "JSON" else _whole_row(table)
         keys = {name.lower() for name in table.form.table.primary_key}
         columns = tuple(
             OutputColumn(name, each, name.lower() not in keys) for name, each in kind.fields
@@ -71,6 +52,31 @@ def star(scope: SqlScope, *, by_name: bool = False) -> Outputs:
         for name in scope.variables
     ]
     return compiled_outputs([*outputs, *variables], scope)
+
+
+def _whole_row(table: ScopeTable) -> MakeRow:
+    slot, send = table.slot, row_sender(table.form.table)
+
+    def row(frame: SqlFrame) -> SentRow:
+        found = frame.rows[slot]
+        return {} if found is None else send(found)
+
+    return row
+
+
+def _document_row(table: ScopeTable, *, by_name: bool) -> MakeRow:
+    slot, convert = table.slot, row_item(table)
+    keys = () if by_name else table.form.table.primary_key
+
+    def row(frame: SqlFrame) -> SentRow:
+        found = frame.rows[slot]
+        if found is None:
+            return {}
+        item: dict[str, Any] = convert(found)
+        front = {name: item[name] for name in keys}
+        return front | {name: inside(item, item[name]) for name in sorted(item)}
+
+    return row
 
 
 def compiled_outputs(outputs: Sequence[syntax.Output], scope: SqlScope) -> Outputs:

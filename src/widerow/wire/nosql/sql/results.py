@@ -1,21 +1,61 @@
 """Result rows as values of NSON, and the schema of a result as text (nosql-wire §2, §6)."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from widerow.engine.typed.stored import StoredRow
+from widerow.model.typed.table import TypedTable
+from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, Timestamp
-from widerow.wire.nosql.nson import Long, TimestampText
+from widerow.wire.nosql.answers import EncodedColumn, encoded_columns
+from widerow.wire.nosql.nson import EncodedValue, Long, TimestampText, put_value
 from widerow.wire.nosql.sql import syntax
-from widerow.wire.nosql.sql.items import LongInt, RecordItem, StampItem
-from widerow.wire.nosql.sql.outputs import OutputColumn
+from widerow.wire.nosql.sql.items import LongInt, RecordItem, SentRow, StampItem, item_of
 
-__all__ = ["result_row", "schema_text"]
+__all__ = ["OutputColumn", "result_row", "row_sender", "schema_text"]
 
 
-def result_row(row: Mapping[str, Any]) -> dict[str, Any]:
+class OutputColumn(NamedTuple):
+    """A column of a result. `kind`: None is ANY."""
+
+    name: str
+    kind: syntax.TypeNode | None
+    nullable: bool
+    many: bool = False
+
+
+def result_row(row: SentRow) -> SentRow:
     """A row as it is sent: maps and objects with sorted names, records as declared."""
+    if isinstance(row, EncodedValue):
+        return row
     return {name: _value(value) for name, value in row.items()}
+
+
+# Kinds whose values GET and queries send alike.
+_ALIKE = frozenset(
+    (
+        *(Kind.INTEGER, Kind.LONG, Kind.FLOAT, Kind.DOUBLE, Kind.NUMBER),
+        *(Kind.STRING, Kind.ENUM, Kind.BOOLEAN, Kind.BINARY, Kind.FIXED_BINARY),
+    )
+)
+
+
+def row_sender(table: TypedTable) -> Callable[[StoredRow], EncodedValue]:
+    """What encodes whole rows of a table that is no collection, as `result_row` has them."""
+    columns = tuple(EncodedColumn.of(field, _put_of(field.type)) for field in table.fields)
+    return lambda row: encoded_columns(columns, row.values_in_order())
+
+
+def _put_of(kind: FieldType) -> Callable[[bytearray, Any, FieldType], None] | None:
+    if kind.kind in _ALIKE:
+        return None
+    convert = item_of(kind)
+
+    def put(out: bytearray, value: Any, _: FieldType) -> None:  # noqa: ANN401  # a column's value
+        put_value(out, _value(value if convert is None else convert(value)))
+
+    return put
 
 
 def _value(item: Any) -> Any:  # noqa: ANN401  # any item

@@ -28,11 +28,10 @@ from widerow.wire.nosql.sql.bind_writes import BoundWrite, bind_delete, bind_ins
 from widerow.wire.nosql.sql.casts import cast_item, field_type
 from widerow.wire.nosql.sql.delete_run import DeletedPage, DeletePlan, delete_page
 from widerow.wire.nosql.sql.insert_run import InsertedRow, InsertPlan, insert_row
-from widerow.wire.nosql.sql.items import LongInt, is_number, item_of
+from widerow.wire.nosql.sql.items import LongInt, SentRow, is_number, item_of
 from widerow.wire.nosql.sql.lexis import TextPlace
-from widerow.wire.nosql.sql.outputs import OutputColumn
 from widerow.wire.nosql.sql.parse import parse_statement
-from widerow.wire.nosql.sql.results import result_row, schema_text
+from widerow.wire.nosql.sql.results import OutputColumn, result_row, schema_text
 from widerow.wire.nosql.sql.resume import (
     QueryResume,
     read_resume,
@@ -74,7 +73,7 @@ class QueryPage(NamedTuple):
     Kilobytes and units are those of this page, without what preparing costs.
     """
 
-    rows: list[dict[str, Any]]
+    rows: list[SentRow]
     continuation: bytes
     read_kb: int
     read_units: int

@@ -14,7 +14,10 @@ from widerow.engine.between import Between
 from widerow.engine.typed.engine import TypedEngine
 from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_PAGE_BYTES_MAX
+from widerow.wire.nosql.nson import EncodedValue
 from widerow.wire.nosql.sql.aggregates import Holder, SqlAggregation, accumulator
+from widerow.wire.nosql.sql.covered import KeyCovered
+from widerow.wire.nosql.sql.items import SentRow
 from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.loops import Expr, Loop, Looped, Looping
 from widerow.wire.nosql.sql.order_keys import SortWay, group_key, is_atomic, sort_key
@@ -72,12 +75,19 @@ class SelectPlan:
 
     loops: tuple[Loop, ...]
     where: Expr | None
-    row: Callable[[Any], dict[str, Any]]
+    row: Callable[[Any], SentRow]
     outputs: tuple[Expr, ...] = ()
     grouping: SqlGrouping | None = None
     distinct: bool = False
     sorting: tuple[Sorting, ...] = ()
     streams: bool = True
+    covered: KeyCovered | None = None
+
+    def for_frame(self, frame: Any) -> "SelectPlan":  # noqa: ANN401  # the frame of expressions
+        """The plan for the values of a run: without the conditions that its ranges fulfil."""
+        if self.covered is None or not self.covered.holds(frame):
+            return self
+        return replace(self, where=self.covered.rest, covered=None)
 
 
 class PageBounds(NamedTuple):
@@ -95,7 +105,7 @@ class PageBounds(NamedTuple):
 class PageOfRows(NamedTuple):
     """A page; `resume`: where the next one begins, None: this is the last. `kb`: was read."""
 
-    rows: list[dict[str, Any]]
+    rows: list[SentRow]
     resume: QueryResume | None
     kb: int
 
@@ -112,6 +122,7 @@ def select_page(
     """The rows of a page. Raises `InvalidRequest` for what expressions refuse, and for bounds."""
     if bounds.limit is not None and resume.returned >= bounds.limit:
         return PageOfRows([], None, 0)
+    plan = plan.for_frame(frame)
     looping = Looping(engine, frame, plan.loops, between)
     if plan.streams:
         return _streamed(plan, looping, frame, bounds, resume)
@@ -137,7 +148,7 @@ def _streamed(
     bounds: PageBounds,
     resume: QueryResume,
 ) -> PageOfRows:
-    rows: list[dict[str, Any]] = []
+    rows: list[SentRow] = []
     skipped, returned, size = resume.skipped, resume.returned, 0
     wanted = _rows_wanted(bounds, resume)
     last: Looped | None = None
@@ -291,6 +302,8 @@ def is_true(condition: Expr, frame: Any) -> bool:  # noqa: ANN401  # as above
 
 def _size(value: Any) -> int:  # noqa: ANN401  # any value of a query
     """About how many bytes a value takes on the wire."""
+    if isinstance(value, EncodedValue):
+        return len(value.data)
     if isinstance(value, str | bytes):
         return len(value) + 4
     if isinstance(value, dict):

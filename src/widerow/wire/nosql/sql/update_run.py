@@ -14,6 +14,7 @@ from widerow.limits import NOSQL_ROWS_CHANGED_MAX
 from widerow.model.typed.table import TimeToLive
 from widerow.wire.nosql.sql.access_path import AccessPath
 from widerow.wire.nosql.sql.costs import index_forms, written_kb
+from widerow.wire.nosql.sql.items import SentRow
 from widerow.wire.nosql.sql.loops import Expr
 from widerow.wire.nosql.sql.places import copied
 from widerow.wire.nosql.sql.scans import row_kilobytes
@@ -41,13 +42,13 @@ class UpdatePlan:
     where: Expr
     clauses: tuple[Clause, ...]
     lifetime: Lifetime | None
-    row: Callable[[Any], dict[str, Any]] | None
+    row: Callable[[Any], SentRow] | None
 
 
 class UpdatedRows(NamedTuple):
     """What an UPDATE did; `rows` are changed ones for RETURNING."""
 
-    rows: list[dict[str, Any]]
+    rows: list[SentRow]
     changed: int
     read_kb: int
     write_kb: int
@@ -112,7 +113,7 @@ def _returned(
     plan: UpdatePlan,
     frame: Any,  # noqa: ANN401  # as above
     changed: Sequence[ChangedTypedRow],
-) -> list[dict[str, Any]]:
+) -> list[SentRow]:
     assert plan.row is not None
     rows = []
     for _, new in changed:

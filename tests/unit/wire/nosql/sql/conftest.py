@@ -8,9 +8,10 @@ import pytest
 
 from widerow import nosql
 from widerow.engine.plan import Plan
+from widerow.limits import NSON_DEPTH_MAX
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.wire.nosql.nson import Long, TimestampText
+from widerow.wire.nosql.nson import EncodedValue, Long, TimestampText, decode_value
 from widerow.wire.nosql.sql.run import QueryPage, QueryRun, prepare_statement, run_prepared
 
 ONCE = QueryRun(
@@ -65,6 +66,8 @@ class SqlStore:
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # a value of NSON
     """A value of NSON without its type."""
+    if isinstance(value, EncodedValue):
+        return plain(decode_value(value.data, 0, NSON_DEPTH_MAX)[0])
     if isinstance(value, Long):
         return value.value
     if isinstance(value, TimestampText):
