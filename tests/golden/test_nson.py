@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from librt.strings import BytesWriter
 
 from widerow.errors import InvalidRequest
 from widerow.limits import NSON_DEPTH_MAX
@@ -40,9 +41,9 @@ def _shown(name: str) -> list[tuple[Any, bytes]]:
 
 def test_integers_are_packed_as_shown() -> None:
     for value, data in _shown("packed"):
-        out = bytearray()
+        out = BytesWriter()
         put_int(out, value)
-        assert bytes(out) == data, value
+        assert out.getvalue() == data, value
         assert read_int(data, 0) == (value, len(data))
     for value, data in _shown("longer"):
         assert read_int(data, 0) == (value, len(data))
@@ -50,9 +51,9 @@ def test_integers_are_packed_as_shown() -> None:
 
 def test_values_are_written_and_read_as_shown() -> None:
     for value, data in _shown("values"):
-        out = bytearray()
+        out = BytesWriter()
         put_value(out, value)
-        assert bytes(out) == data, value
+        assert out.getvalue() == data, value
         found, end = decode_value(data, 0, 3)
         assert (found, end) == (value, len(data))
         assert type(found) is type(value)

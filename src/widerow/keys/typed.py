@@ -121,7 +121,7 @@ class KeyForm:
         """The shard of a row, and its key."""
         if not self._plain:
             return self.shard(values), self.encode(values)
-        parts = [encode(value) for encode, value in zip(self._encoders, values, strict=True)]
+        parts = [encode(values[place]) for place, encode in enumerate(self._encoders)]
         shard = self.prefix + b"".join(parts[: self.shard_length])
         if self.shard_length == self.length:
             return shard, shard
@@ -148,9 +148,9 @@ class KeyForm:
         """The values of a row's key. Raises `StoreDamaged` for a key that is none of this table."""
         values: list[TypedValue] = []
         position = len(self.prefix)
-        for mark, decode in zip(self._marks, self._decoders, strict=False):
-            if mark:
-                position = self._passed(key, position, mark)
+        for place, decode in enumerate(self._decoders):
+            if not self._plain and self._marks[place]:
+                position = self._passed(key, position, self._marks[place])
             value, position = decode(key, position)
             values.append(value)
         if position != len(key):

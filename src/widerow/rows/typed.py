@@ -25,7 +25,9 @@ __all__ = [
     "encode_typed_row",
     "pack_value",
     "typed_header",
+    "typed_record",
     "typed_table_and_expiry",
+    "typed_times",
     "unpack_value",
 ]
 
@@ -33,6 +35,7 @@ TYPED_ROW: Final = 4  # the kind; 1 to 3 are rows of the Tablestore dialect (row
 
 _HEADER: Final = struct.Struct(">BBHIIQ16s")
 _TABLE_AND_EXPIRY: Final = struct.Struct(">II")
+_TIMES: Final = struct.Struct(">IQ")
 _INSTANT: Final = struct.Struct(">qI")
 TYPED_HEADER_BYTES: Final = _HEADER.size
 
@@ -71,6 +74,14 @@ def typed_header(record: bytes) -> TypedHeader:
     return header
 
 
+def typed_times(record: bytes) -> tuple[int, int]:
+    """The milliseconds of the write, and the expiry hour. Raises `StoreDamaged`."""
+    if len(record) < TYPED_HEADER_BYTES or record[0] != TYPED_ROW or record[1]:
+        raise StoreDamaged("a record that is no typed row")
+    hour, modified_ms = _TIMES.unpack_from(record, 8)
+    return modified_ms, hour
+
+
 def typed_table_and_expiry(record: bytes) -> tuple[int, int]:
     """The table's number and the expiry hour, by which a scan selects records."""
     if len(record) < TYPED_HEADER_BYTES or record[0] != TYPED_ROW:
@@ -82,6 +93,14 @@ def typed_table_and_expiry(record: bytes) -> tuple[int, int]:
 def encode_typed_row(header: TypedHeader, values: bytes) -> bytes:
     """The record of a row; `values` are packed by the `ValueForm` of the table."""
     return _HEADER.pack(*header) + values
+
+
+def typed_record(
+    table: TypedTable, expiry_hour: int, modified_ms: int, version: bytes, values: bytes
+) -> bytes:
+    """The record of a row of a table's newest schema, as `encode_typed_row` makes it."""
+    head = _HEADER.pack(TYPED_ROW, 0, table.schema, table.id, expiry_hour, modified_ms, version)
+    return head + values
 
 
 class ValueForm:
@@ -121,7 +140,8 @@ class ValueForm:
         if not isinstance(stored, list) or len(stored) != len(reader):
             raise StoreDamaged(f"a row's values do not fit schema {schema} of its table")
         try:
-            for value, (index, unpack) in zip(stored, reader, strict=True):
+            for place, (index, unpack) in enumerate(reader):
+                value = stored[place]
                 if index >= 0:
                     row[index] = value if unpack is None or value is None else unpack(value)
         except _WRONG as error:

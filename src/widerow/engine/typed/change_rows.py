@@ -13,7 +13,7 @@ from widerow.limits import TYPED_ROW_BYTES_MAX
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TimeToLive
 from widerow.model.typed.values import TypedValue
-from widerow.rows.typed import TYPED_ROW, TypedHeader, encode_typed_row, typed_table_and_expiry
+from widerow.rows.typed import typed_record, typed_table_and_expiry
 from widerow.storage.interface import Transaction
 
 __all__ = ["ChangedTypedRow", "NewValues", "RowChanger", "change_selected", "made_row"]
@@ -48,10 +48,8 @@ def made_row(
     if len(packed) > TYPED_ROW_BYTES_MAX:
         raise InvalidRequest(TypedRule.ROW_LENGTH, size=len(packed), limit=TYPED_ROW_BYTES_MAX)
     table = form.table
-    header = TypedHeader(
-        TYPED_ROW, 0, table.schema, table.id, expiry_hour, moment.now_us // 1000, moment.version
-    )
-    return StoredRow(form, key, encode_typed_row(header, packed))
+    record = typed_record(table, expiry_hour, moment.now_us // 1000, moment.version, packed)
+    return StoredRow(form, key, record)
 
 
 def change_selected(

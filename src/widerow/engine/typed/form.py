@@ -119,8 +119,8 @@ class TableForm:
         """The values of all columns of a row in their declared order. Raises `StoreDamaged`."""
         row = self.values.empty
         self.values.unpack(int.from_bytes(record[2:4], "big"), record, row)
-        for position, value in zip(self.key_positions, self.key.decode(encoded_key), strict=True):
-            row[position] = value
+        for place, value in enumerate(self.key.decode(encoded_key)):
+            row[self.key_positions[place]] = value
         return row
 
     def _is_whole(self, given: Mapping[str, Any]) -> bool:

@@ -6,11 +6,11 @@ from typing import Any
 from widerow.engine.typed.form import TableForm
 from widerow.errors import InvalidRequest
 from widerow.model.typed.json_rows import dumps, value_to_json
-from widerow.model.typed.requests import Version
+from widerow.model.typed.requests import VERSION_MAGIC, Version
 from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import JSON
 from widerow.model.typed.values import JSON_NULL, TypedValue
-from widerow.rows.typed import TYPED_HEADER_BYTES, typed_header
+from widerow.rows.typed import TYPED_HEADER_BYTES, typed_times
 
 __all__ = ["Key", "StoredRow"]
 
@@ -101,10 +101,15 @@ class StoredRow(Mapping[str, TypedValue]):
         return Version(self.record[TYPED_HEADER_BYTES - 16 : TYPED_HEADER_BYTES])
 
     @property
+    def version_bytes(self) -> bytes:
+        """The version as bytes that `Version.from_bytes` takes."""
+        return VERSION_MAGIC + self.record[TYPED_HEADER_BYTES - 16 : TYPED_HEADER_BYTES]
+
+    @property
     def times_ms(self) -> tuple[int, int]:
         """`modified_ms` and `expires_ms`, read at once."""
-        header = typed_header(self.record)
-        return header.modified_ms, header.expiry_hour * _HOUR_MS
+        modified_ms, hour = typed_times(self.record)
+        return modified_ms, hour * _HOUR_MS
 
     @property
     def modified_ms(self) -> int:

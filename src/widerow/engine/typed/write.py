@@ -1,14 +1,14 @@
 """Putting and deleting one row in a transaction, by every condition (model §5, §8)."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
 from widerow.engine.observer import RowEvent, Watch
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.requests import OperationKind, ReturnRow, Version, WriteChoice
 from widerow.model.typed.values import TypedValue
-from widerow.rows.typed import TYPED_HEADER_BYTES, TYPED_ROW, TypedHeader, encode_typed_row
+from widerow.rows.typed import TYPED_HEADER_BYTES, typed_record
 from widerow.rows.typed import typed_table_and_expiry as table_and_expiry
 from widerow.storage.interface import Transaction
 
@@ -18,27 +18,43 @@ HOUR_US = 3_600_000_000
 _VERSION: Final = TYPED_HEADER_BYTES - 16  # where it stands in a record
 
 
-class Moment(NamedTuple):
+@final
+class Moment:
     """The time and the version of a write, taken when its body runs and not when it is planned."""
 
-    now_us: int
-    version: bytes
+    __slots__ = ("now_us", "version")
+
+    def __init__(self, now_us: int, version: bytes) -> None:
+        self.now_us = now_us
+        self.version = version
 
 
-class TypedRowWrite(NamedTuple):
-    """A checked write of one row. A tuple, because one is made for every row.
+@final
+class TypedRowWrite:
+    """A checked write of one row.
 
     `choice`: what was asked for. `form`: the table as it was when `values` were packed in its
     schema; None are the values of a delete. `shard`: what the key begins with. `generated`: the
     value that the store made for the row.
     """
 
-    choice: WriteChoice
-    form: TableForm
-    shard: bytes
-    key: bytes
-    values: bytes | None
-    generated: TypedValue = None
+    __slots__ = ("choice", "form", "generated", "key", "shard", "values")
+
+    def __init__(
+        self,
+        choice: WriteChoice,
+        form: TableForm,
+        shard: bytes,
+        key: bytes,
+        values: bytes | None,
+        generated: TypedValue = None,
+    ) -> None:
+        self.choice = choice
+        self.form = form
+        self.shard = shard
+        self.key = key
+        self.values = values
+        self.generated = generated
 
     @property
     def size(self) -> int:
@@ -165,10 +181,7 @@ def write_typed_row(
 def _record(write: TypedRowWrite, expiry_hour: int, moment: Moment) -> bytes:
     assert write.values is not None
     table = write.form.table
-    header = TypedHeader(
-        TYPED_ROW, 0, table.schema, table.id, expiry_hour, moment.now_us // 1000, moment.version
-    )
-    return encode_typed_row(header, write.values)
+    return typed_record(table, expiry_hour, moment.now_us // 1000, moment.version, write.values)
 
 
 def _previous(wants: ReturnRow, row: StoredRow) -> tuple[StoredRow | None, Version | None]:

@@ -11,6 +11,7 @@ from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TimeToLive
 
 __all__ = [
+    "VERSION_MAGIC",
     "Direction",
     "FieldRange",
     "OperationKind",
@@ -48,7 +49,8 @@ class OperationKind(Enum):
     DELETE_IF_VERSION = "DELETE_IF_VERSION"
 
 
-_MAGIC: Final = b"\x01"
+VERSION_MAGIC: Final = b"\x01"
+"""What the bytes of a version begin with."""
 _UNIQUE_BYTES: Final = 16
 
 
@@ -59,12 +61,12 @@ class Version(NamedTuple):
 
     def to_bytes(self) -> bytes:
         """The version as bytes that `from_bytes` takes; nothing else is promised of them."""
-        return _MAGIC + self.unique
+        return VERSION_MAGIC + self.unique
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The version of such bytes. Raises `InvalidRequest` for any others."""
-        if len(data) != 1 + _UNIQUE_BYTES or data[:1] != _MAGIC:
+        if len(data) != 1 + _UNIQUE_BYTES or data[:1] != VERSION_MAGIC:
             raise InvalidRequest(TypedRule.VERSION_FORMAT)
         return cls(data[1:])
 

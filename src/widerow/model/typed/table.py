@@ -219,6 +219,15 @@ class TypedTable:
         return {folded(field.name): index for index, field in enumerate(self.fields)}
 
     @cached_property
+    def text_names(self) -> dict[str, str]:
+        """The declared names of the columns that take any text, by themselves and folded."""
+        found: dict[str, str] = {}
+        for field in self.fields:
+            if field.type.kind is Kind.STRING and not field.type.uuid:
+                found[field.name] = found[folded(field.name)] = field.name
+        return found
+
+    @cached_property
     def key_positions(self) -> tuple[int, ...]:
         """Where the primary key's columns stand in a row, in the key's order."""
         return tuple(self.positions[folded(name)] for name in self.primary_key)

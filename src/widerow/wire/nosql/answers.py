@@ -1,9 +1,10 @@
 """Rows and what stands around them in answers (nosql-wire §3, §4)."""
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, final
+
+from librt.strings import BytesWriter, write_f64_be
 
 from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.table import TypedTable
@@ -43,36 +44,39 @@ __all__ = [
     "stored_row",
 ]
 
-_DOUBLE: Final = struct.Struct(">d")
 _COLUMNS_KEPT: Final = 1000  # tables whose columns are kept
 
 
-class Cost(NamedTuple):
+@final
+class Cost:
     """What a request consumed: read units, and kilobytes read and written (nosql-wire §4)."""
 
-    read_units: int = 0
-    read_kb: int = 0
-    write_kb: int = 0
+    __slots__ = ("read_kb", "read_units", "write_kb")
+
+    def __init__(self, read_units: int = 0, read_kb: int = 0, write_kb: int = 0) -> None:
+        self.read_units = read_units
+        self.read_kb = read_kb
+        self.write_kb = write_kb
 
     def encoded(self) -> EncodedValue:
         """The member of an answer that tells it."""
-        out = bytearray()
+        out = BytesWriter()
         at = begin_container(out, NSON_MAP, 3)
-        out += _READ_UNITS
+        out.write(_READ_UNITS)
         put_int(out, self.read_units)
-        out += _READ_KB
+        out.write(_READ_KB)
         put_int(out, self.read_kb)
-        out += _WRITE_KB
+        out.write(_WRITE_KB)
         put_int(out, self.write_kb)
         end_container(out, at)
-        return EncodedValue(bytes(out))
+        return EncodedValue(out.getvalue())
 
 
 def _name(name: str, *code: int) -> bytes:
     """The name of a member, encoded, and the code of its value's type."""
-    out = bytearray()
+    out = BytesWriter()
     put_text(out, name)
-    return bytes(out) + bytes(code)
+    return out.getvalue() + bytes(code)
 
 
 _READ_UNITS: Final = _name("ru", NSON_INTEGER)
@@ -96,12 +100,12 @@ def row_value(row: StoredRow, *, by_name: bool = False) -> EncodedValue:
     Of a collection the key, and behind it what the document has. `by_name`: names inside JSON are
     sorted; else they are in the order in which they were written.
     """
-    out = bytearray()
+    out = BytesWriter()
     _put_row(out, row, by_name=by_name)
-    return EncodedValue(bytes(out))
+    return EncodedValue(out.getvalue())
 
 
-def _put_row(out: bytearray, row: StoredRow, *, by_name: bool) -> None:
+def _put_row(out: BytesWriter, row: StoredRow, *, by_name: bool) -> None:
     columns, values, document = _columns_of(row.table), row.values_in_order(), row.document()
     if by_name:
         values = [
@@ -117,33 +121,44 @@ def _put_row(out: bytearray, row: StoredRow, *, by_name: bool) -> None:
 
 
 class EncodedColumn(NamedTuple):
-    """A column as answers have it: its name, encoded, and what appends a value."""
+    """A column as answers have it: its name, encoded, and what appends a value.
+
+    `text`: the name with the code of a text behind it, where the values are texts.
+    """
 
     name: bytes
-    put: Callable[[bytearray, Any, FieldType], None]
+    put: Callable[[BytesWriter, Any, FieldType], None]
     type: FieldType
+    text: bytes = b""
 
     @classmethod
     def of(
-        cls, field: Field, put: Callable[[bytearray, Any, FieldType], None] | None = None
+        cls, field: Field, put: Callable[[BytesWriter, Any, FieldType], None] | None = None
     ) -> "EncodedColumn":
         """A column of a table; `put`: where its values are not sent as GET sends them."""
-        return cls(_name(field.name), put or _PUT[field.type.kind], field.type)
+        kind = field.type.kind
+        text = _name(field.name, NSON_STRING) if _PUT[kind] is _text else b""
+        return cls(_name(field.name), put or _PUT[kind], field.type, text)
 
 
 def encoded_columns(columns: Sequence[EncodedColumn], values: Sequence[Any]) -> EncodedValue:
     """Columns with their values, encoded."""
-    out = bytearray()
+    out = BytesWriter()
     at = begin_container(out, NSON_MAP, len(columns))
     _put_columns(out, columns, values)
     end_container(out, at)
-    return EncodedValue(bytes(out))
+    return EncodedValue(out.getvalue())
 
 
-def _put_columns(out: bytearray, columns: Sequence[EncodedColumn], values: Sequence[Any]) -> None:
+def _put_columns(out: BytesWriter, columns: Sequence[EncodedColumn], values: Sequence[Any]) -> None:
     """Append the columns, to which the first of the values belong."""
-    for (name, put, kind), value in zip(columns, values, strict=False):
-        out += name
+    for index, (name, put, kind, text) in enumerate(columns):
+        value = values[index]
+        if text and type(value) is str:
+            out.write(text)
+            put_text(out, value)
+            continue
+        out.write(name)
         if value is None:
             out.append(NSON_NULL)
         else:
@@ -174,29 +189,29 @@ def _sorted(value: Any) -> Any:  # noqa: ANN401  # a document
 
 def stored_row(row: StoredRow) -> EncodedValue:
     """A row with its times and its version, as GET answers it."""
-    out = bytearray()
+    out = BytesWriter()
     modified_ms, expires_ms = row.times_ms
     at = begin_container(out, NSON_MAP, 5)
-    out += _CREATED + _MODIFIED
+    out.write(_CREATED + _MODIFIED)
     put_int(out, modified_ms)
-    out += _EXPIRES
+    out.write(_EXPIRES)
     put_int(out, expires_ms)
-    out += _VERSION
-    put_binary(out, row.version.to_bytes())
-    out += _ROW
+    out.write(_VERSION)
+    put_binary(out, row.version_bytes)
+    out.write(_ROW)
     _put_row(out, row, by_name=False)
     end_container(out, at)
-    return EncodedValue(bytes(out))
+    return EncodedValue(out.getvalue())
 
 
 def encoded_value(value: Any, kind: FieldType) -> EncodedValue:  # noqa: ANN401  # a column's value
     """A value of a type, encoded."""
-    out = bytearray()
+    out = BytesWriter()
     put_typed(out, value, kind)
-    return EncodedValue(bytes(out))
+    return EncodedValue(out.getvalue())
 
 
-def put_typed(out: bytearray, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # same
+def put_typed(out: BytesWriter, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # same
     """Append a value of a type; None is NULL."""
     if value is None:
         out.append(NSON_NULL)
@@ -204,47 +219,47 @@ def put_typed(out: bytearray, value: Any, kind: FieldType) -> None:  # noqa: ANN
         _PUT[kind.kind](out, value, kind)
 
 
-def _integer(out: bytearray, value: int, _: FieldType) -> None:
+def _integer(out: BytesWriter, value: int, _: FieldType) -> None:
     out.append(NSON_INTEGER)
     put_int(out, value)
 
 
-def _long(out: bytearray, value: int, _: FieldType) -> None:
+def _long(out: BytesWriter, value: int, _: FieldType) -> None:
     out.append(NSON_LONG)
     put_int(out, value)
 
 
-def _double(out: bytearray, value: float, _: FieldType) -> None:
+def _double(out: BytesWriter, value: float, _: FieldType) -> None:
     out.append(NSON_DOUBLE)
-    out += _DOUBLE.pack(value)
+    write_f64_be(out, value)
 
 
-def _number(out: bytearray, value: Decimal, _: FieldType) -> None:
+def _number(out: BytesWriter, value: Decimal, _: FieldType) -> None:
     out.append(NSON_NUMBER)
     put_text(out, str(value))
 
 
-def _text(out: bytearray, value: str, _: FieldType) -> None:
+def _text(out: BytesWriter, value: str, _: FieldType) -> None:
     out.append(NSON_STRING)
     put_text(out, value)
 
 
-def _boolean(out: bytearray, value: bool, _: FieldType) -> None:  # noqa: FBT001  # a value
+def _boolean(out: BytesWriter, value: bool, _: FieldType) -> None:  # noqa: FBT001  # a value
     out.append(NSON_BOOLEAN)
     out.append(1 if value else 0)
 
 
-def _timestamp(out: bytearray, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # a Timestamp
+def _timestamp(out: BytesWriter, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # a Timestamp
     out.append(NSON_TIMESTAMP)
     put_text(out, answer_text(value, kind.precision))
 
 
-def _binary(out: bytearray, value: bytes, _: FieldType) -> None:
+def _binary(out: BytesWriter, value: bytes, _: FieldType) -> None:
     out.append(NSON_BINARY)
     put_binary(out, value)
 
 
-def _array(out: bytearray, value: list[Any], kind: FieldType) -> None:
+def _array(out: BytesWriter, value: list[Any], kind: FieldType) -> None:
     assert kind.element is not None
     at = begin_container(out, NSON_ARRAY, len(value))
     for item in value:
@@ -252,7 +267,7 @@ def _array(out: bytearray, value: list[Any], kind: FieldType) -> None:
     end_container(out, at)
 
 
-def _map(out: bytearray, value: Mapping[str, Any], kind: FieldType) -> None:
+def _map(out: BytesWriter, value: Mapping[str, Any], kind: FieldType) -> None:
     assert kind.element is not None
     at = begin_container(out, NSON_MAP, len(value))
     for name, item in value.items():
@@ -261,7 +276,7 @@ def _map(out: bytearray, value: Mapping[str, Any], kind: FieldType) -> None:
     end_container(out, at)
 
 
-def _record(out: bytearray, value: Mapping[str, Any], kind: FieldType) -> None:
+def _record(out: BytesWriter, value: Mapping[str, Any], kind: FieldType) -> None:
     at = begin_container(out, NSON_MAP, len(kind.fields))
     for field in kind.fields:
         put_text(out, field.name)
@@ -269,7 +284,7 @@ def _record(out: bytearray, value: Mapping[str, Any], kind: FieldType) -> None:
     end_container(out, at)
 
 
-def _json(out: bytearray, value: Any, _: FieldType) -> None:  # noqa: ANN401  # a document
+def _json(out: BytesWriter, value: Any, _: FieldType) -> None:  # noqa: ANN401  # a document
     put_value(out, json_document(value))
 
 
@@ -286,7 +301,7 @@ def _inner(value: Any) -> Any:  # noqa: ANN401  # same
     return JSON_NULL if value is None else json_document(value)
 
 
-_PUT: Final[Mapping[Kind, Callable[[bytearray, Any, FieldType], None]]] = {
+_PUT: Final[Mapping[Kind, Callable[[BytesWriter, Any, FieldType], None]]] = {
     Kind.INTEGER: _integer,
     Kind.LONG: _long,
     Kind.FLOAT: _double,

@@ -81,18 +81,16 @@ def row_columns(table: TypedTable, given: Any, *, exact: bool) -> dict[str, Any]
         _check_exact(given, table.fields)
     row: dict[str, Any] = {}
     fields, positions, keys = table.fields, table.positions, table.key_positions
+    texts = table.text_names
     for name, value in given.items():
-        position = positions.get(name)
-        if position is None:  # in another case, or of no column
-            position = positions.get(name.lower())
-            if position is None:
-                continue
-        field = fields[position]
-        kind = field.type
-        if type(value) is str and kind.kind is Kind.STRING:  # most values
-            row[field.name] = value
+        if type(value) is str and name in texts:  # most values
+            row[texts[name]] = value
             continue
-        made = column_value(value, kind)
+        position = positions.get(name.lower())
+        if position is None:
+            continue
+        field = fields[position]
+        made = column_value(value, field.type)
         if made is None:
             _check_null(field, position in keys)
         row[field.name] = made

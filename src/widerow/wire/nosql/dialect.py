@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from librt.strings import BytesWriter
+
 from widerow.auth.keyring import Permission
 from widerow.engine.engine import Engine
 from widerow.engine.typed.engine import TypedEngine
@@ -102,9 +104,10 @@ def _refuse(error: Exception, name: str, kind: str) -> Refusal:
         return Refusal(_BAD_REQUEST, "PATH", b"", b"")
     fault = fault_of(error, name)
     if rule in OLDER_FORM:
-        older = bytearray((fault.code,))
+        older = BytesWriter()
+        older.append(fault.code)
         put_text(older, fault.text)
-        body = bytes(older)
+        body = older.getvalue()
     else:
         body = encode({"e": fault.code, "x": fault.text})
     return Refusal(_OK, str(fault.code), body, b"")

@@ -14,7 +14,7 @@ Who may ask (docs/protocol/nosql.md, "Authorization"):
 import re
 from collections.abc import Mapping
 from hmac import compare_digest
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, final
 
 from widerow.auth.keyring import AccessKey, ApiKey, Keyring
 from widerow.auth.policy import InstancePolicy
@@ -59,13 +59,19 @@ _LINES: Final = (
 )
 
 
-class Frame(NamedTuple):
+@final
+class Frame:
     """A request: the version of its protocol, its header, its payload, and the way it is meant."""
 
-    version: int
-    header: Mapping[str, Any]
-    payload: Mapping[str, Any]
-    mode: NosqlMode = CLOUD
+    __slots__ = ("header", "mode", "payload", "version")
+
+    def __init__(
+        self, version: int, header: Mapping[str, Any], payload: Mapping[str, Any], mode: NosqlMode
+    ) -> None:
+        self.version = version
+        self.header = header
+        self.payload = payload
+        self.mode = mode
 
     @property
     def table(self) -> str:

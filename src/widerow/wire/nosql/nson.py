@@ -20,7 +20,10 @@ follows is refused before anything is made for it, and depth is bounded.
 import struct
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, final
+
+from librt.strings import BytesWriter, read_i32_be, write_f64_be, write_i32_be
+from mypy_extensions import i64, u8
 
 from widerow.errors import InvalidRequest
 from widerow.limits import NSON_DEPTH_MAX, NUMBER_DIGITS_MAX
@@ -129,10 +132,14 @@ class Long(NamedTuple):
     value: int
 
 
-class EncodedValue(NamedTuple):
+@final
+class EncodedValue:
     """A value that is encoded already, with the byte of its type."""
 
-    data: bytes
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -140,12 +147,12 @@ class EncodedValue(NamedTuple):
 
 def encode(message: Mapping[str, Any]) -> bytes:
     """A message as bytes: one MAP."""
-    out = bytearray()
+    out = BytesWriter()
     put_value(out, message)
-    return bytes(out)
+    return out.getvalue()
 
 
-def put_int(out: bytearray, value: int) -> None:
+def put_int(out: BytesWriter, value: int) -> None:
     """Append a packed integer in its shortest form."""
     if _LEAST_OF_ONE <= value <= _MOST_OF_ONE:
         out.append(value + _PACKED_ZERO)
@@ -153,15 +160,15 @@ def put_int(out: bytearray, value: int) -> None:
         beyond = value - _MOST_OF_ONE - 1
         size = max(1, (beyond.bit_length() + 7) // 8)
         out.append(_LAST_OF_ONE + size)
-        out += beyond.to_bytes(size, "big")
+        out.write(beyond.to_bytes(size, "big"))
     else:
         beyond = -(value - _LEAST_OF_ONE) - 1  # 0 for -120
         size = max(1, (beyond.bit_length() + 7) // 8)
         out.append(_FIRST_OF_ONE - size)
-        out += ((1 << (8 * size)) - 1 - beyond).to_bytes(size, "big")
+        out.write(((1 << (8 * size)) - 1 - beyond).to_bytes(size, "big"))
 
 
-def put_text(out: bytearray, text: str) -> None:
+def put_text(out: BytesWriter, text: str) -> None:
     """Append a packed length and UTF-8, as names and texts have them, without a type."""
     data = text.encode()
     size = len(data)
@@ -169,16 +176,16 @@ def put_text(out: bytearray, text: str) -> None:
         out.append(size + _PACKED_ZERO)
     else:
         put_int(out, size)
-    out += data
+    out.write(data)
 
 
-def put_binary(out: bytearray, data: bytes) -> None:
+def put_binary(out: BytesWriter, data: bytes) -> None:
     """Append a packed length and bytes, without a type."""
     put_int(out, len(data))
-    out += data
+    out.write(data)
 
 
-def put_value(out: bytearray, value: Any) -> None:  # noqa: ANN401, C901, PLR0912  # every type
+def put_value(out: BytesWriter, value: Any) -> None:  # noqa: ANN401, C901, PLR0912  # every type
     """Append a value with its type. An `int` of 32 bits is an INTEGER, another one a LONG."""
     if value is None:
         out.append(NSON_NULL)
@@ -193,9 +200,9 @@ def put_value(out: bytearray, value: Any) -> None:  # noqa: ANN401, C901, PLR091
         put_int(out, value)
     elif isinstance(value, float):
         out.append(NSON_DOUBLE)
-        out += _DOUBLE.pack(value)
+        write_f64_be(out, value)
     elif isinstance(value, EncodedValue):
-        out += value.data
+        out.write(value.data)
     elif isinstance(value, Long):
         out.append(NSON_LONG)
         put_int(out, value.value)
@@ -220,7 +227,7 @@ def put_value(out: bytearray, value: Any) -> None:  # noqa: ANN401, C901, PLR091
         raise TypeError(f"no NSON type for {type(value).__name__}")
 
 
-def _put_map(out: bytearray, entries: Mapping[str, Any]) -> None:
+def _put_map(out: BytesWriter, entries: Mapping[str, Any]) -> None:
     at = begin_container(out, NSON_MAP, len(entries))
     for name, value in entries.items():
         put_text(out, name)
@@ -228,24 +235,30 @@ def _put_map(out: bytearray, entries: Mapping[str, Any]) -> None:
     end_container(out, at)
 
 
-def _put_array(out: bytearray, items: "list[Any] | tuple[Any, ...]") -> None:
+def _put_array(out: BytesWriter, items: "list[Any] | tuple[Any, ...]") -> None:
     at = begin_container(out, NSON_ARRAY, len(items))
     for item in items:
         put_value(out, item)
     end_container(out, at)
 
 
-def begin_container(out: bytearray, code: int, count: int) -> int:
+def begin_container(out: BytesWriter, code: int, count: int) -> int:
     """Begin an ARRAY or a MAP of `count` members; what is returned is for `end_container`."""
     out.append(code)
     at = len(out)
-    out += b"\0\0\0\0" + count.to_bytes(4, "big")
+    write_i32_be(out, 0)
+    write_i32_be(out, count)
     return at
 
 
-def end_container(out: bytearray, at: int) -> None:
+def end_container(out: BytesWriter, at: int) -> None:
     """Write the length of an ARRAY or a MAP whose members were appended since `begin_container`."""
-    out[at : at + 4] = (len(out) - at - 4).to_bytes(4, "big")
+    start: i64 = at
+    size: i64 = len(out) - start - 4
+    out[start] = u8(size >> 24)
+    out[start + 1] = u8((size >> 16) & 0xFF)
+    out[start + 2] = u8((size >> 8) & 0xFF)
+    out[start + 3] = u8(size & 0xFF)
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -384,7 +397,7 @@ def _head(data: bytes, at: int, least: int) -> tuple[int, int, int]:
     """Count of members, where they begin, and where they end; each has at least `least` bytes."""
     if at + 8 > len(data):
         raise _ended()
-    size, count = _four_bytes(data, at), _four_bytes(data, at + 4)
+    size, count = int(read_i32_be(data, at)), int(read_i32_be(data, at + 4))
     stop = at + 4 + size
     if size < 4 or stop > len(data):  # the count is part of it
         raise _bad(
@@ -393,13 +406,6 @@ def _head(data: bytes, at: int, least: int) -> tuple[int, int, int]:
     if not 0 <= count * least <= size - 4:
         raise _bad(f"{count} members do not fit into {size} bytes")
     return count, at + 8, stop
-
-
-def _four_bytes(data: bytes, at: int) -> int:
-    """A number with its sign."""
-    first = data[at]
-    high = first - 256 if first > 127 else first
-    return high * 0x1000000 + data[at + 1] * 0x10000 + data[at + 2] * 0x100 + data[at + 3]
 
 
 def _read_map(data: bytes, at: int, depth: int) -> tuple[dict[str, Any], int]:

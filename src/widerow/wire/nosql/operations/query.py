@@ -19,6 +19,8 @@ from decimal import (
 )
 from typing import Any, Final, NamedTuple
 
+from librt.strings import BytesWriter
+
 from widerow.auth.keyring import Permission
 from widerow.engine.between import Between, never_ends
 from widerow.engine.plan import Plan
@@ -192,17 +194,18 @@ def _told(prepared: Prepared, statement: AskedStatement) -> dict[str, Any]:
 
 def _passing_plan(prepared: Prepared) -> bytes:
     """A plan of a driver that only hands rows on, so that the driver knows the variables."""
-    out = bytearray(b"\x11")
+    out = BytesWriter()
+    out.write(b"\x11")
     for value in (0, 0, 1, 0, 1, 0):
-        out += value.to_bytes(4, "big")
-    out += b"\0\0~~~"
+        out.write(value.to_bytes(4, "big"))
+    out.write(b"\0\0~~~")
     names = [name.encode() for name, _ in prepared.variables]
     for value in (1, 1, len(names)):
-        out += value.to_bytes(4, "big")
+        out.write(value.to_bytes(4, "big"))
     for place, name in enumerate(names):
         put_int(out, len(name))
-        out += name + place.to_bytes(4, "big")
-    return bytes(out)
+        out.write(name + place.to_bytes(4, "big"))
+    return out.getvalue()
 
 
 # --- QUERY ---------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """GET, the PUT family and the DELETE family (nosql-wire §4.1 to §4.3)."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, final
 
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
@@ -71,11 +71,15 @@ def decode_row_request(body: bytes, mode: NosqlMode = CLOUD) -> Frame:
 # --- GET -----------------------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
+@final
+class Found:
     """A row, if there is one, and what it cost to look."""
 
-    row: StoredRow | None
-    cost: Cost
+    __slots__ = ("cost", "row")
+
+    def __init__(self, row: StoredRow | None, cost: Cost) -> None:
+        self.row = row
+        self.cost = cost
 
 
 def get_typed(engine: TypedEngine, namespace: str, asked: Frame) -> Found:
@@ -111,19 +115,27 @@ def required(payload: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401  # a
 # --- PUT, DELETE ---------------------------------------------------------------------------------
 
 
-class WriteAsked(NamedTuple):
+@final
+class WriteAsked:
     """A write of one row: its table, what is to be written, and whether to tell of the former."""
 
-    form: TableForm
-    choice: WriteChoice
-    returns: bool
+    __slots__ = ("choice", "form", "returns")
+
+    def __init__(self, form: TableForm, choice: WriteChoice, returns: bool) -> None:  # noqa: FBT001  # two callers
+        self.form = form
+        self.choice = choice
+        self.returns = returns
 
 
-class Written(NamedTuple):
+@final
+class Written:
     """A write that ended, with what was asked for."""
 
-    asked: WriteAsked
-    result: WriteResult
+    __slots__ = ("asked", "result")
+
+    def __init__(self, asked: WriteAsked, result: WriteResult) -> None:
+        self.asked = asked
+        self.result = result
 
 
 def write_asked(
@@ -200,14 +212,14 @@ def write_typed(engine: TypedEngine, namespace: str, asked: Frame) -> Plan[Writt
 
 def cost_of_write(written: Written) -> Cost:
     """What a write consumed (nosql-wire §4.2, §4.3): kilobytes of rows and index entries."""
-    (form, choice, returns), result = written
+    asked, result = written.asked, written.result
     former = row_size(result, result.former)
     reads = 0
-    if choice.kind is not OperationKind.PUT or (returns and former):
+    if asked.choice.kind is not OperationKind.PUT or (asked.returns and former):
         reads = counted_kilobytes(former)
     writes = 0
     if result.success:
-        writes = (counted_kilobytes(former) if former else 0) + index_kb(form, result)
+        writes = (counted_kilobytes(former) if former else 0) + index_kb(asked.form, result)
         if result.record:
             writes += counted_kilobytes(row_size(result, result.record))
     return Cost(2 * reads, reads, writes)
@@ -244,7 +256,7 @@ def write_members(written: Written, *, by_name: bool = False) -> dict[str, Any]:
     `by_name`: names inside JSON of the former row are sorted, as the vendor's proxy has them where
     several rows are written at once.
     """
-    (form, choice, _), result = written
+    form, choice, result = written.asked.form, written.asked.choice, written.result
     members: dict[str, Any] = {}
     if choice.kind in _DELETES:
         members["ss"] = result.success

@@ -146,13 +146,18 @@ def _ending(writes: Sequence[WriteAsked], plan: Plan[list[WriteResult]]) -> Plan
 
     def ended(outcomes: Sequence[Outcome[Any]]) -> SequenceEnd:
         try:
-            return SequenceEnd(tuple(map(Written, writes, finish(outcomes))))
+            return SequenceEnd(_together(writes, finish(outcomes)))
         except OperationFailed as error:
             results = (*error.before, error.result)
-            return SequenceEnd(tuple(map(Written, writes, results)), error.index)
+            return SequenceEnd(_together(writes, results), error.index)
 
     rest = None if again is None else lambda outcomes: _ending(writes, again(outcomes))
     return Plan(plan.writes, ended, plan.size, rest, prepares=plan.prepares)
+
+
+def _together(writes: Sequence[WriteAsked], results: Sequence[WriteResult]) -> tuple[Written, ...]:
+    """Writes with their results; those behind one that aborted them have none."""
+    return tuple([Written(writes[place], result) for place, result in enumerate(results)])
 
 
 def _write_of(
@@ -172,7 +177,8 @@ def _write_of(
         raise InvalidRequest(NosqlRule.BATCH_KIND, name=name)
     form = named_table(engine, text_member(given, "n") or asked.table, namespace)
     write = write_asked(form, code, given, asked.mode)
-    return write._replace(choice=as_abort(write.choice, flag_member(given, "a")))
+    choice = as_abort(write.choice, flag_member(given, "a"))
+    return WriteAsked(form, choice, write.returns)
 
 
 def _check_related(writes: Sequence[WriteAsked]) -> None:

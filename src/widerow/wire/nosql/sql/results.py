@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from librt.strings import BytesWriter
+
 from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import FieldType, Kind
@@ -47,12 +49,12 @@ def row_sender(table: TypedTable) -> Callable[[StoredRow], EncodedValue]:
     return lambda row: encoded_columns(columns, row.values_in_order())
 
 
-def _put_of(kind: FieldType) -> Callable[[bytearray, Any, FieldType], None] | None:
+def _put_of(kind: FieldType) -> Callable[[BytesWriter, Any, FieldType], None] | None:
     if kind.kind in _ALIKE:
         return None
     convert = item_of(kind)
 
-    def put(out: bytearray, value: Any, _: FieldType) -> None:  # noqa: ANN401  # a column's value
+    def put(out: BytesWriter, value: Any, _: FieldType) -> None:  # noqa: ANN401  # a column's value
         put_value(out, _value(value if convert is None else convert(value)))
 
     return put
