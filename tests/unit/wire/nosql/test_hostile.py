@@ -208,6 +208,7 @@ DEFINITIONS: Final = (
         ILLEGAL,
         "Error: Identity field must be",
     ),
+    ("ALTER TABLE t (ADD d LONG)", ILLEGAL, "Error: at (1, 19) Cannot add field, d"),
     ("ALTER TABLE t (MODIFY d LONG)", ILLEGAL, "Error: at (1, 15) MODIFY <type> is not supported"),
     ("CREATE USER ada", ILLEGAL, "Unsupported query operation CREATE_USER"),
     ("desc table t", ILLEGAL, "Unsupported query operation DESCRIBE"),
