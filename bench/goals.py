@@ -7,6 +7,7 @@ what it needs (a peer that is not installed, a case left out).
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from bench.driver_requests import GET, GET_ROW, PUT, PUT_ROW, QUERY, RANGE
 from bench.floor import ALONE, SYNC_IN_TURNS
 from bench.measure import times
 from bench.neighbours import DROP, NEIGHBOURS, SWEEP, beside, without
@@ -267,6 +268,9 @@ GOALS: Final = (
         INGEST_SERIES, "points a CPU second", 250_000, rows_per_second(INGEST_SERIES), at_most=False
     ),
     Goal(SORTED, "× CPU of GetRange of the index", 2, slower(SORTED, INDEX_IN_TURNS)),
+    Goal(GET, "× CPU of GetRow", 1.3, slower(GET, GET_ROW)),
+    Goal(PUT, "× CPU of PutRow", 1.3, slower(PUT, PUT_ROW)),
+    Goal(QUERY, "× CPU of GetRange", 1.3, slower(QUERY, RANGE)),
 )
 
 

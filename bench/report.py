@@ -19,6 +19,7 @@ _TITLES: Final = {
     "start": "Start (p50 is the median, p99 the slowest)",
     "sql": "Statements of SQL",
     "series": "Timeseries (rows are points)",
+    "nosql": "Requests of NoSQL's drivers, in turns with those of Tablestore's clients",
     "fairness": "Fairness",
     "neighbours": "Neighbours",
     "peer": "Peers, the same row of 10 × 100 bytes",

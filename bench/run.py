@@ -25,6 +25,7 @@ from typing import Any, Final
 from bench import growth, neighbours, rows, series, statements, ycsb
 from bench.disk import scan_result, sync_results
 from bench.drawing import charts
+from bench.driver_requests import driver_results
 from bench.floor import engine_result, lone_results
 from bench.goals import judge
 from bench.load import LoadFailed, generator
@@ -61,6 +62,7 @@ GROUPS: Final = (
         "search",
         "sql",
         "series",
+        "nosql",
         "fairness",
         "neighbours",
         "start",
@@ -135,6 +137,7 @@ def measure_all(run: Run, directory: Path) -> None:
             ("search", search_results),
             ("sql", statements.statement_results),
             ("series", series.series_results),
+            ("nosql", driver_results),
         ):
             if group in run.chosen:
                 run.keep(measured(place, run.settings))
