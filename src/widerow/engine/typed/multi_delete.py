@@ -6,6 +6,7 @@ from widerow.engine.observer import Observers, RowEvent
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.row_units import counted_kilobytes
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows
+from widerow.safepoint import safepoint
 from widerow.storage.interface import Transaction
 
 __all__ = ["DeletedRows", "delete_selected"]
@@ -48,6 +49,7 @@ def delete_selected(
     ended = 0 < kilobytes_max <= kilobytes
     forms = {form.table.id: form for form in (*selection.shown.values(), *selection.ancestors)}
     for row in rows:
+        safepoint()
         watch = observers.of(forms[row.table.id])
         if watch:
             watch.changed(txn, RowEvent(row.encoded_key, shard, row, None))

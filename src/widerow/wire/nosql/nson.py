@@ -28,6 +28,7 @@ from mypy_extensions import i64, u8
 from widerow.errors import InvalidRequest
 from widerow.limits import NSON_DEPTH_MAX, NUMBER_DIGITS_MAX
 from widerow.model.typed.values import JSON_NULL, JsonNull
+from widerow.safepoint import safepoint
 from widerow.wire.nosql.rules import NosqlRule
 
 __all__ = [
@@ -103,6 +104,7 @@ _LEAST_OF_ONE: Final = -119
 _MOST_OF_ONE: Final = 120
 _FIRST_OF_ONE: Final = 0x08
 _LAST_OF_ONE: Final = 0xF7
+_MEMBERS_AT_ONCE: Final = 100  # are read before others may have their turn
 
 
 class EmptyValue:
@@ -413,7 +415,9 @@ def _read_map(data: bytes, at: int, depth: int) -> tuple[dict[str, Any], int]:
         raise _too_deep()
     count, at, stop = _head(data, at, 2)
     found: dict[str, Any] = {}
-    for _ in range(count):
+    for number in range(count):
+        if number % _MEMBERS_AT_ONCE == 0:
+            safepoint()
         name, at = read_text(data, at)
         if name is None:
             raise _bad("a name is null")
@@ -460,7 +464,9 @@ def _read_array(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
         raise _too_deep()
     count, at, stop = _head(data, at, 1)
     found: list[Any] = []
-    for _ in range(count):
+    for number in range(count):
+        if number % _MEMBERS_AT_ONCE == 0:
+            safepoint()
         item, at = decode_value(data, at, depth - 1)
         found.append(item)
     if at != stop:
