@@ -10,7 +10,7 @@ from widerow.limits import TYPED_KEY_BYTES_MAX
 from widerow.model.typed.coerce import COERCE
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import DOCUMENT_COLUMN, TypedTable
-from widerow.model.typed.types import Field, FieldType, Kind
+from widerow.model.typed.types import Field, FieldType
 from widerow.model.typed.values import TypedValue
 from widerow.rows.typed import ValueForm
 
@@ -20,19 +20,16 @@ _VALUE_DEPTH = 0  # key values are never nested
 
 
 class Column(NamedTuple):
-    """What a write needs to know of a column. `text`: takes texts as they are."""
+    """What a write needs to know of a column."""
 
     coerce: Callable[[Any, FieldType, str, int], TypedValue]
     type: FieldType
     name: str
     nullable: bool
-    text: bool
 
 
 def _column(field: Field) -> Column:
-    kind = field.type
-    text = kind.kind is Kind.STRING and not kind.uuid
-    return Column(COERCE[kind.kind], kind, field.name, field.nullable, text)
+    return Column(COERCE[field.type.kind], field.type, field.name, field.nullable)
 
 
 class TableForm:
@@ -41,7 +38,7 @@ class TableForm:
     __slots__ = (
         *("_key_columns", "_sizes", "columns", "document", "generated", "id", "key"),
         "key_positions",
-        *("names", "table", "values"),
+        *("names", "table", "takes_text", "values"),
     )
 
     def __init__(self, table: TypedTable) -> None:
@@ -56,6 +53,7 @@ class TableForm:
             (table.fields[index].name, table.fields[index].type) for index in table.key_positions
         )
         self.columns = tuple(map(_column, table.fields))
+        self.takes_text = [field.name in table.text_names for field in table.fields]
         self.key_positions = table.key_positions
         self.document = len(table.fields) - 1 if table.collection else -1
         if table.collection:

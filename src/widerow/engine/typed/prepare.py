@@ -48,7 +48,7 @@ def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> TypedRo
 def _filled(form: TableForm, given: Mapping[str, Any]) -> list[TypedValue]:
     """The given row with defaults for the columns left out; a key column left out is None."""
     row = form.values.empty
-    names, columns = form.names, form.columns
+    names, columns, takes_text = form.names, form.columns, form.takes_text
     document: dict[str, Any] = {}
     for name, value in given.items():
         position = names.get(name)
@@ -57,10 +57,11 @@ def _filled(form: TableForm, given: Mapping[str, Any]) -> list[TypedValue]:
                 document[name] = None if value is JSON_NULL else value
                 continue
             position = form.position(name)
-        coerce, kind, declared, nullable, is_text = columns[position]
-        if is_text and type(value) is str and value.isascii():
+        if type(value) is str and takes_text[position] and value.isascii():
             row[position] = value
-        elif value is not None:
+            continue
+        coerce, kind, declared, nullable = columns[position]
+        if value is not None:
             row[position] = coerce(value, kind, declared, VALUE_DEPTH_MAX)
         elif nullable or position == form.generated:
             row[position] = None

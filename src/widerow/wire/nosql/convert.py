@@ -83,9 +83,11 @@ def row_columns(table: TypedTable, given: Any, *, exact: bool) -> dict[str, Any]
     fields, positions, keys = table.fields, table.positions, table.key_positions
     texts = table.text_names
     for name, value in given.items():
-        if type(value) is str and name in texts:  # most values
-            row[texts[name]] = value
-            continue
+        if type(value) is str:  # most values
+            declared = texts.get(name)
+            if declared is not None:
+                row[declared] = value
+                continue
         position = positions.get(name.lower())
         if position is None:
             continue

@@ -48,6 +48,7 @@ _AUTHORIZATION: Final = "authorization"
 _REQUEST_ID: Final = "x-nosql-request-id"
 _NAMESPACE: Final = "x-nosql-default-ns"
 _VERSION_BYTES: Final = 2
+_HEADER: Final = b"\x80h\x06"  # the member's name, and the code of a MAP
 _VERSIONS: Final = (4, 5)
 _DEFAULT: Final = "widerow"  # id and secret of the key that everybody knows
 _SIGNATURE: Final = re.compile(r'Signature\b.*\bkeyId="[^"]*".*\bsignature="[^"]*"', re.ASCII)
@@ -87,7 +88,7 @@ def operation_code(body: bytes) -> Any:  # noqa: ANN401  # a value
     """
     if not body:
         raise InvalidRequest(NosqlRule.BODY_EMPTY)
-    version = int.from_bytes(body[:_VERSION_BYTES], "big")
+    version = _version(body)
     if version not in _VERSIONS:
         raise InvalidRequest(NosqlRule.SERIAL_VERSION, version=version)
     at = _VERSION_BYTES
@@ -96,10 +97,17 @@ def operation_code(body: bytes) -> Any:  # noqa: ANN401  # a value
         raise InvalidRequest(NosqlRule.HEADER)
     if body[at + 5 : at + 9] == bytes(4):  # without a member
         raise InvalidRequest(NosqlRule.HEADER)
-    name, at = read_text(body, at + 9)
-    if name != "h" or body[at : at + 1] != bytes((NSON_MAP,)):
-        raise InvalidRequest(NosqlRule.HEADER)
+    if body.startswith(_HEADER, at + 9):
+        at += 8 + len(_HEADER)
+    else:  # perhaps its length is packed in a longer form
+        name, at = read_text(body, at + 9)
+        if name != "h" or body[at : at + 1] != bytes((NSON_MAP,)):
+            raise InvalidRequest(NosqlRule.HEADER)
     return map_member(body, at, b"o", 2)
+
+
+def _version(body: bytes) -> int:
+    return body[0] << 8 | body[1] if len(body) > 1 else int.from_bytes(body, "big")
 
 
 def read_frame(body: bytes, mode: NosqlMode = CLOUD) -> Frame:
@@ -111,7 +119,7 @@ def read_frame(body: bytes, mode: NosqlMode = CLOUD) -> Frame:
     payload = message.get("p")
     if not isinstance(payload, dict):
         raise InvalidRequest(NosqlRule.PAYLOAD_MISSING)
-    return Frame(int.from_bytes(body[:_VERSION_BYTES], "big"), header, payload, mode)
+    return Frame(_version(body), header, payload, mode)
 
 
 def open_frame(

@@ -211,11 +211,11 @@ def put_value(out: BytesWriter, value: Any) -> None:  # noqa: ANN401, C901, PLR0
     elif isinstance(value, TimestampText):
         out.append(NSON_TIMESTAMP)
         put_text(out, value.text)
-    elif isinstance(value, (dict, Mapping)):  # dict first: asking it costs least
-        _put_map(out, value)
     elif isinstance(value, (bytes, bytearray)):
         out.append(NSON_BINARY)
         put_binary(out, bytes(value))
+    elif isinstance(value, (dict, Mapping)):  # dict first: asking it costs least
+        _put_map(out, value)
     elif isinstance(value, Decimal):
         out.append(NSON_NUMBER)
         put_text(out, str(value))
@@ -416,7 +416,7 @@ def _read_map(data: bytes, at: int, depth: int) -> tuple[dict[str, Any], int]:
     count, at, stop = _head(data, at, 2)
     found: dict[str, Any] = {}
     for number in range(count):
-        if number % _MEMBERS_AT_ONCE == 0:
+        if number % _MEMBERS_AT_ONCE == _MEMBERS_AT_ONCE - 1:
             safepoint()
         name, at = read_text(data, at)
         if name is None:
@@ -443,7 +443,7 @@ def map_member(data: bytes, at: int, name: bytes, depth: int) -> Any:  # noqa: A
         if data.startswith(wanted, at):
             found, at = decode_value(data, at + len(wanted), depth - 1)
         else:
-            at = _behind(data, _read_bytes(data, at, "String")[1], depth - 1)
+            at = _behind(data, _behind_text(data, at), depth - 1)
     if at != stop:
         raise _map_length(stop - at)
     return found
@@ -455,8 +455,16 @@ def _behind(data: bytes, at: int, depth: int) -> int:
         if data[at] in (NSON_INTEGER, NSON_LONG):
             return read_int(data, at + 1)[1]
         if data[at] == NSON_STRING:
-            return _read_bytes(data, at + 1, "String")[1]
+            return _behind_text(data, at + 1)
     return decode_value(data, at, depth)[1]
+
+
+def _behind_text(data: bytes, at: int) -> int:
+    if at < len(data) and _PACKED_ZERO <= data[at] <= _LAST_OF_ONE:
+        stop = at + 1 + data[at] - _PACKED_ZERO
+        if stop <= len(data):
+            return stop
+    return _read_bytes(data, at, "String")[1]
 
 
 def _read_array(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
@@ -465,7 +473,7 @@ def _read_array(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
     count, at, stop = _head(data, at, 1)
     found: list[Any] = []
     for number in range(count):
-        if number % _MEMBERS_AT_ONCE == 0:
+        if number % _MEMBERS_AT_ONCE == _MEMBERS_AT_ONCE - 1:
             safepoint()
         item, at = decode_value(data, at, depth - 1)
         found.append(item)

@@ -31,7 +31,6 @@ __all__ = [
     "check_key_size",
     "choice_of",
     "consumed_by_write",
-    "cost_of_write",
     "decode_row_request",
     "encode_found",
     "encode_written",
@@ -129,13 +128,14 @@ class WriteAsked:
 
 @final
 class Written:
-    """A write that ended, with what was asked for."""
+    """A write that ended, with what was asked for, and what it cost."""
 
-    __slots__ = ("asked", "result")
+    __slots__ = ("asked", "cost", "result")
 
     def __init__(self, asked: WriteAsked, result: WriteResult) -> None:
         self.asked = asked
         self.result = result
+        self.cost = _cost_of_write(asked, result)
 
 
 def write_asked(
@@ -176,7 +176,8 @@ def choice_of(
         None if ttl is None else ttl_of(ttl),
         flag_member(payload, "ut"),
         returning,
-        bytes_max=mode.row_bytes,
+        False,  # noqa: FBT003  # by position: a name costs a dict for every row
+        mode.row_bytes,
     )
 
 
@@ -210,9 +211,8 @@ def write_typed(engine: TypedEngine, namespace: str, asked: Frame) -> Plan[Writt
     return engine.write(form, write.choice).answering(lambda result: Written(write, result))
 
 
-def cost_of_write(written: Written) -> Cost:
+def _cost_of_write(asked: WriteAsked, result: WriteResult) -> Cost:
     """What a write consumed (nosql-wire §4.2, §4.3): kilobytes of rows and index entries."""
-    asked, result = written.asked, written.result
     former = row_size(result, result.former)
     reads = 0
     if asked.choice.kind is not OperationKind.PUT or (asked.returns and former):
@@ -279,14 +279,14 @@ def write_members(written: Written, *, by_name: bool = False) -> dict[str, Any]:
 
 def encode_written(written: Written, *, tells_cost: bool = True) -> bytes:
     """The answer to a write of one row."""
-    message = begun_message(cost_of_write(written), tells_cost=tells_cost)
-    return encode({**message, **write_members(written)})
+    message = begun_message(written.cost, tells_cost=tells_cost)
+    message.update(write_members(written))
+    return encode(message)
 
 
 def consumed_by_write(written: Written) -> tuple[int, int]:
     """Read and write units, for the metrics."""
-    cost = cost_of_write(written)
-    return cost.read_units, cost.write_kb
+    return written.cost.read_units, written.cost.write_kb
 
 
 def as_abort(choice: WriteChoice, abort: bool) -> WriteChoice:  # noqa: FBT001  # a member

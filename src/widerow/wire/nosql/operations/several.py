@@ -25,7 +25,6 @@ from widerow.wire.nosql.operations.rows import (
     WriteAsked,
     Written,
     as_abort,
-    cost_of_write,
     required,
     write_asked,
     write_members,
@@ -197,9 +196,8 @@ def _cost_of_sequence(end: SequenceEnd) -> Cost:
 
     What a replacing put aborts was written all the same, and counts (nosql-wire §4.5).
     """
-    costs = [cost_of_write(written) for written in end.written]
-    read = sum(cost.read_kb for cost in costs)
-    write = sum(cost.write_kb for cost in costs)
+    read = sum(written.cost.read_kb for written in end.written)
+    write = sum(written.cost.write_kb for written in end.written)
     last = end.written[-1].asked.choice.kind
     if end.aborted_at is not None and last not in _REPLACING:
         write = 0
