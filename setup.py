@@ -8,6 +8,9 @@ Python and run uncompiled with the same tests.
 Nothing that reads fields of protobuf messages is compiled: the runtime hands out bytes for a text
 that is not UTF-8, which our code refuses, while compiled code already fails on the type.
 
+Nor is a subclass of `Mapping` (`engine/typed/stored.py`): compiled, it shares the register of its
+base, and every dict is an instance of it.
+
 mypyc reads types: of the modules, and of what they import. It has rules of its own for that, not
 those of `make check`, because an installation has other packages at hand than a developer has.
 Where nothing can be compiled (no C compiler, no headers of Python, types that do not fit), the
@@ -93,14 +96,30 @@ HOT_MODULES = (
     "engine/timeseries/splits",
     "engine/timeseries/stored",
     "engine/timeseries/walk",
+    "engine/typed/change_rows",
+    "engine/typed/form",
+    "engine/typed/identity",
+    "engine/typed/index_form",
+    "engine/typed/index_keeper",
+    "engine/typed/multi_delete",
+    "engine/typed/prepare",
+    "engine/typed/row_units",
+    "engine/typed/scan",
+    "engine/typed/single_rows",
+    "engine/typed/tables",
+    "engine/typed/write",
     "keys/decode",
     "keys/encode",
     "keys/layout",
     "keys/series",
+    "keys/typed",
     "model/tablestore/answers",
     "model/tablestore/requests",
     "model/tablestore/row",
     "model/tablestore/schema",
+    "model/typed/coerce",
+    "model/typed/names",
+    "model/typed/requests",
     "rows/cells",
     "rows/checksum",
     "rows/fields",
@@ -108,6 +127,7 @@ HOT_MODULES = (
     "rows/points",
     "rows/record",
     "rows/series",
+    "rows/typed",
     "rows/words",
     "search/conversion",
     "search/documents",
@@ -144,6 +164,15 @@ HOT_MODULES = (
     "storage/witness",
     "system",
     "wire/dialect",
+    "wire/nosql/answers",
+    "wire/nosql/convert",
+    "wire/nosql/dialect",
+    "wire/nosql/envelope",
+    "wire/nosql/members",
+    "wire/nosql/nson",
+    "wire/nosql/operations/rows",
+    "wire/nosql/operations/several",
+    "wire/nosql/operations/tables_found",
     "wire/tablestore/bounds",
     "wire/tablestore/envelope",
     "wire/tablestore/flat_points",
