@@ -2,9 +2,9 @@
 
     PYTHONPATH=build/compiled:. python -m bench.instructions [--json] [--keep FOLDER] [CASE ...]
 
-Cases are get, put, update, batch, range and batch-get; of the last three a row is counted. Those
-of NoSQL's drivers are nosql-get, nosql-put, and, with a row counted, nosql-query and nosql-delete;
-the goal of the first two is said where get and put are counted too.
+Cases are get, put, update, batch, range, batch-get and points; of the last four a row or a point
+is counted. Those of NoSQL's drivers are nosql-get, nosql-put, and, with a row counted, nosql-query
+and nosql-delete; the goal of the first two is said where get and put are counted too.
 Connections are handed the bytes of signed requests, a turn of the loop at a time, and their answers
 go nowhere; everything between is the server's. Valgrind's callgrind counts what runs, so the figure
 is the same at every hour and on every machine with the same libraries, and a change of one in a
@@ -16,6 +16,7 @@ thousand shows. It says nothing about caches, nor about the kernel.
 import argparse
 import asyncio
 import gc
+import itertools
 import json
 import os
 import re
@@ -25,10 +26,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from bench import rows, typed_rows
+from bench import points, rows, typed_rows
 from rich.console import Console
 from rich.table import Table
 from tests.support.engines import open_tablestore
@@ -100,6 +102,22 @@ def _batch_get(number: int) -> bytes:
     return rows.batch_get([each % ROWS for each in numbers])
 
 
+_TIMES: Final = itertools.count(
+    0, points.POINTS
+)  # of requests, in the order in which they are made
+
+
+@cache
+def _point_template() -> points.Template:
+    return points.Template.of("points", [0] * points.POINTS)
+
+
+def _points(_number: int) -> bytes:
+    first = next(_TIMES)
+    steps = range(first, first + points.POINTS)
+    return _point_template().at(points.BEGIN_US + step * points.STEP_US for step in steps)
+
+
 def _typed(
     make: Callable[[int], bytes], connections: int, count: int = 1, *, once: bool = False
 ) -> Case:
@@ -114,6 +132,13 @@ CASES: Final[dict[str, Case]] = {
     "update": Case(rows.update, 128),
     "range": Case(rows.page, 8, rows=rows.PARTITION_ROWS),
     "batch-get": Case(_batch_get, 8, rows=_BATCH_GET_ROWS),
+    "points": Case(
+        _points,
+        8,
+        partial(points.create, "points"),
+        lambda number: points.written("points", [(number, 0)]),
+        rows=points.POINTS,
+    ),
     "nosql-get": _typed(typed_rows.get, 32),
     "nosql-put": _typed(typed_rows.put, 128),
     "nosql-query": _typed(typed_rows.page, 8, rows.PARTITION_ROWS),
@@ -212,8 +237,8 @@ def _work(case: str) -> None:
 
         ask([asked.table()])
         ask([asked.put(number) for number in range(ROWS)])
-        requests = asked.requests()
         ask(asked.warming())
+        requests = asked.requests()
         if asked.sign not in sinks[0].last:
             raise SystemExit(f"refused: {sinks[0].last!r}")
         gc.collect()

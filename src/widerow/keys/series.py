@@ -8,10 +8,13 @@ import hashlib
 import json
 from typing import Final
 
+from librt.strings import BytesWriter, write_i64_be
+
 from widerow.errors import StoreDamaged
 from widerow.keys.decode import unescape
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import ROW_PREFIX_BYTES, local_index_prefix, row_prefix
+from widerow.limits import INT64_MAX
 from widerow.model.timeseries.series import SeriesKey, tags_text
 
 __all__ = [
@@ -67,8 +70,12 @@ def series_shards(table_id: int, digest: bytes) -> tuple[bytes, bytes]:
 
 
 def time_bytes(time_us: int) -> bytes:
-    """A time as it stands in the keys of points. `time_us`: 0 or more, below 2 ** 63."""
-    return time_us.to_bytes(8, "big")
+    """A time as it stands in the keys of points. `time_us`: 0 or more, below 2 ** 64."""
+    if not 0 <= time_us <= INT64_MAX:
+        return time_us.to_bytes(8, "big")
+    writer = BytesWriter()  # at half the cost
+    write_i64_be(writer, time_us)
+    return writer.getvalue()
 
 
 def meta_key(meta_id: int, canonical: bytes) -> bytes:

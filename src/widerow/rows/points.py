@@ -18,10 +18,23 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812  # the name of a class
 from typing import Any, Final, final
 
+from mypy_extensions import i64
+
 from widerow.errors import StoreDamaged
+from widerow.model.timeseries.points import Point
+from widerow.model.timeseries.series import SeriesKey
 from widerow.model.values import ColumnType, Value
 
-__all__ = ["INLINE", "POINT", "Layout", "Layouts", "PointRecord"]
+__all__ = [
+    "INLINE",
+    "POINT",
+    "FieldShape",
+    "Layout",
+    "Layouts",
+    "PackedPoint",
+    "PointRecord",
+    "SentPoint",
+]
 
 POINT: Final = 0x80  # the kind of a record is this and the number of its layout
 INLINE: Final = 0  # the number of a layout that stands in the record
@@ -51,23 +64,29 @@ PointRecord = tuple["Layout", bytes]
 class Layout:
     """The names and types of a point's fields, in the order of names, and how values are packed."""
 
-    __slots__ = ("_struct", "_texts", "encoded", "names", "types")
+    __slots__ = ("_encoded", "_struct", "_texts", "names", "types")
 
     def __init__(self, names: tuple[str, ...], types: tuple[ColumnType, ...]) -> None:
         """`names`: sorted."""
         self.names = names
         self.types = types
-        encoded = [
-            b"%c%c%b" % (kind, len(name.encode()), name.encode())
-            for name, kind in zip(names, types, strict=True)
-        ]
-        self.encoded = b"".join(encoded)
+        self._encoded: bytes | None = None
         self._struct = Struct(">" + "".join([_FORMATS[kind] for kind in types]))
         self._texts: list[tuple[int, bool]] = [
             (at, kind == ColumnType.STRING)
             for at, kind in enumerate(types)
             if kind in (ColumnType.STRING, ColumnType.BINARY)
         ]
+
+    @property
+    def encoded(self) -> bytes:
+        """The bytes of the layout. Not for names of more than 255 bytes."""
+        found = self._encoded
+        if found is None:
+            pairs = [(name.encode(), kind) for name, kind in zip(self.names, self.types)]  # noqa: B905  # equally many
+            parts = [b"%c%c%b" % (kind, len(name), name) for name, kind in pairs]
+            found = self._encoded = b"".join(parts)
+        return found
 
     def pack(self, values: list[Any]) -> bytes:
         """The bytes of values in the order of names; texts in the list become their lengths.
@@ -123,10 +142,59 @@ def _decode_layout(encoded: bytes) -> Layout:
 
 
 @final
+class FieldShape:
+    """Names and types of the fields of points as they were sent; nobody has checked the names.
+
+    `order`: the places of the names in their order, in which values are packed.
+    """
+
+    __slots__ = ("_layout", "names", "order", "types")
+
+    def __init__(self, names: tuple[str, ...], types: tuple[ColumnType, ...]) -> None:
+        """`names`: each of them once."""
+        self.names = names
+        self.types = types
+        self.order = sorted(range(len(names)), key=names.__getitem__)
+        self._layout: Layout | None = None
+
+    def unpack(self, values: bytes) -> dict[str, Value]:
+        """The fields of packed values, in the order in which they were sent."""
+        layout = self._layout
+        if layout is None:
+            names = [self.names[at] for at in self.order]
+            types = [self.types[at] for at in self.order]
+            layout = self._layout = Layout(tuple(names), tuple(types))
+        fields = layout.unpack(values, 0)
+        return {name: fields[name] for name in self.names}
+
+
+@final
+class PackedPoint:
+    """A point to be put whose values came packed, as the layout of its shape has them."""
+
+    __slots__ = ("series", "shape", "time_us", "values")
+
+    def __init__(self, series: SeriesKey, time_us: i64, shape: FieldShape, values: bytes) -> None:
+        self.series = series
+        self.time_us = time_us
+        self.shape = shape
+        self.values = values
+
+    @property
+    def fields(self) -> dict[str, Value]:
+        """Its fields, in the order in which they were sent."""
+        return self.shape.unpack(self.values)
+
+
+SentPoint = Point | PackedPoint
+"""A point to be put, as requests come: its fields by names, or packed."""
+
+
+@final
 class Layouts:
     """Layouts that were met, with at most about `bound` fields; any thread may ask."""
 
-    __slots__ = ("_bound", "_by_bytes", "_by_fields", "_check", "_held", "_last")
+    __slots__ = ("_bound", "_by_bytes", "_by_fields", "_check", "_held", "_last", "_last_shape")
 
     def __init__(self, bound: int, check: Callable[[tuple[str, ...]], None]) -> None:
         """`check`: raises for names that no fields have."""
@@ -134,8 +202,9 @@ class Layouts:
         self._held = 0
         self._check = check
         self._by_bytes: dict[bytes, Layout] = {}
-        self._by_fields: dict[tuple[Any, ...], Layout] = {}
+        self._by_fields: dict[tuple[tuple[str, ...], tuple[ColumnType, ...]], Layout] = {}
         self._last: _LikeLast = ((), [], Layout((), ()))
+        self._last_shape: tuple[FieldShape | None, Layout] = (None, self._last[2])
 
     def of_bytes(self, encoded: bytes) -> Layout:
         """The layout of its bytes. Raises `StoreDamaged`."""
@@ -166,21 +235,30 @@ class Layouts:
         if names == last[0] and kinds == last[1]:  # points of one put are mostly alike
             found = last[2]
         else:
-            found = self._looked_up(names, kinds)
+            found = self._looked_up(names, tuple([_OF_VALUES[kind] for kind in kinds]))
             self._last = names, kinds, found
         if found.names is not names and found.names != names:
             values = [fields[name] for name in found.names]
         return found, found.pack(values)
 
-    def _looked_up(self, names: tuple[str, ...], kinds: list[type[Any]]) -> Layout:
-        key = (names, *kinds)
+    def of_shape(self, shape: FieldShape) -> Layout:
+        """The layout of fields of this shape. Raises what `check` raises."""
+        last = self._last_shape
+        if last[0] is shape:
+            return last[1]
+        found = self._looked_up(shape.names, shape.types)
+        self._last_shape = shape, found
+        return found
+
+    def _looked_up(self, names: tuple[str, ...], types: tuple[ColumnType, ...]) -> Layout:
+        key = names, types
         found = self._by_fields.get(key)
         if found is not None:
             return found
         self._check(names)
-        types = dict(zip(names, [_OF_VALUES[kind] for kind in kinds], strict=True))
+        of_names = dict(zip(names, types, strict=True))
         ordered = tuple(sorted(names))
-        made = Layout(ordered, tuple([types[name] for name in ordered]))
+        made = Layout(ordered, tuple([of_names[name] for name in ordered]))
         made = self.of_bytes(made.encoded)
         self._make_room(len(names))
         self._by_fields[key] = made

@@ -35,10 +35,17 @@ def double_at(data: bytes, at: i64) -> float:
 
 
 def stands_at(data: bytes, start: i64, part: bytes) -> bool:
-    """`data.startswith(part, start)`, for a `part` of `WORD_BYTES` or more."""
+    """`data.startswith(part, start)`, for a `part` of four bytes or more."""
     if not _COMPILED:
         return data.startswith(part, start)
     last: i64 = len(part) - WORD_BYTES
+    if last < 0:
+        half: i64 = last + WORD_BYTES // 2
+        if start + last + WORD_BYTES > len(data):
+            return False
+        return read_i32_le(data, start) == read_i32_le(part, 0) and read_i32_le(
+            data, start + half
+        ) == read_i32_le(part, half)
     if start + last + WORD_BYTES > len(data):
         return False
     position: i64 = 0

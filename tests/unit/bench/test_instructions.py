@@ -4,6 +4,7 @@ import pytest
 from bench import instructions
 
 
+@pytest.mark.filterwarnings("ignore:numElems is deprecated:DeprecationWarning")  # in the SDK
 @pytest.mark.parametrize("case", list(instructions.CASES))
 def test_a_case_is_asked_between_the_switches(
     case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

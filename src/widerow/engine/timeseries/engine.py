@@ -49,7 +49,6 @@ from widerow.engine.timeseries.sweep import TimeseriesSweep
 from widerow.errors import Exhausted, InvalidRequest, Replan, WiderowError
 from widerow.keys.layout import local_index_prefix
 from widerow.keys.series import canonical_key, series_hash
-from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import (
     MetaChange,
     MetaCondition,
@@ -73,6 +72,7 @@ from widerow.model.timeseries.table import (
     TimeseriesTable,
 )
 from widerow.model.values import KeyInput
+from widerow.rows.points import SentPoint
 from widerow.storage.interface import Outcome
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
     # --- points ------------------------------------------------------------------------------
 
     def put(
-        self, table: TimeseriesTable, points: Sequence[Point], mode: MetaUpdateMode
+        self, table: TimeseriesTable, points: Sequence[SentPoint], mode: MetaUpdateMode
     ) -> Plan[PutResult]:
         """PutTimeseriesData: each series in one transaction, metas before them (timeseries §4).
 

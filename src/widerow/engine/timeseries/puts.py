@@ -27,12 +27,11 @@ from widerow.limits import (
     SERIES_POINT_BYTES_MAX,
     SERIES_POINTS_MAX,
 )
-from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import MetaUpdateMode, PutResult
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.model.values import KeyType, Value
-from widerow.rows.points import Layout, Layouts
+from widerow.rows.points import Layout, Layouts, PackedPoint, SentPoint
 from widerow.rows.series import SeriesRecord, decode_meta, encode_meta
 from widerow.storage.interface import Outcome, Transaction, Write
 
@@ -130,7 +129,7 @@ def _checked_keys(table: TimeseriesTable, fields: dict[str, Value]) -> bytes:
 
 
 def _pack_points(
-    context: TimeseriesContext, table: TimeseriesTable, points: Sequence[Point]
+    context: TimeseriesContext, table: TimeseriesTable, points: Sequence[SentPoint]
 ) -> list[_SeriesPoints]:
     """The points of a request by their series, checked. Raises `InvalidRequest`."""
     if not 0 < len(points) <= SERIES_POINTS_MAX:
@@ -155,11 +154,20 @@ def _pack_points(
     return list(found.values())
 
 
-def _packed(layouts: Layouts, table: TimeseriesTable, point: Point) -> _PackedPoint:
-    time_us, fields = point.time_us, point.fields
+def _packed(layouts: Layouts, table: TimeseriesTable, point: SentPoint) -> _PackedPoint:
+    if isinstance(point, PackedPoint) and point.values and not table.field_keys:
+        sent_us = point.time_us
+        if sent_us < 0:
+            raise InvalidRequest(TimeseriesRule.POINT_TIME, value=int(sent_us))
+        layout = layouts.of_shape(point.shape)
+        if len(point.values) > SERIES_FIELD_BYTES_MAX:
+            check_values(point.fields)
+        return _PackedPoint(time_bytes(sent_us), sent_us, layout, point.values)
+    time_us = point.time_us
     if not 0 <= time_us <= _TIME_MAX:
         raise InvalidRequest(TimeseriesRule.POINT_TIME, value=time_us)
     suffix = time_bytes(time_us)
+    fields = point.fields
     if table.field_keys:
         fields = dict(fields)
         suffix += _checked_keys(table, fields)
@@ -290,9 +298,12 @@ class _SeriesPut(Write[tuple[int, int, int]]):
             for key, _ in txn.scan(prefix, after_prefix(prefix), reverse=True):
                 noted = int.from_bytes(key[TIME_AT : TIME_AT + 8], "big")
                 break
-        times = [point.time_us for point in points]
-        newest.note(prefix, max(noted, *times))
-        if min(times) > noted:
+        latest = earliest = points[0].time_us
+        for point in points:
+            latest = max(latest, point.time_us)
+            earliest = min(earliest, point.time_us)
+        newest.note(prefix, max(noted, latest))
+        if earliest > noted:
             return None
         return [
             None if point.time_us > noted else txn.get(prefix + point.suffix) for point in points
@@ -349,7 +360,7 @@ class PointsPut:
         self,
         context: TimeseriesContext,
         table: TimeseriesTable,
-        points: Sequence[Point],
+        points: Sequence[SentPoint],
         mode: MetaUpdateMode,
     ) -> None:
         """Check a request. Raises `InvalidRequest`."""

@@ -104,6 +104,7 @@ _LEAST_OF_ONE: Final = -119
 _MOST_OF_ONE: Final = 120
 _FIRST_OF_ONE: Final = 0x08
 _LAST_OF_ONE: Final = 0xF7
+_LONG_BYTES: Final = 8
 _MEMBERS_AT_ONCE: Final = 100  # are read before others may have their turn
 
 

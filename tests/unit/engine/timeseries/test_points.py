@@ -14,7 +14,20 @@ from widerow.errors import InvalidRequest, NotFound
 from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import MetaUpdateMode, PointQuery
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.values import ColumnType, Value
+from widerow.model.timeseries.table import FieldKey
+from widerow.model.values import ColumnType, KeyType, Value, column_type
+from widerow.rows.points import FieldShape, Layout, PackedPoint
+
+
+def packed(point: Point) -> PackedPoint:
+    """The point as it is read of a FlatBuffer."""
+    names = tuple(point.fields)
+    types = {name: column_type(value) for name, value in point.fields.items()}
+    ordered = sorted(names)
+    layout = Layout(tuple(ordered), tuple(types[name] for name in ordered))
+    values = layout.pack([point.fields[name] for name in ordered])
+    shape = FieldShape(names, tuple(types.values()))
+    return PackedPoint(point.series, point.time_us, shape, values)
 
 
 @pytest.fixture(params=DRIVERS)
@@ -115,9 +128,51 @@ def test_rules_of_points_are_kept(world: Series) -> None:
         with pytest.raises(InvalidRequest) as refused:
             world.engine.put(table, made, MetaUpdateMode.NORMAL)
         assert refused.value.rule is rule
+        if rule is TimeseriesRule.FIELD_NUMBER:
+            continue  # no FlatBuffer has such a number
+        with pytest.raises(InvalidRequest) as packed_refused:
+            world.engine.put(table, list(map(packed, made)), MetaUpdateMode.NORMAL)
+        assert packed_refused.value.rule is rule
+        assert packed_refused.value.details == refused.value.details
     assert world.read(table, CPU) == []
     for name in ("温度", "温度.abc", "123Test", "_@?%$A"):
         world.put(table, (CPU._replace(measurement=name), 1, good), mode=MetaUpdateMode.IGNORE)
+    world.check()
+
+
+def test_packed_points_are_stored_as_others(world: Series) -> None:
+    """timeseries §4, §8: also points of one time, points that are there, and key fields."""
+    fields: dict[str, Value] = {"z": -5, "a": 0.5, "b": True, "text": "温度", "k": 7, "blob": b"\0"}
+    points = [
+        Point(CPU, 30, fields),
+        Point(DISK, 10, {"k": 1, "a": 1}),
+        Point(CPU, 20, {"k": 1, "a": 1.0}),
+        Point(CPU, 20, {"k": 1, "b": False}),
+        Point(CPU, 30, {"k": 7, "a": "x"}),
+    ]
+    field_keys = (FieldKey("k", KeyType.INTEGER),)
+    tables = [
+        world.create("plain"),
+        world.create("keyed", field_keys=field_keys),
+    ]
+    for table in tables:
+        found = []
+        for made in (points, list(map(packed, points))):
+            for _ in range(2):
+                plan = world.engine.put(table, made, MetaUpdateMode.NORMAL)
+                assert world.core.run(plan).failed == {}
+                found.append((world.read(table, CPU), world.read(table, DISK)))
+        assert found[0] == found[1] == found[2] == found[3]
+        assert [time_us for time_us, _ in found[0][0]] == [20, 30]
+    missing, wrong = Point(CPU, 1, {"a": 1}), Point(CPU, 1, {"k": "x", "a": 1})
+    for point, rule in (
+        (missing, TimeseriesRule.FIELD_KEY_MISSING),
+        (wrong, TimeseriesRule.FIELD_KEY_TYPE),
+        (Point(CPU, 1, {"k": 1}), TimeseriesRule.FIELD_COUNT),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            world.engine.put(tables[1], [packed(point)], MetaUpdateMode.NORMAL)
+        assert refused.value.rule is rule
     world.check()
 
 

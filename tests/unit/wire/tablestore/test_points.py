@@ -1,9 +1,12 @@
 """Points in FlatBuffers of requests and in rows of answers (wire §4.2, §4.3; timeseries §4, §5)."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
+from typing import Any
 
+import flatbuffers
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +19,7 @@ from widerow.errors import InvalidRequest
 from widerow.limits import INT64_MAX, INT64_MIN, SERIES_POINTS_MAX
 from widerow.model.timeseries.points import Point, StoredPoint
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.timeseries.series import SeriesKey, tags_of_text
+from widerow.model.timeseries.series import SeriesKey, tags_of_text, tags_text
 from widerow.model.timeseries.table import FieldKey, TimeseriesTable
 from widerow.model.values import KeyType, Value
 from widerow.rows.plain_values import decode_plain_rows
@@ -53,6 +56,107 @@ POINTS = st.lists(
 )
 
 
+LIKE_POINTS = st.lists(
+    st.builds(
+        Point,
+        st.builds(
+            SeriesKey,
+            st.sampled_from(("m", "measured")),
+            st.sampled_from(("", "s", "source-001", "source-002")),
+            st.sampled_from(((), (("a", "1"),), (("a", "2"),), (("a", "1"), ("name", "value-1")))),
+        ),
+        st.integers(0, 3),
+        st.sampled_from(
+            (
+                {},
+                {"a": 1},
+                {"b": 1},
+                {"a": 1.5},
+                {"celsius": 20.5, "parts": 7, "yes": True, "text": "x", "blob": b"\0"},
+                {"celsius": 20.5, "parts": 8, "yes": False, "text": "温度", "blob": b""},
+            )
+        ),
+    ),
+    max_size=12,
+)
+"""Points of which many have the series or the names of the one before."""
+
+_CODES = {int: 1, bool: 2, float: 3, str: 4, bytes: 5}
+
+
+def grouped(groups: list[list[Point]], *, as_texts: bool) -> bytes:
+    """A FlatBuffer in which the rows of a group stand together, as the SDKs of Java and Go do it.
+
+    Texts that are equal stand once. `as_texts`: tags are texts, as older SDKs send them.
+    """
+    builder = flatbuffers.Builder()
+
+    def vector(values: Sequence[Any], width: int, add: str) -> int:
+        builder.StartVector(width, len(values), width)
+        for value in reversed(values):
+            getattr(builder, f"Prepend{add}")(value)
+        return int(builder.EndVector())
+
+    def table(fields: Sequence[tuple[str, Any]]) -> int:
+        builder.StartObject(len(fields))
+        for slot, (add, value) in enumerate(fields):
+            getattr(builder, f"Prepend{add}Slot")(slot, value, 0)
+        return int(builder.EndObject())
+
+    offset, text = "UOffsetTRelative", builder.CreateSharedString
+
+    def offsets(values: Sequence[int]) -> tuple[str, int]:
+        return offset, vector(values, 4, offset) if values else 0
+
+    def row(point: Point) -> int:
+        kinds: dict[type, list[Any]] = {kind: [] for kind in _CODES}
+        for value in point.fields.values():
+            kinds[type(value)].append(value)
+        blobs = [vector(each, 1, "Byte") for each in kinds[bytes]]
+        values = table(
+            [
+                (offset, vector(kinds[int], 8, "Int64") if kinds[int] else 0),
+                (offset, vector(kinds[bool], 1, "Bool") if kinds[bool] else 0),
+                (offset, vector(kinds[float], 8, "Float64") if kinds[float] else 0),
+                offsets([text(each) for each in kinds[str]]),
+                offsets([table([(offset, each)]) for each in blobs]),
+            ]
+        )
+        pairs = point.series.tags
+        tags = [table([(offset, text(name)), (offset, text(value))]) for name, value in pairs]
+        return table(
+            [
+                (offset, text(point.series.source)),
+                (offset, text(tags_text(pairs)) if as_texts else 0),
+                ("Int64", point.time_us),
+                (offset, values),
+                ("Uint32", 0),
+                (offset, 0 if as_texts else offsets(tags)[1]),
+            ]
+        )
+
+    def group(points: list[Point]) -> int:
+        first = points[0]
+        rows = [row(each) for each in points]
+        names = [text(name) for name in first.fields]
+        codes = [_CODES[type(value)] for value in first.fields.values()]
+        return table(
+            [
+                (offset, text(first.series.measurement)),
+                offsets(names),
+                (offset, vector(codes, 1, "Byte")),
+                offsets(rows),
+            ]
+        )
+
+    builder.Finish(table([offsets([group(each) for each in groups])]))
+    return bytes(builder.Output())
+
+
+def of_one_shape(point: Point) -> tuple[Any, ...]:
+    return (point.series.measurement, *((n, type(v)) for n, v in point.fields.items()))
+
+
 def sent_by_sdk(points: list[Point]) -> bytes:
     """The FlatBuffer that the Python SDK makes, for which `bytes` are texts."""
     rows = [
@@ -75,15 +179,43 @@ def typed(fields: Mapping[str, Value]) -> dict[str, tuple[type, Value]]:
 
 def test_the_vector_of_the_specification_is_read() -> None:
     (point,) = flat_points(FLAT_POINT, tag_lists=True)
-    assert point[:2] == (SeriesKey("m", "s", (("t1", "v1"),)), 1600000000000000)
+    assert (point.series, point.time_us) == (SeriesKey("m", "s", (("t1", "v1"),)), 1600000000000000)
     assert typed(point.fields) == typed({"b": True, "d": 1.5, "l": 7, "s": "x"})
 
 
 @given(POINTS)
 def test_points_are_read_as_the_sdk_writes_them(points: list[Point]) -> None:
     found = flat_points(sent_by_sdk(points), tag_lists=True)
-    assert [each[:2] for each in found] == [each[:2] for each in points]
+    assert [(each.series, each.time_us) for each in found] == [each[:2] for each in points]
     assert [typed(each.fields) for each in found] == [typed(each.fields) for each in points]
+
+
+@given(LIKE_POINTS)
+def test_points_like_the_ones_before_are_read_as_they_are(points: list[Point]) -> None:
+    groups = [list(each) for _, each in groupby(points, of_one_shape)]
+    for as_texts in (False, True):
+        found = flat_points(grouped(groups, as_texts=as_texts), tag_lists=not as_texts)
+        assert [(each.series, each.time_us) for each in found] == [each[:2] for each in points]
+        assert [typed(each.fields) for each in found] == [typed(each.fields) for each in points]
+
+
+def test_of_the_fields_of_one_name_the_last_counts() -> None:
+    sent = grouped([[Point(SeriesKey("m", "", ()), 1, {"a": 1, "b": 2.5, "c": 3})]], as_texts=False)
+    (point,) = flat_points(sent.replace(b"c\0", b"a\0"), tag_lists=True)
+    assert point.fields == {"a": 3, "b": 2.5}
+
+
+def test_points_that_lack_values_are_refused() -> None:
+    """Also behind points that have them."""
+    point = Point(SeriesKey("m", "", ()), 1, {"a": 1, "b": 2})
+    sent = grouped([[point, point._replace(fields={"a": 1})]], as_texts=False)
+    with pytest.raises(InvalidRequest) as refused:
+        flat_points(sent, tag_lists=True)
+    assert refused.value.rule is TimeseriesRule.POINT_BUFFER
+    wrong = grouped([[point._replace(fields={"a": "xyz"})]], as_texts=False)
+    with pytest.raises(InvalidRequest) as refused:
+        flat_points(wrong.replace(b"xyz", b"x\xffz"), tag_lists=True)
+    assert refused.value.rule is TimeseriesRule.POINT_BUFFER
 
 
 @settings(max_examples=examples(600))

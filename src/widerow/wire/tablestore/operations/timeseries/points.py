@@ -21,6 +21,7 @@ from widerow.model.timeseries.requests import (
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.model.values import ColumnType, Value
+from widerow.rows.points import SentPoint
 from widerow.wire.tablestore import timeseries_messages as m
 from widerow.wire.tablestore.errors.answers import foreign
 from widerow.wire.tablestore.flat_points import flat_points
@@ -55,7 +56,7 @@ _VALUES: Final = ("value_int", "value_string", "value_bool", "value_double", "va
 
 class _Put(NamedTuple):
     table: str
-    points: Sequence[Point]
+    points: Sequence[SentPoint]
     mode: MetaUpdateMode
     size: int
 
@@ -73,6 +74,7 @@ def _decode_put(sent: m.PutTimeseriesDataRequest) -> _Put:
     told = rows.flatbuffer_crc32c & 0xFFFF_FFFF
     if rows.HasField("flatbuffer_crc32c") and crc32.iscsi(data) != told:
         raise InvalidRequest(TimeseriesRule.POINT_CHECKSUM)
+    points: Sequence[SentPoint]
     if rows.type == _FLAT_BUFFERS:
         points = flat_points(data, tag_lists=sent.supported_table_version > 0)
     elif rows.type == _MESSAGES:
