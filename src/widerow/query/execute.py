@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from typing import Any, Final
 
 from widerow.query.budget import QueryBudget
-from widerow.query.expression import And, Vector, vector_of
+from widerow.query.expression import And, InputColumn, Vector, vector_of
 from widerow.query.plan import (
     Aggregate,
     Distinct,
@@ -70,6 +70,11 @@ def _filter(plan: RowFilter, below: _Below, _budget: QueryBudget) -> Iterator[Ch
 
 
 def _project(plan: Project, below: _Below, _budget: QueryBudget) -> Iterator[Chunk]:
+    places = [each.position for each in plan.expressions if isinstance(each, InputColumn)]
+    if len(places) == len(plan.expressions):
+        for chunk in below(plan.below):
+            yield Chunk(chunk.rows, tuple([chunk.columns[place] for place in places]))
+        return
     vectors = [vector_of(each) for each in plan.expressions]
     for chunk in below(plan.below):
         yield Chunk(chunk.rows, tuple([vector(chunk) for vector in vectors]))

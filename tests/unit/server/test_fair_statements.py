@@ -16,6 +16,7 @@ from tests.support.requests import BODIES
 from tests.unit.server.desk import BLOCKING, LOCAL, Desk, signed
 
 from widerow.engine.between import Between
+from widerow.errors import TooLong
 from widerow.limits import STATEMENTS_MAX, STATEMENTS_OF_ONE_MAX
 from widerow.server.fair_line import FairLine
 from widerow.server.metrics import LineCounts
@@ -101,6 +102,28 @@ def test_a_statement_ends_soon_after_its_client_is_gone(desk: Desk) -> None:
     assert answer.error[:2] == (503, "OTSServerBusy")
     counts = desk.metrics.statements
     assert (counts.cancelled, counts.running, counts.waiting) == (1, 0, 0)
+
+
+def test_a_statement_of_few_rows_stands_in_no_line(desk: Desk) -> None:
+    """It is answered on the loop; where it turns out to be long it goes to a thread."""
+    threads: list[str] = []
+
+    def short(*_: object) -> tuple[str, ...]:
+        if len(threads) == 2:
+            raise TooLong("too many rows")
+        threads.append(threading.current_thread().name)
+        return ()
+
+    def call(*_: object) -> tuple[str, ...]:
+        threads.append(threading.current_thread().name)
+        return ()
+
+    desk.serve("ListTable", call_within=short, call_between=call, lengthy=lambda _: False)
+    answers = desk.run(LOCAL, [signed("ListTable") for _ in range(3)])
+    assert [answer.status for answer in answers] == [200, 200, 200]
+    here = threading.current_thread().name
+    assert threads[:2] == [here, here]
+    assert threads[2].startswith("widerow-statement")
 
 
 def test_a_long_statement_lets_other_long_requests_compute(desk: Desk) -> None:

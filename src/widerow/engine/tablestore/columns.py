@@ -6,6 +6,7 @@ Compiled: a query that counts or groups spends most of its time here.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, final
 
+from widerow.engine.budget import Budget, within
 from widerow.engine.scan import ColumnPage
 from widerow.engine.tablestore.newest import newest_row
 from widerow.errors import StoreDamaged
@@ -36,9 +37,16 @@ class ColumnReader:
     version is below `live_from`; a row whose cells have all expired is not there.
     """
 
-    def __init__(self, table: Table, names: Sequence[str], live_from: int) -> None:
-        """`names`: the columns, in the order of their values."""
+    def __init__(
+        self,
+        table: Table,
+        names: Sequence[str],
+        live_from: int,
+        budget: Budget | None = None,
+    ) -> None:
+        """`names`: the columns, in the order of their values; `budget`: for all pages together."""
         self._table = table
+        self._budget = budget
         self._live_from = live_from
         key = [column.name for column in table.key_columns]
         self._key_places = [names.index(name) if name in names else -1 for name in key]
@@ -54,7 +62,7 @@ class ColumnReader:
     ) -> tuple[ColumnPage, bytes | None]:
         """At most `limit` rows of a range of keys, about a megabyte of them, and the last key.
 
-        None for the key where no row follows. Raises `StoreDamaged`.
+        None for the key where no row follows. Raises `StoreDamaged`; `TooLong` above the budget.
         """
         columns: list[list[Value | None]] = [[] for _ in self._names]
         size: i64 = 0
@@ -76,6 +84,15 @@ class ColumnReader:
                 rows += 1
         return ColumnPage(int(rows), int(size), columns), None
 
+    def row(self, reader: Reader, key: bytes) -> ColumnPage:
+        """The row of a key, if it is there: one read of the store. Raises as `page`."""
+        columns: list[list[Value | None]] = [[] for _ in self._names]
+        record = reader.get(key)
+        if record is None:
+            return ColumnPage(0, 0, columns)
+        rows = int(self._take(reader, key, record, header_of(record), columns))
+        return ColumnPage(rows, len(key) + len(record), columns)
+
     def _take(
         self,
         reader: Reader,
@@ -85,6 +102,9 @@ class ColumnReader:
         columns: list[list[Value | None]],
     ) -> bool:
         """Add a row's values to the columns, if it is there."""
+        budget = self._budget
+        if budget is not None:
+            budget.take(len(record), 1)
         if self._table.index_of:
             if header.latest_server < self._live_from:
                 return False  # headers of entries say when they expire (docs/formats/rows.md)
@@ -101,7 +121,8 @@ class ColumnReader:
         self, reader: Reader, key: bytes, record: bytes, columns: list[list[Value | None]]
     ) -> bool:
         """Add a row of segments, or with cells that have expired."""
-        row = newest_row(reader, self._table, (key, record), self._live_from)
+        whole = within(reader, self._budget)
+        row = newest_row(whole, self._table, (key, record), self._live_from)
         if row is None:
             return False
         values: dict[str, Value] = {**dict(row.key), **row.columns}

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from widerow.clock import Clock, Entropy
+from widerow.engine.budget import Budget
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.state import CatalogState
@@ -266,12 +267,21 @@ class TablestoreEngine(OpenModel[Table]):
         return scan_by_key(view, scanned, access, live_from(scanned.options, now_ms), after)
 
     def scan_columns(
-        self, table: Table, access: RowAccess, names: Sequence[str], first: int
+        self,
+        table: Table,
+        access: RowAccess,
+        names: Sequence[str],
+        first: int,
+        budget: Budget | None = None,
     ) -> Iterator[ColumnPage]:
-        """As `scan`: the newest value of each column. Compiled, some µs a row."""
+        """As `scan`: the newest value of each column. Compiled, some µs a row.
+
+        Raises `TooLong` above the budget, if there is one.
+        """
         scanned, view = self._scanned(table, access)
         live = live_from(scanned.options, self.core.clock.now_us() // 1000)
-        return scan_by_columns(view, access, ColumnReader(scanned, names, live), scanned, first)
+        columns = ColumnReader(scanned, names, live, budget)
+        return scan_by_columns(view, access, columns, scanned, first)
 
     def _scanned(self, table: Table, access: RowAccess) -> tuple[Table, Callable[[], Reader]]:
         """The table or the index that an access reads, and what gives views of it."""

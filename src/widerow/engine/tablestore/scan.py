@@ -52,7 +52,12 @@ def scan_by_columns(
 ) -> Iterator[ColumnPage]:
     """The rows of `scan_by_key` as `columns` reads them; the first page has at most `first`."""
     prefix = row_prefix(table.id)
-    start, stop = _start_of(table, prefix, access.low), _stop_of(table, prefix, access.high)
+    start = _start_of(table, prefix, access.low)
+    whole_key = access.low.inclusive and len(access.low.values) == len(table.key_columns)
+    if whole_key and access.low == access.high:
+        yield columns.row(view(), start)
+        return
+    stop = _stop_of(table, prefix, access.high)
     limit = first
     while start < stop:
         page, last = columns.page(view(), start, stop, limit, reverse=access.reverse)

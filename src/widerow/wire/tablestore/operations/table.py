@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from widerow.auth.keyring import Permission
 from widerow.engine.between import Between
+from widerow.engine.budget import Budget
 from widerow.errors import Unsupported
 from widerow.limits import LENGTHY_BODY_BYTES
 from widerow.model.tablestore.rules import TablestoreRule
@@ -98,6 +99,12 @@ def _run_between(engine: Any, instance: str, asked: Any, between: Between) -> An
     from widerow.wire.tablestore.operations.sql.actions import run_asked  # noqa: PLC0415  # as above
 
     return run_asked(engine, instance, asked, between)
+
+
+def _run_short(engine: Any, instance: str, asked: Any, budget: Budget) -> Any:  # noqa: ANN401  # its module is loaded later
+    from widerow.wire.tablestore.operations.sql.actions import run_asked_short  # noqa: PLC0415  # as above
+
+    return run_asked_short(engine, instance, asked, budget)
 
 
 def _statement_permission(body: bytes) -> Permission:
@@ -240,9 +247,9 @@ _ALL: Final = (
         _READ,
         _sql,
         consumed=_statement_units,
-        lengthy=_always,
+        lengthy=_large,
         permission_of=_statement_permission,
-    )._replace(call_between=_run_between),
+    )._replace(call_within=_run_short, call_between=_run_between),
     _later("CreateTimeseriesTable", _MANAGE, _timeseries, writes=True),
     _later("ListTimeseriesTable", _READ, _timeseries),
     _later("DescribeTimeseriesTable", _READ, _timeseries),

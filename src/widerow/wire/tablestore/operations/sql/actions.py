@@ -4,9 +4,10 @@ from typing import Final, NamedTuple
 
 from widerow.auth.keyring import Permission
 from widerow.engine.between import Between, never_ends
+from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import WiderowError
+from widerow.errors import TooLong, WiderowError
 from widerow.wire.tablestore import sql_messages as m
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -15,11 +16,12 @@ from widerow.wire.tablestore.operations.sql.run import (
     GroupPage,
     Result,
     permission_of,
+    run_short,
     run_statement,
 )
 from widerow.wire.tablestore.operations.sql.syntax import named_tables, read_statement
 
-__all__ = ["SQL_ACTIONS", "run_asked", "statement_permission", "statement_units"]
+__all__ = ["SQL_ACTIONS", "run_asked", "run_asked_short", "statement_permission", "statement_units"]
 
 _FLAT_BUFFERS: Final = 2  # SQLPayloadVersion
 
@@ -69,6 +71,19 @@ def run_asked(
     if isinstance(found, Plan):
         return found.answering(lambda result: _Answer(result, asked.typed_times))
     return _Answer(found, asked.typed_times)
+
+
+def run_asked_short(
+    engine: TablestoreEngine, instance: str, asked: _Statement, budget: Budget
+) -> _Answer:
+    """The answer to a query of few rows whose plan is kept. Raises `TooLong` for any other one.
+
+    Raises also as `run_statement`.
+    """
+    result = None if asked.token else run_short(engine, instance, asked.text, budget)
+    if result is None:
+        raise TooLong("a statement that is no known query of few rows")
+    return _Answer(result, asked.typed_times)
 
 
 def _encode(answer: _Answer) -> bytes:

@@ -27,10 +27,13 @@ _NAMES: Final = dict(_TYPES.values())
 
 def have_types(columns: Sequence[MappedColumn], values: Sequence[Values]) -> bool:
     """Whether all cells have the types of their columns."""
-    return all(
-        set(map(type, found)) <= {_TYPES[column.type][0], NoneType}
-        for column, found in zip(columns, values, strict=True)
-    )
+    for column, found in zip(columns, values, strict=True):
+        kinds = set(map(type, found))
+        kinds.discard(NoneType)
+        kinds.discard(_TYPES[column.type][0])
+        if kinds:
+            return False
+    return True
 
 
 def value_or_null(column: MappedColumn, value: Value | None) -> Value | None:

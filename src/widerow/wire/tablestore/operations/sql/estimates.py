@@ -15,7 +15,7 @@ from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.keys.encode import after_prefix, encode_key
 from widerow.model.tablestore.schema import Table
 from widerow.query.plan import Join, Limit, Operator, Project, Rows, Scan
-from widerow.wire.tablestore.operations.sql.rows import FIRST_ROWS
+from widerow.wire.tablestore.operations.sql.rows import first_page_rows
 from widerow.wire.tablestore.operations.sql.tables import TableScan
 
 __all__ = ["RowEstimate", "estimates_of"]
@@ -67,7 +67,7 @@ def _scans(plan: Operator, most: int | None) -> Iterator[tuple[Scan, int | None]
 
 def _ended(estimate: RowEstimate, most: int) -> RowEstimate:
     """The rows that are read until so many are found: whole pages, which grow."""
-    rows, page = 0, FIRST_ROWS
+    rows, page = 0, first_page_rows(most)
     while rows < most and rows < estimate.rows:
         rows += page
         page = min(COLUMN_PAGE_ROWS, page * 4)

@@ -15,10 +15,12 @@ from sqlglot import exp
 
 from widerow.engine.catalog.state import CatalogState
 from widerow.engine.scan import Bound, RowAccess
+from widerow.limits import LENGTHY_RANGE_ROWS
 from widerow.query.access import KeyRanges
 from widerow.query.expression import And, Constant, FunctionCall
 from widerow.query.plan import Limit, Operator, Project, RowFilter, Scan, Sort
 from widerow.wire.tablestore.operations.sql.bind import WITHOUT_PARENTHESES
+from widerow.wire.tablestore.operations.sql.rows import limit_of
 from widerow.wire.tablestore.operations.sql.select import PlannedQuery
 from widerow.wire.tablestore.operations.sql.tables import TableScan
 
@@ -48,11 +50,13 @@ class _Kept(NamedTuple):
     """A plan, and the places of its values.
 
     `key`: of each column of the key that it reads; `rest`: of each condition on other columns.
+    `short`: it reads few rows.
     """
 
     query: PlannedQuery
     key: tuple[int, ...]
     rest: tuple[int, ...]
+    short: bool
 
 
 def shape_of(text: str) -> StatementShape | None:
@@ -87,6 +91,21 @@ class PreparedQueries:
         kept = plans.get((instance, shape.text)) if of is state else None
         return None if kept is None else _bound(kept, shape.values)
 
+    def find_short(
+        self, state: CatalogState, instance: str, shape: StatementShape
+    ) -> PlannedQuery | None:
+        """As `find`, where the plan reads one row, or a page of rows in the order of a key."""
+        of, plans = self._of
+        kept = plans.get((instance, shape.text)) if of is state else None
+        return _bound(kept, shape.values) if kept is not None and kept.short else None
+
+    def note_long(self, state: CatalogState, instance: str, shape: StatementShape) -> None:
+        """Note that a plan has read much: a page that its conditions leave little of, or a row."""
+        of, plans = self._of
+        kept = plans.get((instance, shape.text)) if of is state else None
+        if kept is not None and not kept.key:  # other rows may be small
+            plans[instance, shape.text] = kept._replace(short=False)
+
     def keep(
         self,
         state: CatalogState,
@@ -113,14 +132,16 @@ def _kept(shape: StatementShape, tree: exp.Select, query: PlannedQuery) -> _Kept
         return None
     names = [each.this.name.lower() for each in tree.find_all(exp.EQ, bfs=False)]
     if not shape.values:
-        return None if names else _Kept(query, (), ())
+        limit = limit_of(query.plan)
+        short = limit is not None and limit <= LENGTHY_RANGE_ROWS
+        return None if names else _Kept(query, (), (), short)
     key = [column.name.lower() for column in scan.scanned.key_columns]
     rest = tuple([place for place, name in enumerate(names) if name not in key])
     if not len(shape.values) == len(set(names)) == len(names) or len(rest) != compared:
         return None  # not every value is that of a condition
     if not scan.ranges.points or not set(key) <= set(names):
         return None
-    return _Kept(query, tuple([names.index(name) for name in key]), rest)
+    return _Kept(query, tuple([names.index(name) for name in key]), rest, short=True)
 
 
 def _is_plain(node: exp.Expr) -> bool:

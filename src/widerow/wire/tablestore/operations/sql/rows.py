@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from widerow.engine.budget import Budget
 from widerow.engine.scan import COLUMN_PAGE_ROWS, ColumnPage, RowAccess
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.query.budget import QueryBudget
-from widerow.query.plan import Scan
+from widerow.query.plan import Limit, Operator, Project, RowFilter, Scan
 from widerow.query.relation import Chunk
 from widerow.wire.tablestore.operations.sql.cells import check_types, have_types
 from widerow.wire.tablestore.operations.sql.documents import SearchScan, read_documents
@@ -18,11 +19,27 @@ from widerow.wire.tablestore.operations.sql.series_tables import SeriesScan, Ser
 if TYPE_CHECKING:
     from widerow.wire.tablestore.operations.sql.tables import TableScan
 
-__all__ = ["FIRST_ROWS", "RowReader"]
+__all__ = ["RowReader", "first_page_rows", "limit_of"]
 
-FIRST_ROWS: Final = 16  # a query that ends early has read few rows more than it needed
+_FIRST_ROWS: Final = 16  # a query that ends early has read few rows more than it needed
 
 T = TypeVar("T")
+
+
+def limit_of(plan: Operator) -> int | None:
+    """How many rows of a scan give the rows of a plan, unless conditions refuse some; None: all."""
+    most: int | None = None
+    while isinstance(plan, Limit | Project | RowFilter):
+        if isinstance(plan, Limit) and plan.count is not None:
+            own = plan.count + plan.offset
+            most = own if most is None else min(own, most)
+        plan = plan.below
+    return most if isinstance(plan, Scan) else None
+
+
+def first_page_rows(most: int | None) -> int:
+    """How many rows the first page of a table has, where so many are wanted; None: all."""
+    return min(COLUMN_PAGE_ROWS, max(_FIRST_ROWS, most or 0))
 
 
 class RowReader:
@@ -32,13 +49,22 @@ class RowReader:
     and its search index. `meta_bytes`: of metas, by the names of timeseries tables.
     """
 
-    def __init__(self, engine: TablestoreEngine, budget: QueryBudget) -> None:
+    def __init__(
+        self, engine: TablestoreEngine, budget: QueryBudget, on_loop: Budget | None = None
+    ) -> None:
+        """`on_loop`: what may be read of tables without holding up others; None: they wait."""
         self._engine = engine
         self._budget = budget
+        self._on_loop = on_loop
+        self._first_rows = _FIRST_ROWS
         self.bytes: Counter[str] = Counter()
         self.search_bytes: Counter[tuple[str, str]] = Counter()
         self.meta_bytes: Counter[str] = Counter()
         self._rows_read: Counter[int] = Counter()  # by the identities of what was scanned
+
+    def begin(self, plan: Operator) -> None:
+        """Read for this plan from now on."""
+        self._first_rows = first_page_rows(limit_of(plan))
 
     def rows_of(self, source: object) -> int:
         """How many rows were read of the source of a scan."""
@@ -76,7 +102,10 @@ class RowReader:
         scanned = source.scanned.name
         wanted = [column.name for column in source.columns]
         for access in source.ranges.accesses:
-            for page in self._engine.scan_columns(source.table, access, wanted, FIRST_ROWS):
+            pages = self._engine.scan_columns(
+                source.table, access, wanted, self._first_rows, self._on_loop
+            )
+            for page in pages:
                 self.bytes[scanned] += page.size
                 self._budget.read(page.rows, page.size)
                 if not have_types(source.columns, page.columns):
@@ -92,7 +121,10 @@ class RowReader:
         key = [column.name for column in source.scanned.key_columns]
         names = wanted + [name for name in key if name not in wanted]
         places = [names.index(name) for name in key]
-        for found in self._engine.scan_columns(source.table, access, names, COLUMN_PAGE_ROWS):
+        pages = self._engine.scan_columns(
+            source.table, access, names, COLUMN_PAGE_ROWS, self._on_loop
+        )
+        for found in pages:
             self._budget.check()
             keys = [found.columns[at] for at in places]
             check_types(source.columns, found.columns[: len(wanted)], keys, key)

@@ -7,10 +7,11 @@ from typing import Any, Final, NamedTuple
 
 from widerow.auth.keyring import Permission
 from widerow.engine.between import Between, never_ends
+from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound
+from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, TooLong
 from widerow.limits import (
     SQL_BYTES_READ_MAX,
     SQL_ROWS_READ_MAX,
@@ -20,7 +21,7 @@ from widerow.limits import (
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.query.budget import QueryBudget, QueryLimits, QueryResource, QueryStopped
 from widerow.query.execute import run_plan
-from widerow.query.relation import Values
+from widerow.query.relation import Chunk, Values
 from widerow.wire.tablestore.operations.sql.changes import (
     Changed,
     delete_rows,
@@ -77,6 +78,7 @@ __all__ = [
     "StatementType",
     "StatementUnits",
     "permission_of",
+    "run_short",
     "run_statement",
 ]
 
@@ -201,6 +203,25 @@ def run_statement(
     return runner(engine, instance, statement)
 
 
+def run_short(engine: TablestoreEngine, instance: str, text: str, budget: Budget) -> Result | None:
+    """The result of a query whose plan is kept and reads few rows; None for any other text.
+
+    Raises `TooLong` where they are more than the budget.
+    """
+    shape = shape_of(text)
+    if shape is None:
+        return None
+    state = engine.core.catalog.seen()
+    known = _PREPARED.find_short(state, instance, shape)
+    if known is None:
+        return None
+    try:
+        return _Run(engine, instance, on_loop=budget).answer(known)
+    except TooLong:
+        _PREPARED.note_long(state, instance, shape)
+        raise
+
+
 def _check_databases(statement: SqlStatement, instance: str) -> None:
     """Raise `NotFound` where a statement names another database than its instance."""
     for each in named_databases(statement):
@@ -294,12 +315,16 @@ class _Run:
     """
 
     def __init__(
-        self, engine: TablestoreEngine, instance: str, between: Between = never_ends
+        self,
+        engine: TablestoreEngine,
+        instance: str,
+        between: Between = never_ends,
+        on_loop: Budget | None = None,
     ) -> None:
         clock = engine.core.clock
         self._engine = engine
         self._budget = QueryBudget(_LIMITS, clock.now_us, between)
-        self._reader = RowReader(engine, self._budget)
+        self._reader = RowReader(engine, self._budget, on_loop)
         self._instance = instance
         self.query: PlannedQuery | None = None
         self.is_kept = True
@@ -374,14 +399,18 @@ class _Run:
 
     def _all(self, query: PlannedQuery) -> tuple[tuple[Values, ...], int]:
         """The values of each column, all of them in memory."""
-        columns: list[list[Any]] = [[] for _ in query.columns]
-        rows = 0
+        self._reader.begin(query.plan)
+        chunks: list[Chunk] = []
         for chunk in run_plan(query.plan, self._reader, self._budget):
-            self._budget.hold(chunk.rows * len(columns))
-            rows += chunk.rows
-            for held, values in zip(columns, chunk.columns, strict=True):
+            self._budget.hold(chunk.rows * len(query.columns))
+            chunks.append(chunk)
+        if len(chunks) == 1:
+            return chunks[0].columns, chunks[0].rows
+        columns: list[list[Any]] = [[] for _ in query.columns]
+        while chunks:
+            for held, values in zip(columns, chunks.pop(0).columns, strict=True):
                 held.extend(values)
-        return tuple(columns), rows
+        return tuple(columns), len(columns[0])
 
     def _values(self, query: PlannedQuery) -> list[Any]:
         values, _ = self._all(query)

@@ -10,8 +10,9 @@ from tests.support.changes import create, put
 from tests.support.statements import rows_of_statement, run_sql, statement_engine
 from tests.support.volume import examples
 
+from widerow.engine.budget import Budget
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import WiderowError
+from widerow.errors import TooLong, WiderowError
 from widerow.model.tablestore.schema import DefinedColumn, KeyColumn
 from widerow.model.values import ColumnType, KeyType
 from widerow.wire.tablestore.operations.sql import run
@@ -121,6 +122,49 @@ def test_a_plan_that_is_kept_takes_new_values(
 
 def _unread(text: str) -> None:
     raise AssertionError(text)
+
+
+def test_known_queries_of_few_rows_are_answered_within_a_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So many rows as a short GetRange may have; others are for a thread (internals/serving)."""
+    monkeypatch.setattr(run, "_PREPARED", PreparedQueries())
+    short = (
+        "SELECT a, s FROM t WHERE a = 1 AND b = 'p'",
+        "SELECT * FROM t WHERE a = 7 AND b = 'p'",
+        "SELECT * FROM t WHERE a = 1 AND b = 'p' AND n = 2",
+        "SELECT b FROM t WHERE n IS NOT NULL ORDER BY a LIMIT 5",
+        "SELECT a, b FROM t ORDER BY a DESC, b DESC LIMIT 190 OFFSET 10",
+    )
+    for text in short:
+        assert run.run_short(ENGINE, "i", text, Budget()) is None
+        assert run_sql(ENGINE, text) == run.run_short(ENGINE, "i", text, Budget())
+        assert run.run_short(ENGINE, "another", text, Budget()) is None
+    long = (
+        "SELECT * FROM t",
+        "SELECT * FROM t ORDER BY n LIMIT 1",
+        "SELECT a FROM t ORDER BY a LIMIT 200 OFFSET 1",
+        "SELECT a FROM t WHERE a = 1 LIMIT 1",
+        "SELECT count(*) FROM t LIMIT 1",
+    )
+    for text in long:
+        run_sql(ENGINE, text)
+        assert run.run_short(ENGINE, "i", text, Budget()) is None
+
+
+def test_a_query_that_reads_more_than_its_budget_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A page that turned out to be long is not tried again; other rows may be small."""
+    monkeypatch.setattr(run, "_PREPARED", PreparedQueries())
+    row = "SELECT s FROM t WHERE a = 1 AND b = 'p'"
+    page = "SELECT s FROM t WHERE n IS NULL ORDER BY a LIMIT 100"
+    for text, budget in ((row, Budget(size=10)), (page, Budget(steps=10))):
+        run_sql(ENGINE, text)
+        with pytest.raises(TooLong):
+            run.run_short(ENGINE, "i", text, budget)
+    assert run.run_short(ENGINE, "i", row, Budget()) == run_sql(ENGINE, row)
+    assert run.run_short(ENGINE, "i", page, Budget()) is None
 
 
 def test_a_plan_is_not_used_behind_a_change_of_the_catalogue() -> None:
