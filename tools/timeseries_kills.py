@@ -103,14 +103,14 @@ def _judge(directory: Path, first: int, told: int, outcome: Outcome) -> int:
         indexed = engine.find_lastpoint("i", "last")
         assert indexed is not None, "the table was made with it"
         rows = engine.lastpoint_rows(indexed, LOWEST, HIGHEST)
-        newest = {row.series: dict(row.cells) for row in rows}
+        newest = {row.key[0]: dict(row.cells) for row in rows}
         last = told
         for series in SERIES:
             points = _points(tables, series, first)
             outcome.lost += not {*range(first, told + 1)} <= points.keys()
             outcome.torn += any(fields != {"a": at, "b": at} for at, fields in points.items())
             expected = {name: (at, at) for at in points for name in ("_time", *points[at])}
-            outcome.lost += newest.get(series, {}) != expected
+            outcome.lost += newest.get(engine.hash_of(series), {}) != expected
             last = max(last, *points)
         tables.put(last + 1)
         metas = engine.query_metas(table, MetaQuery()).metas

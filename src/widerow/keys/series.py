@@ -22,6 +22,7 @@ __all__ = [
     "SERIES_COUNTER_AT",
     "TIME_AT",
     "canonical_key",
+    "key_parts",
     "meta_key",
     "meta_of_key",
     "series_hash",
@@ -47,12 +48,21 @@ def canonical_key(series: SeriesKey) -> bytes:
 
 def series_of(canonical: bytes) -> SeriesKey:
     """The series of a canonical key. Raises `StoreDamaged`."""
+    measurement, source, tags = key_parts(canonical)
     try:
-        measurement, _, rest = canonical.partition(_SEPARATOR)
-        source, mark, tags = rest.rpartition(_SEPARATOR)
         pairs = [text.split("=", 1) for text in json.loads(tags)]
-        found = SeriesKey(measurement.decode(), source.decode(), tuple([(n, v) for n, v in pairs]))
+        return SeriesKey(measurement, source, tuple([(n, v) for n, v in pairs]))
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreDamaged(f"no key of a series: {canonical[:200]!r}") from error
+
+
+def key_parts(canonical: bytes) -> tuple[str, str, str]:
+    """Measurement, data source and tags as one text, of a canonical key. Raises `StoreDamaged`."""
+    measurement, _, rest = canonical.partition(_SEPARATOR)
+    source, mark, tags = rest.rpartition(_SEPARATOR)
+    try:
+        found = measurement.decode(), source.decode(), tags.decode()
+    except UnicodeDecodeError as error:
         raise StoreDamaged(f"no key of a series: {canonical[:200]!r}") from error
     if not mark:
         raise StoreDamaged(f"no key of a series: {canonical[:200]!r}")

@@ -7,7 +7,7 @@ A CRC is linear: the checksum of `a + b` follows from that of `a`, that of `b` a
 from typing import Final
 
 from fastcrc.crc8 import smbus
-from librt.strings import read_i64_be
+from librt.strings import BytesWriter, read_i64_be
 from mypy_extensions import i64
 
 from widerow.rows.words import COMPILED, WORD_BYTES
@@ -19,6 +19,7 @@ __all__ = [
     "crc8_byte",
     "crc8_with_ascii",
     "crc8_within",
+    "crc8_written",
     "shift_table",
 ]
 
@@ -35,6 +36,15 @@ _TABLE: Final = bytes(smbus(bytes((state,)), 0) for state in range(256))
 def crc8_byte(byte: i64, state: i64) -> i64:
     """The checksum after one more byte."""
     return _TABLE[state ^ byte]
+
+
+def crc8_written(writer: BytesWriter, start: i64, state: i64) -> i64:
+    """The checksum after what was written from `start` on: for a few bytes."""
+    end = len(writer)
+    while start < end:
+        state = _TABLE[state ^ i64(writer[start])]
+        start += 1
+    return state
 
 
 def _shifted() -> list[bytes]:

@@ -16,9 +16,8 @@ from widerow.engine.timeseries.context import TimeseriesContext
 from widerow.errors import Conflict, NotFound, StoreDamaged
 from widerow.keys.encode import after_prefix, model_order
 from widerow.keys.layout import local_index_prefix
-from widerow.keys.series import HASH_BYTES, SERIES_COUNTER_AT, TIME_AT, series_of
+from widerow.keys.series import HASH_BYTES, SERIES_COUNTER_AT, TIME_AT, key_parts, series_of
 from widerow.model.timeseries.rules import TimeseriesRule
-from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import LastpointIndex, TimeseriesTable
 from widerow.model.values import KeyInput, Value
 from widerow.rows.points import Layouts
@@ -49,7 +48,6 @@ class LastpointRow(NamedTuple):
     them, a value and the time of its point in microseconds since 1970. `size`: bytes as stored.
     """
 
-    series: SeriesKey
     key: tuple[str, ...]
     time_us: int
     cells: Mapping[str, tuple[Value, int]]
@@ -169,7 +167,7 @@ def scan_lastpoints(
     start, stop = (prefix, after_prefix(near)) if reverse else (near, after_prefix(prefix))
     live_from_us = context.live_from_us(table)
     found = _found(reader, start, stop, index, reverse=reverse)
-    for key, series, record in _in_order(table, found, reverse=reverse):
+    for key, record in _in_order(table, found, reverse=reverse):
         order = model_order(key)
         inside = last < order <= first if reverse else first <= order < last
         if not inside:
@@ -183,21 +181,23 @@ def scan_lastpoints(
         times = last_point.times
         cells = {name: (value, times[name]) for name, value in last_point.fields.items()}
         cells[_TIME_COLUMN] = time_us, time_us
-        yield LastpointRow(series, key, time_us, dict(sorted(cells.items())), len(record))
+        yield LastpointRow(key, time_us, dict(sorted(cells.items())), len(record))
 
 
 def _in_order(
     table: TimeseriesTable, found: Iterator[tuple[bytes, bytes, bytes]], *, reverse: bool
-) -> Iterator[tuple[tuple[str, ...], SeriesKey, bytes]]:
-    """Keys, series and records by keys: series of one hash stand in the order of their making."""
-    held: list[tuple[tuple[str, ...], SeriesKey, bytes]] = []
+) -> Iterator[tuple[tuple[str, ...], bytes]]:
+    """Keys and records by keys: series of one hash stand in the order of their making."""
+    held: list[tuple[tuple[str, ...], bytes]] = []
     for digest, canonical, record in found:
-        series = series_of(canonical)
-        key = (digest.hex(), *table.key_values(series))
+        if table.custom_key:
+            key = (digest.hex(), *table.key_values(series_of(canonical)))
+        else:  # the columns are the parts of the canonical key, and tags stay a text
+            key = (digest.hex(), *key_parts(canonical))
         if held and held[0][0][0] != key[0]:
             yield from sorted(held, reverse=reverse)
             held = []
-        held.append((key, series, record))
+        held.append((key, record))
     yield from sorted(held, reverse=reverse)
 
 

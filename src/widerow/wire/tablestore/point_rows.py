@@ -9,6 +9,9 @@ The key cells of a series are encoded once for a page, and so are the names of i
 from collections.abc import Sequence
 from typing import Final, final
 
+from librt.strings import BytesWriter, write_f64_le, write_i32_le, write_i64_le
+from mypy_extensions import i32, i64
+
 from widerow.model.timeseries.points import StoredPoint
 from widerow.model.timeseries.series import (
     MEASUREMENT_COLUMN,
@@ -20,7 +23,8 @@ from widerow.model.timeseries.series import (
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.model.values import Value
 from widerow.rows.cells import PLAIN_HEADER, TAG_ROW_CHECKSUM, cell_body, encode_variant
-from widerow.rows.checksum import crc8, crc8_byte, shift_table
+from widerow.rows.checksum import crc8, crc8_byte, crc8_written, shift_table
+from widerow.rows.words import COMPILED
 
 __all__ = ["POINT_SUFFIXES", "POINT_TIME_COLUMN", "encode_points", "series_columns"]
 
@@ -51,70 +55,102 @@ def encode_points(table: TimeseriesTable, points: Sequence[StoredPoint]) -> byte
     """The points as rows of a PlainBuffer; without points no bytes. Linear in what they hold."""
     if not points:
         return b""
-    writer = _Writer(table)
+    rows = _Rows(table)
     for point in points:
-        writer.add(point)
-    return PLAIN_HEADER + b"".join(writer.parts)
+        rows.add(point)
+    return rows.writer.getvalue()
 
 
 @final
-class _Writer:
+class _Head:
+    """A cell of a field or a key up to its value, and the checksum of what of it counts.
+
+    `start` is for values of any length; `number` goes on with length and type of a number of eight
+    bytes, and `number_state` is the checksum with that type.
+    """
+
+    __slots__ = ("number", "number_state", "start", "state")
+
+    def __init__(self, name: str, kind: type[Value]) -> None:
+        data = name.encode()
+        tag = b"\x00" if kind is int else b"\x01"
+        self.start = b"\x03\x04%b%b\x05" % (len(data).to_bytes(4, "little"), data)
+        self.state: i64 = crc8(data)
+        self.number = self.start + b"\x09\0\0\0" + tag
+        self.number_state: i64 = crc8_byte(tag[0], self.state)
+
+
+@final
+class _Rows:
     """Writes the rows of one page."""
 
     def __init__(self, table: TimeseriesTable) -> None:
-        self.parts: list[bytes] = []
+        self.writer = BytesWriter()
+        self.writer.write(PLAIN_HEADER)
         self._table = table
-        self._key_heads = {field.name: _head(field.name) for field in table.field_keys}
+        self._keys = [_Head(field.name, int) for field in table.field_keys]
         self._series: dict[SeriesKey, tuple[bytes, int]] = {}
-        self._heads: dict[tuple[str, type], tuple[bytes, int]] = {}
-        self._time = _head(POINT_TIME_COLUMN)
+        self._last: SeriesKey | None = None  # of the point before, and its cells
+        self._cells: tuple[bytes, int] = (b"", 0)
+        self._heads: dict[tuple[str, type[Value]], _Head] = {}
+        self._time = _Head(POINT_TIME_COLUMN, int)
 
     def add(self, point: StoredPoint) -> None:
         """Write a point."""
-        parts = self.parts
-        found = self._series.get(point.series)
-        if found is None:
-            found = self._series[point.series] = self._key(point.series)
-        parts.append(found[0])
-        state = self._key_cell(self._time, point.time_us, found[1])
-        for name, value in zip(self._key_heads, point.keys, strict=True):
-            state = self._key_cell(self._key_heads[name], value, state)
+        writer = self.writer
+        if point.series is not self._last:
+            self._cells = self._key_of(point.series)
+            self._last = point.series
+        key, key_state = self._cells
+        writer.write(key)
+        end = _KEY_ENDS[_write_value(writer, self._time, point.time_us)]
+        writer.write(end)
+        state: i64 = crc8_byte(end[-1], key_state)
+        for head, value in zip(self._keys, point.keys, strict=True):
+            end = _KEY_ENDS[_write_value(writer, head, value)]
+            writer.write(end)
+            state = crc8_byte(end[-1], state)
         if point.fields:
-            parts.append(_DATA)
-            heads = self._heads
+            writer.write(_DATA)
             for name, value in point.fields.items():
-                kind = type(value)
-                head = heads.get((name, kind))
-                if head is None:
-                    head = heads[name, kind] = _head(f"{name}:{POINT_SUFFIXES[kind]}")
-                state = self._cell(head, value, state)
-        parts.append(bytes((TAG_ROW_CHECKSUM, crc8_byte(0, state))))
+                end = _ENDS[_write_value(writer, self._head(name, type(value)), value)]
+                writer.write(end)
+                state = crc8_byte(end[-1], state)
+        writer.append(TAG_ROW_CHECKSUM)
+        writer.append(int(crc8_byte(0, state)))
 
-    def _cell(self, head: tuple[bytes, int], value: Value, state: int) -> int:
-        """Write a cell; the checksum of the row behind it."""
-        variant = encode_variant(value)
-        end = _ENDS[crc8(variant, head[1])]
-        self.parts += (head[0], len(variant).to_bytes(4, "little"), variant, end)
-        return crc8_byte(end[-1], state)
+    def _head(self, name: str, kind: type[Value]) -> _Head:
+        """The head of a field's cell: its name has the suffix of its type."""
+        head = self._heads.get((name, kind))
+        if head is None:
+            head = self._heads[name, kind] = _Head(f"{name}:{POINT_SUFFIXES[kind]}", kind)
+        return head
 
-    def _key_cell(self, head: tuple[bytes, int], value: Value, state: int) -> int:
-        """Write a cell of the key; the checksum of the row behind it."""
-        variant = encode_variant(value)
-        end = _KEY_ENDS[crc8(variant, head[1])]
-        self.parts += (head[0], len(variant).to_bytes(4, "little"), variant, end)
-        return crc8_byte(end[-1], state)
-
-    def _key(self, series: SeriesKey) -> tuple[bytes, int]:
+    def _key_of(self, series: SeriesKey) -> tuple[bytes, int]:
         """The cells of a series' key, and the row's checksum behind them."""
-        parts, state = [_KEY], 0
-        for name, value in series_columns(self._table, series):
-            body, crc = cell_body(name, value)
-            parts += (body, _KEY_ENDS[crc])
-            state = crc8_byte(crc, state)
-        return b"".join(parts), state
+        found = self._series.get(series)
+        if found is None:
+            parts, state = [_KEY], 0
+            for name, value in series_columns(self._table, series):
+                body, crc = cell_body(name, value)
+                parts += (body, _KEY_ENDS[crc])
+                state = crc8_byte(crc, state)
+            found = self._series[series] = b"".join(parts), state
+        return found
 
 
-def _head(name: str) -> tuple[bytes, int]:
-    """A cell up to the length of its value, and the checksum of its name."""
-    data = name.encode()
-    return b"\x03\x04%b%b\x05" % (len(data).to_bytes(4, "little"), data), crc8(data)
+def _write_value(writer: BytesWriter, head: _Head, value: Value) -> i64:
+    """Write a cell up to its end; the checksum of its name and value."""
+    if not COMPILED or isinstance(value, (bool, str, bytes)):
+        variant = encode_variant(value)
+        writer.write(head.start)
+        write_i32_le(writer, i32(len(variant)))
+        writer.write(variant)
+        return crc8(variant, int(head.state))
+    writer.write(head.number)
+    start = len(writer)
+    if isinstance(value, int):
+        write_i64_le(writer, value)
+    else:
+        write_f64_le(writer, value)
+    return crc8_written(writer, start, head.number_state)
