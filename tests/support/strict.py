@@ -43,6 +43,7 @@ from widerow.keys.layout import (
     SPACE_LOCAL_INDEXES,
     SPACE_ROWS,
     SPACE_SEQUENCES,
+    SPACE_TRANSACTIONS,
 )
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
@@ -52,7 +53,7 @@ __all__ = ["StrictSpace", "StrictStore"]
 
 T = TypeVar("T")
 
-_ROWS: Final = (SPACE_ROWS, SPACE_SEQUENCES, SPACE_LOCAL_INDEXES, SPACE_INTENTS)
+_ROWS: Final = (SPACE_ROWS, SPACE_SEQUENCES, SPACE_LOCAL_INDEXES, SPACE_INTENTS, SPACE_TRANSACTIONS)
 
 
 class StrictSpace(Space):

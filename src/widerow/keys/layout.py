@@ -25,6 +25,8 @@
     13 id hash n index               its newest values, for a last-point index
     14 id …                          entries of a typed table's index
     15 id partition-key …            what is still to be done outside the shard because of a change
+    16 id partition-key              the local transaction that holds the key, in shared stores only
+    16 id partition-key number       what a request has written in it
     20 id 01                         what is counted of a table: sizes, capacity units
     20 id 02 time                    its load in some seconds from then on
     20 id 03                         the last pass of the sweep over it
@@ -64,6 +66,7 @@ __all__ = [
     "SPACE_STATISTICS",
     "SPACE_STORE",
     "SPACE_TIMESERIES_CATALOG",
+    "SPACE_TRANSACTIONS",
     "SPACE_TUNNELS",
     "SPACE_TYPED_CATALOG",
     "STORE_FORMAT_KEY",
@@ -98,6 +101,7 @@ __all__ = [
     "table_prefixes",
     "timeseries_catalog_key",
     "timeseries_dropped_key",
+    "transaction_prefix",
     "tunnel_prefix",
     "tunnels_prefix",
     "typed_catalog_key",
@@ -124,6 +128,7 @@ SPACE_CHANGES: Final = b"\x12"
 SPACE_LOCAL_INDEXES: Final = b"\x13"
 SPACE_INDEXES: Final = b"\x14"
 SPACE_INTENTS: Final = b"\x15"
+SPACE_TRANSACTIONS: Final = b"\x16"
 SPACE_STATISTICS: Final = b"\x20"
 
 STORE_FORMAT_KEY: Final = SPACE_STORE + b"format"
@@ -140,6 +145,7 @@ _SPACES_OF_TABLES: Final = (
     SPACE_CHANGES,
     SPACE_LOCAL_INDEXES,
     SPACE_INTENTS,
+    SPACE_TRANSACTIONS,
     SPACE_STATISTICS,
     SPACE_TUNNELS,
 )
@@ -275,6 +281,11 @@ def intent_prefix(table_id: int) -> bytes:
     return SPACE_INTENTS + table_id.to_bytes(4, "big")
 
 
+def transaction_prefix(table_id: int) -> bytes:
+    """The local transactions of a table, by the partition key that each of them holds."""
+    return SPACE_TRANSACTIONS + table_id.to_bytes(4, "big")
+
+
 def change_prefix(table_id: int) -> bytes:
     """All streams of a table."""
     return SPACE_CHANGES + table_id.to_bytes(4, "big")
@@ -348,12 +359,12 @@ def revision_key(shard: bytes) -> bytes:
     key. So prefixes with keys in common must have one revision key:
 
         01, 02, 04, 08 …              one: a change of the catalogue names these spaces whole
-        10, 11, 13, 15 id key         the table and the partition key (typed tables: the shard key)
+        10, 11, 13, 15, 16 id key     the table and the partition key (typed tables: the shard key)
         12 id stream shard …          the shard of the stream
         05 id tunnel …                the tunnel
         07 00000000 kind node …       the node, its record or its messages
         20 id …, 14 id …, 11 id       the table or index
-        10, 11, 12, 13, 15, 05 id     the table: writes that remove all of it
+        10, 11, 12, 13, 15, 16, 05 id the table: writes that remove all of it
 
     A write must name the whole partition key, or shard key, and nothing behind it: how long it is
     cannot be seen here. Two kinds of prefixes overlap without a conflict, because nothing of theirs

@@ -23,7 +23,7 @@ from typing import Final, TypeVar, final
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import INT64_MAX
 from widerow.safepoint import safepoint
-from widerow.storage.interface import Outcome, Reader, Write
+from widerow.storage.interface import Outcome, Reader, Transaction, Write
 
 __all__ = ["Overlay", "PendingTransaction", "WriteSet", "run_bodies"]
 
@@ -112,6 +112,16 @@ class WriteSet:
             ordered.extend(newest)
             ordered.sort()
         return ordered[bisect_left(ordered, start) : bisect_left(ordered, stop)]
+
+    def write_to(self, txn: Transaction) -> None:
+        """Make these changes in `txn`: ranges first; entries were written after them."""
+        for start, stop in zip(self.starts, self.stops, strict=True):
+            txn.delete_range(start, stop)
+        for key, value in self.entries.items():
+            if value is None:
+                txn.delete(key)
+            else:
+                txn.put(key, value)
 
     def copy(self) -> "WriteSet":
         """An equal write set. The cost grows with the number of entries."""

@@ -11,6 +11,7 @@ from widerow.engine.tablestore.expiry import check_versions
 from widerow.engine.tablestore.observed import change_observed
 from widerow.engine.tablestore.schema import concrete, key_in_shard
 from widerow.engine.tablestore.sequences import next_value, note_value
+from widerow.engine.tablestore.shard_locks import check_unlocked_shard, lock_key
 from widerow.engine.tablestore.writes import RowWrite, write_row
 from widerow.errors import InvalidRequest, Replan, Rule
 from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
@@ -64,12 +65,30 @@ class Planned:
         self.asked_us = asked_us
         self.under_lease = under_lease
 
+    def reads(self, tables: Tables[Table]) -> tuple[bytes, ...]:
+        """The keys outside the shard that a body reads which asks for the newest definition."""
+        return tables.catalog.reads if self.epoch >= 0 and not self.under_lease else ()
+
+    def newest(self, tables: Tables[Table], table: Table, txn: Transaction) -> Table:
+        """The newest definition of a table, in a body. Raises `NotFound`, `Replan`."""
+        if self.under_lease:
+            return tables.under_lease(table, self.epoch)
+        return tables.current(table, txn, self.epoch)
+
 
 @final
 class BodyContext:
     """What all bodies of one engine use."""
 
-    __slots__ = ("clock", "key_bytes_max", "locks", "notes", "observers", "tables")
+    __slots__ = (
+        "clock",
+        "key_bytes_max",
+        "locks",
+        "locks_in_shards",
+        "notes",
+        "observers",
+        "tables",
+    )
 
     def __init__(self, tables: Tables[Table], clock: Clock, notes: Notes) -> None:
         """`notes`: where rows are counted for their partitions."""
@@ -78,7 +97,8 @@ class BodyContext:
         self.clock = clock
         self.notes = notes
         self.observers: Observers[Table] | None = None  # None without observers, which is usual
-        self.locks: Locks = {}  # of local transactions
+        self.locks: Locks = {}  # of local transactions, where they are in memory
+        self.locks_in_shards = tables.catalog.shared
 
     def planned(self) -> Planned:
         """The moment that rows are planned at, asked for before their tables are looked up."""
@@ -96,10 +116,10 @@ class RowBody(Write[RowWritten]):
         "asked_us",
         "change",
         "context",
+        "may_be_locked",
         "planned",
         "shard",
         "table",
-        "under_lease",
         "values",
     )
 
@@ -119,13 +139,15 @@ class RowBody(Write[RowWritten]):
         self.change = change
         self.values = values
         self.shard = shard
-        self.planned = planned.epoch
-        self.under_lease = planned.under_lease
+        self.planned = planned
         self.asked_us = planned.asked_us
-        if planned.epoch >= 0 and not planned.under_lease:
-            self.reads = context.tables.catalog.reads
+        if planned.epoch >= 0:
+            self.reads = planned.reads(context.tables)
         if table.auto_increment is not None:
             self.shards = (shard, sequence_key(table.id, concrete(values)[0]))
+        self.may_be_locked = context.locks_in_shards and table.local_transactions
+        if self.may_be_locked:
+            self.shards += (lock_key(shard),)
         if context.observers is not None:
             watch = context.observers.of(table)
             if watch:
@@ -137,7 +159,15 @@ class RowBody(Write[RowWritten]):
         context = self.context
         if context.locks:
             check_unlocked(context.locks, self.shard, context.clock)
+        if self.may_be_locked:
+            check_unlocked_shard(txn, self.shard, self._read_first(), context.clock)
         return self.make(txn, self.prepare(txn))
+
+    def _read_first(self) -> bytes:
+        """The key that the change reads first: of its row, or of the numbers that are given out."""
+        index = self.table.auto_increment
+        values = concrete(self.values)
+        return key_in_shard(self.shard, values) if index is None else self.shards[1]
 
     def prepare(self, txn: Transaction) -> RowWrite:
         """The change, checked against the newest definition, with its auto-increment value.
@@ -147,7 +177,7 @@ class RowBody(Write[RowWritten]):
         index = self.table.auto_increment
         values = concrete(self.values) if index is None else self._numbered(index, txn)
         context, change = self.context, self.change
-        table = self._current(txn)
+        table = self.planned.newest(self.context.tables, self.table, txn)
         now_ms = context.clock.now_us() // 1000
         check_versions(change, table.options, now_ms)
         key = key_in_shard(self.shard, values)
@@ -156,19 +186,12 @@ class RowBody(Write[RowWritten]):
             raise InvalidRequest(Rule.STORED_KEY_LENGTH, limit=limit, length=len(key))
         return RowWrite(table, change, key, values, now_ms)
 
-    def _current(self, txn: Transaction) -> Table:
-        """The newest definition of the table. Raises `NotFound`, `Replan`."""
-        tables = self.context.tables
-        if self.under_lease:
-            return tables.under_lease(self.table, self.planned)
-        return tables.current(self.table, txn, self.planned)
-
     def _numbered(self, index: int, txn: Transaction) -> tuple[KeyValue, ...]:
         """The key of a table with an auto-increment column, with the number that the row gets."""
         partition_key, number = self.values[0], self.values[index]
         assert not isinstance(partition_key, KeyMarker)
         if number is KeyMarker.AUTO_INCREMENT:
-            table = self._current(txn)
+            table = self.planned.newest(self.context.tables, self.table, txn)
             number = next_value(txn, table, partition_key, self.context.clock.now_us())
         elif isinstance(number, int) and self.change.modification is not Modification.DELETE:
             note_value(txn, self.table, partition_key, number)

@@ -57,7 +57,9 @@ from widerow.engine.tablestore.table_definitions import (
     with_columns,
     without_columns,
 )
-from widerow.engine.tablestore.transactions.transactions import Transactions
+from widerow.engine.tablestore.transactions.lock_sweep import LockSweep
+from widerow.engine.tablestore.transactions.memory_transactions import MemoryTransactions
+from widerow.engine.tablestore.transactions.shard_transactions import ShardTransactions
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_CATALOG
 from widerow.limits import TABLES_PER_INSTANCE_MAX
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
     from widerow.engine.tablestore.copy import TablestoreCopy
     from widerow.engine.tablestore.delivery.service import Deliveries
     from widerow.engine.tablestore.search.service import SearchIndexes
+    from widerow.engine.tablestore.transactions.transactions import Transactions
     from widerow.engine.tablestore.tunnels.service import Tunnels
 
 __all__ = ["TABLESTORE_DEFAULTS", "TablestoreEngine", "TablestoreSettings"]
@@ -137,15 +140,18 @@ class TablestoreEngine(OpenModel[Table]):
         self.rows = RowOperations(
             *(store, self._context, self.indexes, names, core.throttle), self.backlog.pace
         )
-        self.transactions = Transactions(store, self._context, entropy, names, self.rows)
+        shared = store.capabilities.shared
+        kept = ShardTransactions if shared else MemoryTransactions
+        self.transactions: Transactions = kept(store, self._context, entropy, names, self.rows)
         self.streams = Streams(store, self.tables, self.rows.note_read)
         self.sweep = TablestoreSweep(self._context)
         self._mover = ChangeMover(store, self.tables, clock, core.lease)
         trim = StreamTrim(store, self.tables, clock, self._covered, core.sweep.note_trimmed)
+        locks = LockSweep(store, self._context)
         self.chores = {
             ChoreLine.ENTRIES: (self.indexes.intents.step,),
             ChoreLine.CHANGES: (self._mover.step,),
-            ChoreLine.CLEANING: (self.indexes.builds.step, trim.step),
+            ChoreLine.CLEANING: (self.indexes.builds.step, trim.step, locks.step),
         }
         self._tunnels = Once(self._make_tunnels)
         self._deliveries = Once(self._make_deliveries)

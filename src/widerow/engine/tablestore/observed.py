@@ -78,7 +78,7 @@ def change_observed(
         write, asked_us = (None, 0) if asked is None else asked
         old, new = _row(txn, key), _row(buffer, key)
         watch.changed(txn, RowEvent(key, shard, old, new, write, asked_us))
-        buffer.write_to(txn)
+        buffer.changes.write_to(txn)
     return result
 
 
@@ -89,7 +89,7 @@ def _row(reader: Reader, key: bytes) -> ObservedRow | None:
 
 @final
 class _Buffer:
-    """Collects writes over a transaction, which does not see them before `write_to`."""
+    """Collects writes over a transaction, which does not see them before they are made there."""
 
     __slots__ = ("_reader", "changes")
 
@@ -122,13 +122,3 @@ class _Buffer:
     def delete_range(self, start: bytes, stop: bytes) -> None:
         """Remove every key with start ≤ key < stop."""
         self.changes.remove_range(start, stop)
-
-    def write_to(self, txn: Transaction) -> None:
-        """Make the collected writes in `txn`: ranges first; entries were written after them."""
-        for start, stop in zip(self.changes.starts, self.changes.stops, strict=True):
-            txn.delete_range(start, stop)
-        for key, value in self.changes.entries.items():
-            if value is None:
-                txn.delete(key)
-            else:
-                txn.put(key, value)

@@ -25,13 +25,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from widerow.engine.catalog.state import Leftover
-from widerow.engine.locks import is_locked
+from widerow.engine.locks import check_unlocked
 from widerow.engine.sweep.model import NOTHING_FREED, STAYS, Freed, SweptModel, SweptRecord
 from widerow.engine.sweep.record import SweepRecord
 from widerow.engine.tablestore.bodies import BodyContext
 from widerow.engine.tablestore.expiry import live_from
 from widerow.engine.tablestore.observed import change_observed
 from widerow.engine.tablestore.select import live_cells
+from widerow.engine.tablestore.shard_locks import check_unlocked_shard, lock_key
 from widerow.engine.tablestore.stored import (
     key_section_of,
     put_row,
@@ -41,7 +42,7 @@ from widerow.engine.tablestore.stored import (
     segments_of,
     wide_root,
 )
-from widerow.errors import NotFound, Replan
+from widerow.errors import Conflict, NotFound, Replan
 from widerow.keys.decode import key_value_end
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import (
@@ -139,6 +140,8 @@ class TablestoreSweep(SweptModel[Table]):
         end = key_value_end(key, ROW_PREFIX_BYTES, table.key_columns[0].type)
         shards: tuple[bytes, ...] = (key[:end],)
         reads: tuple[bytes, ...] = ()
+        if self._may_be_locked(table):
+            shards += (lock_key(key[:end]),)
         if self._context.observers is not None:
             watch = self._context.observers.of(table)
             shards, reads = shards + watch.beside(key[:end]), watch.reads
@@ -178,7 +181,7 @@ class TablestoreSweep(SweptModel[Table]):
             current = context.tables.current(table, txn)
         except NotFound:
             return NOTHING_FREED  # dropped meanwhile, and its rows with it
-        if context.locks and is_locked(context.locks, shard, context.clock):
+        if self._is_locked(table, key, shard, txn):
             # What a local transaction has read must not change before its commit.
             self._left_alone.add(table.id)
             record = txn.get(key)
@@ -198,6 +201,22 @@ class TablestoreSweep(SweptModel[Table]):
             watch,
             lambda inner: trim_row(inner, key, current, now_ms, partition_key),
         )
+
+    def _may_be_locked(self, table: Table) -> bool:
+        """Whether transactions on the table are records in the shards of their keys."""
+        return self._context.locks_in_shards and table.local_transactions
+
+    def _is_locked(self, table: Table, key: bytes, shard: bytes, txn: Transaction) -> bool:
+        """Whether a local transaction holds the shard of the row under `key`."""
+        context = self._context
+        try:
+            if context.locks:
+                check_unlocked(context.locks, shard, context.clock)
+            if self._may_be_locked(table):
+                check_unlocked_shard(txn, shard, key, context.clock)
+        except Conflict:
+            return True
+        return False
 
     # --- sequence records --------------------------------------------------------------------
 

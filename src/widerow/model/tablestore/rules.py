@@ -204,10 +204,6 @@ class TablestoreRule(AnyRule):
         "The table was created with enable_local_txn=false, or without it under "
         "--local-transactions-default false; create it with enable_local_txn=true."
     )
-    TRANSACTIONS_SHARED = (
-        "Local transactions live in one process, and several share this store; use conditions or "
-        "an atomic BatchWriteRow, or a store of one process."
-    )
     TRANSACTION_ENDED = (
         "The transaction was committed or aborted, its 60 seconds are over, its table was deleted "
         "or the server was started again; begin another one."

@@ -1,7 +1,8 @@
 """Commits that meet a failing store, another definition of their table, or an observer's refusal.
 
 The observer stands for an index or a stream: what it needs of a transaction grows with a table
-option, and it refuses what it is told to (change §B5).
+option, beside the row and where transactions reach over shards elsewhere too, and it refuses what
+it is told to (change §B5).
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from widerow.engine.observer import RowEvent
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.observed import ObservedRow
 from widerow.errors import InvalidRequest, NotFound, OutcomeUnknown, StoreFull
-from widerow.keys.layout import SPACE_INTENTS, index_prefix
+from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES, index_prefix
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
@@ -30,8 +31,9 @@ Columns = dict[str, Value] | None
 class Recorder:
     """Hears of everything, inside transactions too; writes records and takes them away again."""
 
-    def __init__(self) -> None:
-        """Nothing heard."""
+    def __init__(self, *, reaches_far: bool) -> None:
+        """Nothing heard. `reaches_far`: over other shards than the row's."""
+        self.reaches_far = reaches_far
         self.told: list[tuple[Columns, Columns, int]] = []
         self.refused: Columns = None
 
@@ -41,11 +43,13 @@ class Recorder:
 
     def shards(self, table: Table) -> tuple[bytes, ...]:
         """One more for each version."""
+        if not self.reaches_far:
+            return ()
         return tuple(index_prefix(number) for number in range(table.options.max_versions))
 
-    def spaces(self, table: Table) -> bytes:  # noqa: ARG002  # as the protocol has it
-        """Beside the row."""
-        return SPACE_INTENTS
+    def spaces(self, table: Table) -> bytes:
+        """Beside the row; two with more than one version."""
+        return SPACE_INTENTS + SPACE_LOCAL_INDEXES * (table.options.max_versions > 1)
 
     def reads(self, table: Table) -> tuple[bytes, ...]:  # noqa: ARG002  # as the protocol has it
         """Nothing."""
@@ -53,7 +57,8 @@ class Recorder:
 
     def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:
         """Write one record for each place that the table has, and take it away again."""
-        for prefix in self.shards(table):
+        beside = [bytes((space,)) + event.shard[1:] for space in self.spaces(table)]
+        for prefix in (*self.shards(table), *beside):
             txn.put(prefix + b"x", b"")
             txn.delete(prefix + b"x")
         new = _columns(event.new)
@@ -67,9 +72,9 @@ def _columns(row: ObservedRow | None) -> Columns:
 
 
 @pytest.fixture
-def recorder(engine: TablestoreEngine) -> Recorder:
+def recorder(engine: TablestoreEngine, store: Store) -> Recorder:
     """The observer of the table t."""
-    made = Recorder()
+    made = Recorder(reaches_far=store.capabilities.atomic_across_shards)
     engine.observe([made])
     engine.core.run(
         engine.create_table("i", create("t", {"k": KeyType.STRING, "n": KeyType.INTEGER}))
@@ -133,7 +138,7 @@ def test_a_commit_that_an_observer_refuses_makes_nothing(
         engine.core.run(engine.transactions.commit("i", inside))
     assert columns(engine) is None
     with pytest.raises(NotFound):
-        engine.transactions.commit("i", inside)
+        engine.core.run(engine.transactions.commit("i", inside))
     engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"c": 3})))
 
 
@@ -192,6 +197,6 @@ def test_a_commit_of_unknown_outcome_ends_the_transaction(
         with pytest.raises(OutcomeUnknown):
             engine.core.run(plan)
     with pytest.raises(NotFound):
-        engine.transactions.commit("i", inside)
+        engine.core.run(engine.transactions.commit("i", inside))
     assert columns(engine) == {"c": 1}
     assert begin(engine)

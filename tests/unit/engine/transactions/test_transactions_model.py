@@ -1,7 +1,8 @@
 """Transactions against a model: what each sees, what is left, who is refused (change §E2).
 
 The model of a transaction is a copy of the table's model in which its own key goes its own way; a
-commit puts the rows of that key back. Requests, inside and outside, come in any order, and with
+commit puts the rows of that key back. In a shared store any of three servers may get a request, and
+those that are open outlive each of them. Requests, inside and outside, come in any order, and with
 them time, drops, housekeeping, restarts, and writes that were planned long before they are run. An
 observer copies every row that it hears of, in the transaction of the change: its copy is the table
 whenever anybody looks, so it has heard of everything that was committed, and of nothing else.
@@ -10,7 +11,7 @@ whenever anybody looks, so it has heard of everything that was committed, and of
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -31,6 +32,7 @@ from tests.support.changes import (
 )
 from tests.support.engines import open_tablestore
 from tests.support.model import ModelRefusal, ModelTable
+from tests.support.strict import StrictSpace, StrictStore
 from tests.support.volume import examples
 
 from widerow.engine.observer import RowEvent
@@ -48,6 +50,9 @@ from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
+
+if TYPE_CHECKING:
+    from widerow.engine.tablestore.engine import TablestoreEngine
 
 pytestmark = pytest.mark.timeout(180)
 Key = tuple[str, int]
@@ -133,14 +138,19 @@ def _tried(call: Callable[[], Any]) -> tuple[Any, AnyRule | None]:
 class TransactionsAgainstModel(RuleBasedStateMachine):
     """One table that is dropped and made again; any number of transactions on it."""
 
+    end_with_the_process = True
+
     def __init__(self) -> None:
         super().__init__()
         self.clock = FakeClock()
-        self.store: Store = open_store("memory:")
+        self.store: Store = self._open_store()
         self.model = ModelTable()
         self.open: list[Inside] = []
         self.ended: list[str] = []
         self.late: list[tuple[RowChange, Plan[Any]]] = []
+
+    def _open_store(self) -> Store:
+        return open_store("memory:")
 
     @initialize()
     def begin(self) -> None:
@@ -148,9 +158,12 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
         self._make_table()
 
     def _reopen(self) -> None:
-        self.engine = open_tablestore(self.store, self.clock, FakeEntropy())
+        self.engine = open_tablestore(self.store, self.clock, self._entropy())
         self.engine.observe([Copier()])
         self.late = []
+
+    def _entropy(self) -> FakeEntropy:
+        return FakeEntropy()  # the same chance after each start: the run makes the difference
 
     def _make_table(self) -> None:
         schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
@@ -210,7 +223,8 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
     @rule(change=changes)
     def write_outside(self, change: RowChange) -> None:
         plan, refused = _tried(lambda: self.engine.rows.write_row("i", change))
-        assert refused is (Rule.KEY_LOCKED if self._locked(_key_of(change)[0]) else None)
+        seen = self.end_with_the_process and self._locked(_key_of(change)[0])
+        assert refused is (Rule.KEY_LOCKED if seen else None)
         if plan is not None:
             self._run(change, plan)
 
@@ -289,21 +303,23 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
             lambda: transactions.write_row("i", identity, change),
         ):
             with pytest.raises(NotFound) as caught:
-                call()
+                self.engine.core.run(call())  # type: ignore[misc]  # plans of all kinds
             assert caught.value.rule is TablestoreRule.TRANSACTION_ENDED
 
     # --- what happens to all of them ---------------------------------------------------------
 
     @rule(seconds=st.sampled_from([0.001, 5, 31, 61, -30]))
     def pass_time(self, seconds: float) -> None:
-        self.clock.advance(seconds)
+        if seconds > 0 or self.end_with_the_process:  # else those that have ended may come back
+            self.clock.advance(seconds)
         self._expire()
 
     @rule()
     def keep_house(self) -> None:
         while (plan := self.engine.core.housekeeping()) is not None:
             self.engine.core.run(plan)
-        assert len(self.engine.transactions) == len(self.open)
+        if self.end_with_the_process:
+            assert len(self.engine.transactions) == len(self.open)
 
     @rule()
     def drop(self) -> None:
@@ -317,8 +333,9 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
     def restart(self) -> None:
         """As after a crash: what lives in memory is gone, what was acknowledged is there."""
         self._reopen()
-        for inside in list(self.open):
-            self._end(inside)
+        if self.end_with_the_process:
+            for inside in list(self.open):
+                self._end(inside)
 
     # --- what everybody sees -----------------------------------------------------------------
 
@@ -364,7 +381,44 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
         self.store.close()
 
 
+class SharedTransactionsAgainstModel(TransactionsAgainstModel):
+    """Three servers of one store, whose bodies run again by chance."""
+
+    end_with_the_process = False
+
+    def __init__(self) -> None:
+        self.space = StrictSpace()
+        self.others: list[TablestoreEngine] = []
+        self.opened = 0
+        super().__init__()
+
+    def _open_store(self) -> Store:
+        return StrictStore(self.space, FakeEntropy(len(self.others)), conflicts=0.2)
+
+    def _reopen(self) -> None:
+        """Replace the server that requests went to, and at the beginning add two more."""
+        super()._reopen()
+        while len(self.others) < 2:
+            other = open_tablestore(self._open_store(), self.clock, self._entropy())
+            other.observe([Copier()])
+            self.others.append(other)
+
+    def _entropy(self) -> FakeEntropy:
+        self.opened += 1
+        return FakeEntropy(self.opened)
+
+    @rule()
+    def go_to_another_server(self) -> None:
+        self.others.append(self.engine)
+        self.engine = self.others.pop(0)
+
+
 TestTransactionsAgainstModel = TransactionsAgainstModel.TestCase
 TestTransactionsAgainstModel.settings = settings(
+    max_examples=examples(60), stateful_step_count=40, deadline=None
+)
+
+TestSharedTransactionsAgainstModel = SharedTransactionsAgainstModel.TestCase
+TestSharedTransactionsAgainstModel.settings = settings(
     max_examples=examples(60), stateful_step_count=40, deadline=None
 )

@@ -15,8 +15,8 @@ from typing import final
 
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.bodies import BodyContext, write_observed
-from widerow.engine.tablestore.transactions.open_transaction import OpenTransaction
-from widerow.engine.tablestore.transactions.row_writes import sequence_of
+from widerow.engine.tablestore.transactions.open_transaction import OpenTransaction, WrittenRows
+from widerow.engine.tablestore.transactions.row_writes import keep_sequence, sequence_of
 from widerow.engine.tablestore.writes import write_row
 from widerow.errors import Conflict, Exhausted, NotFound, Replan, Rule
 from widerow.keys.layout import ROW_PREFIX_BYTES
@@ -26,7 +26,7 @@ from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.storage.interface import Outcome, Transaction, Write
 
-__all__ = ["Commit", "keep_sequence"]
+__all__ = ["Commit", "count_rows", "make_rows"]
 
 
 @final
@@ -59,7 +59,7 @@ class Commit:
         if table is None:
             self._end(transaction)
             raise NotFound(TablestoreRule.TRANSACTION_ENDED)
-        shard = transaction.lock.shard
+        shard = transaction.shard
         shards: tuple[bytes, ...] = (shard, sequence_of(shard))
         reads: tuple[bytes, ...] = ()
         if context.observers is not None:
@@ -77,15 +77,8 @@ class Commit:
         if not transaction.lock.is_held:
             raise NotFound(TablestoreRule.TRANSACTION_ENDED)
         transaction.commit_by(self)
-        current = context.tables.current(planned, txn)
-        observers, shard = context.observers, transaction.lock.shard
-        if observers is None:
-            made = [write_row(txn, write) for write in transaction.writes]
-        else:
-            tables, asked = (planned, current), (shard, self._asked_us)
-            made = [
-                write_observed(observers, txn, write, tables, asked) for write in transaction.writes
-            ]
+        tables = planned, context.tables.current(planned, txn)
+        made = make_rows(context, txn, transaction, tables, self._asked_us)
         keep_sequence(txn, transaction)
         return made
 
@@ -93,16 +86,7 @@ class Commit:
         """End the transaction: its rows are durable and visible. Count them."""
         transaction = self._transaction
         self._end(transaction)
-        partition_key = transaction.lock.shard[ROW_PREFIX_BYTES:]
-        for written in made:
-            self._context.notes.add(
-                transaction.table.id,
-                partition_key,
-                written.read_units,
-                written.write_units,
-                written.rows,
-                written.size,
-            )
+        count_rows(self._context, transaction.table, transaction.shard, made)
 
     def _doubt(self) -> None:
         """End the transaction: its outcome is unknown until a later body reads the shard."""
@@ -122,9 +106,36 @@ class Commit:
         raise error
 
 
-def keep_sequence(txn: Transaction, transaction: OpenTransaction) -> None:
-    """Keep the auto-increment values that a transaction has used, also if its rows are not kept."""
-    key = sequence_of(transaction.lock.shard)
-    drawn = transaction.overlay.entries.get(key)
-    if drawn is not None and (txn.get(key) or b"") < drawn:
-        txn.put(key, drawn)
+def make_rows(
+    context: BodyContext,
+    txn: Transaction,
+    rows: WrittenRows,
+    tables: tuple[Table, Table],
+    asked_us: int,
+) -> list[RowWritten]:
+    """Make the writes of a transaction in their order, and tell observers of each.
+
+    `tables`: the definition that the commit was planned for, and the newest one. `asked_us`: when
+    it was asked for. Raises what observers raise, and `Replan`.
+    """
+    observers = context.observers
+    if observers is None:
+        return [write_row(txn, write) for write in rows.writes]
+    asked = rows.shard, asked_us
+    return [write_observed(observers, txn, write, tables, asked) for write in rows.writes]
+
+
+def count_rows(
+    context: BodyContext, table: Table, shard: bytes, made: Sequence[RowWritten]
+) -> None:
+    """Count rows that are durable, for their partition."""
+    partition_key = shard[ROW_PREFIX_BYTES:]
+    for written in made:
+        context.notes.add(
+            table.id,
+            partition_key,
+            written.read_units,
+            written.write_units,
+            written.rows,
+            written.size,
+        )

@@ -1,4 +1,4 @@
-"""One open local transaction: its lock, its writes, and whether a request is using it.
+"""One open local transaction: what it has written, its lock, and whether a request is using it.
 
 The writes are kept twice. The overlay is for reads inside: records over the published view. The row
 writes, in their order and each with its time, are made again by Commit in the store: then observers
@@ -20,45 +20,52 @@ from widerow.model.tablestore.schema import Table
 from widerow.storage.interface import Reader
 from widerow.storage.pending import Overlay, WriteSet
 
-__all__ = ["OpenTransaction"]
+__all__ = ["OpenTransaction", "WrittenRows"]
 
 
-@final
-class OpenTransaction:
-    """A transaction on one partition key value of one table.
+class WrittenRows:
+    """What was written in a transaction on one partition key value of one table.
 
-    `table`: as it was when the transaction began. `data_bytes`: written by its requests, as limits
-    count them. `held_bytes`: about how much memory it takes. `writes`: in the order in which they
-    were made.
+    `shard`: the prefix of the rows under that value. `data_bytes`: written by its requests, as
+    limits count them. `held_bytes`: about how much memory it takes. `writes`: in the order in which
+    they were made.
     """
 
-    __slots__ = (
-        "_committing",
-        "_marks",
-        "data_bytes",
-        "held_bytes",
-        "id",
-        "instance",
-        "lock",
-        "overlay",
-        "table",
-        "writes",
-    )
+    __slots__ = ("data_bytes", "held_bytes", "overlay", "shard", "writes")
 
-    def __init__(self, identity: str, instance: str, table: Table, lock: Lock) -> None:
-        self.id = identity
-        self.instance = instance
-        self.table = table
-        self.lock = lock
+    def __init__(self, shard: bytes) -> None:
+        """Nothing was written."""
+        self.shard = shard
         self.overlay = WriteSet()
         self.writes: list[RowWrite] = []
         self.data_bytes = self.held_bytes = 0
-        self._marks = [True]
-        self._committing: object = None
 
     def reader(self, base: Reader) -> Reader:
         """A reader for requests inside: `base` with the transaction's changes."""
         return Overlay(base, self.overlay)
+
+    def apply(self, changes: WriteSet, write: RowWrite) -> None:
+        """Keep a row write and its changes: ranges first; entries were written after them."""
+        for start, stop in zip(changes.starts, changes.stops, strict=True):
+            self.overlay.remove_range(start, stop)
+        self.overlay.entries.update(changes.entries)
+        self.writes.append(write)
+
+
+@final
+class OpenTransaction(WrittenRows):
+    """A transaction of this process. `table`: as it was when the transaction began."""
+
+    __slots__ = ("_committing", "_marks", "id", "instance", "lock", "table")
+
+    def __init__(self, identity: str, instance: str, table: Table, lock: Lock) -> None:
+        super().__init__(lock.shard)
+        self.id = identity
+        self.instance = instance
+        self.table = table
+        self.lock = lock
+        self._marks = [True]
+        self._committing: object = None
 
     def enter(self) -> None:
         """Begin a request. Raises `Conflict(TRANSACTION_BUSY)` while another one is running.
@@ -88,10 +95,3 @@ class OpenTransaction:
             return
         self.enter()
         self._committing = owner
-
-    def apply(self, changes: WriteSet, write: RowWrite) -> None:
-        """Keep a row write and its changes: ranges first; entries were written after them."""
-        for start, stop in zip(changes.starts, changes.stops, strict=True):
-            self.overlay.remove_range(start, stop)
-        self.overlay.entries.update(changes.entries)
-        self.writes.append(write)

@@ -19,10 +19,6 @@ TRANSACTION_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "Try to call method using explicit transaction on explicit-transaction-disabled table.",
         "a transaction is begun on a table that was created without them",
     ),
-    TablestoreRule.TRANSACTIONS_SHARED: c.UNSUPPORT_OPERATION.ours(
-        "This action is not supported: local transactions on a store that processes share.",
-        "a transaction is begun on a store that other processes may write",
-    ),
     Rule.KEY_LOCKED: c.ROW_OPERATION_CONFLICT(
         "Data is being modified by the other request.",
         "a local transaction holds the partition key value that is written or locked",
