@@ -478,7 +478,8 @@ class OptimisticStore(Store):
                 theirs = refused.intersection(unit.changes)
                 self._cache.refused(theirs, relied_on=unit.is_cached)
             return
-        self._cache.committed(changes)
+        absent = {key: unit.absent for unit in units if unit.absent for key in unit.revisions}
+        self._cache.committed(changes, absent)
         self._count("syncs", int(self.capabilities.persistent))
         self._count("written_bytes", sum(map(_bytes_of, changes)))
 

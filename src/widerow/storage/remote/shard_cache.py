@@ -3,7 +3,8 @@
 Every change of a shard changes its revision. So the content that this process committed with a
 revision is valid while that revision stands, and a commit on condition of the revision checks that
 at no cost. Bodies run on cached values, and a group is one round trip instead of two. A commit that
-is refused drops the cached values, and its bodies run again on values that are read.
+is refused drops the cached values, and its bodies run again on values that are read. Keys that
+bodies looked at and under which nothing stood are cached as well: nearly every write looks at some.
 
 **Other processes.** One shard that another process has changed makes the commit of a whole group
 fail, so cached values must nearly always be right. A shard's values are not used before reads have
@@ -14,6 +15,7 @@ of their own, save the reads, and several that write the same values lose little
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, final
 
 from widerow.storage.page import Page, PageWanted
@@ -30,6 +32,7 @@ WRONG_SHARE_MAX: Final = 1 / 64
 # of a shard in the cache; a larger one is dropped and cached anew
 _SHARD_BYTES_MAX: Final = 1024 * 1024
 _BYTES_MAX: Final = 16 * 1024 * 1024  # of a generation; there are two
+_NONE_ABSENT: Final[Mapping[bytes, Iterable[bytes]]] = MappingProxyType({})
 _KEY_BYTES: Final = 120  # what a key costs beside its bytes and those of its value
 
 
@@ -64,6 +67,14 @@ class _Shard:
             self.size += len(key) + _KEY_BYTES - len(values.get(key) or b"")
             values[key] = None
         values[change.revision_key] = change.revision
+
+    def miss(self, keys: Iterable[bytes]) -> None:
+        """Cache that nothing stands under these keys, unless the last change wrote them."""
+        values = self.values
+        for key in keys:
+            if key not in values:
+                self.size += len(key) + _KEY_BYTES
+                values[key] = None
 
 
 @final
@@ -102,8 +113,16 @@ class ShardCache:
         shard = self._shards.get(revision)
         return self._former.get(revision) if shard is None else shard
 
-    def committed(self, changes: Sequence[ShardChange]) -> None:
-        """Cache what these changes wrote. Called after they were committed."""
+    def committed(
+        self,
+        changes: Sequence[ShardChange],
+        absent: Mapping[bytes, Iterable[bytes]] = _NONE_ABSENT,
+    ) -> None:
+        """Cache what these changes wrote. Called after they were committed.
+
+        `absent`: keys of their shards, by the keys of the revisions, under which nothing stood when
+        they were read for the change. Most are looked at with every write, such as a lock.
+        """
         for change in changes:
             key = change.revision_key
             shard = self._shards.get(key)
@@ -113,6 +132,7 @@ class ShardCache:
                 self._bytes += shard.size
             before = shard.size
             shard.change(change)
+            shard.miss(absent.get(key, ()))
             self._bytes += shard.size - before + _KEY_BYTES
         if self._bytes > _BYTES_MAX:
             self._former, self._shards, self._bytes = self._shards, {}, 0

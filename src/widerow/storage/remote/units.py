@@ -128,13 +128,15 @@ class Unit:
     """Writes that are committed together. See the module.
 
     `outcomes`: what their bodies gave when they ran last; `changes`: what these wrote, by shard.
-    `wanted`: what they read, which the next attempt reads beforehand. `busy`: why the database did
-    not take the last attempt's change, where it said so. `revisions`: those of the shards at the
-    moment of what was read. `is_cached`: the bodies ran on cached values (`shard_cache.py`).
+    `wanted`: what they read, which the next attempt reads beforehand; `absent`: keys among it under
+    which nothing stood, where the unit has one shard. `busy`: why the database did not take the
+    last attempt's change, where it said so. `revisions`: those of the shards at the moment of what
+    was read. `is_cached`: the bodies ran on cached values (`shard_cache.py`).
     """
 
     __slots__ = (
         "_key_bytes_max",
+        "absent",
         "busy",
         "changes",
         "is_cached",
@@ -153,6 +155,7 @@ class Unit:
         self.revisions: dict[bytes, bytes | None] = {}
         self.wanted = WantedReads()
         self.busy: StoreBusy | None = None
+        self.absent: list[bytes] = []
         self.is_cached = False
 
     def add(self, placed: Placed) -> None:
@@ -209,6 +212,11 @@ class Unit:
     def saw(self, values: Mapping[bytes, bytes | None]) -> None:
         """Take from `values` the revisions of the unit's shards, as read with the bodies' keys."""
         self.revisions = {key: values[key] for key in self.revisions}
+        self.absent = []
+        if len(self.revisions) == 1:  # else a key does not say which shard it is of
+            alone = self.alone()
+            asked = [key for key in self.wanted.keys if key not in alone]
+            self.absent = [key for key in asked if values.get(key, b"") is None]
 
     @property
     def writes_anything(self) -> bool:

@@ -126,6 +126,49 @@ def test_a_removed_key_is_known_to_be_absent() -> None:
     assert process.store.snapshot().get(A) == b"1"
 
 
+def looking(*absent: bytes) -> Write[int]:
+    """Count under A, and look whether anything stands under other keys of the shard."""
+
+    def body(txn: Transaction) -> int:
+        found = txn.get_many((*absent, A))
+        count = int(found[-1] or b"0") + 1
+        txn.put(A, b"%d" % (count if not any(found[:-1]) else 1000))
+        return count
+
+    return Write((A,), body)
+
+
+def test_a_key_that_is_looked_at_and_absent_is_not_read_again() -> None:
+    """Such as the lock of a shard, which nobody of this process has written."""
+    process = processes(1)[0]
+    assert [write(process, looking(A_ROW)) for _ in range(5)] == [2, 2, 2, 1, 1]
+    assert write(process, looking(A_ROW, A + b"more")) == 2
+    assert write(process, looking(A_ROW, A + b"more")) == 1
+
+
+def test_an_absent_key_that_another_process_writes_is_seen() -> None:
+    first, second = processes()
+    for _ in range(CONFIRMED_MIN + 2):
+        write(first, looking(A_ROW))
+    second.store.transact([A], lambda txn: txn.put(A_ROW, b"here"))
+    write(first, looking(A_ROW))
+    assert second.store.snapshot().get(A) == b"1000"
+
+
+def test_an_absent_key_that_the_change_itself_writes_is_there() -> None:
+    process = processes(1)[0]
+
+    def fill(txn: Transaction) -> None:
+        if txn.get(A_ROW) is None:
+            txn.put(A_ROW, b"here")
+
+    for _ in range(CONFIRMED_MIN + 2):
+        write(process, add(A))
+    process.store.transact([A], fill)
+    write(process, looking(A_ROW))
+    assert process.store.snapshot().get(A) == b"1000"
+
+
 def test_ranges_are_read() -> None:
     process = processes(1)[0]
     trusted(process, A)
