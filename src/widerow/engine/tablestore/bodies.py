@@ -160,10 +160,10 @@ class RowBody(Write[RowWritten]):
         if context.locks:
             check_unlocked(context.locks, self.shard, context.clock)
         if self.may_be_locked:
-            check_unlocked_shard(txn, self.shard, self._read_first(), context.clock)
+            check_unlocked_shard(txn, self.shard, self.read_first(), context.clock)
         return self.make(txn, self.prepare(txn))
 
-    def _read_first(self) -> bytes:
+    def read_first(self) -> bytes:
         """The key that the change reads first: of its row, or of the numbers that are given out."""
         index = self.table.auto_increment
         values = concrete(self.values)

@@ -4,7 +4,7 @@ Three engines stand for three servers. Their store promises no more than a datab
 does (`tests/support/strict.py`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +22,11 @@ from tests.support.changes import (
     update,
 )
 from tests.support.engines import open_tablestore
+from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.check import check_store
+from widerow.engine.plan import Plan
 from widerow.engine.tablestore.bodies import RowBody
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.transactions.identity import (
@@ -405,6 +407,35 @@ def test_tables_without_transactions_pay_nothing(servers: list[TablestoreEngine]
     assert [shard[:1] for shard in plain.shards] == [b"\x10"]
     beside = engine.rows.write_row("i", put("t", row(1), {"c": 1})).writes[0]
     assert [shard[:1] for shard in beside.shards] == [b"\x10", SPACE_TRANSACTIONS]
+
+
+def test_each_write_is_two_round_trips(clock: FakeClock) -> None:
+    """One to read and one to commit, as of a table without transactions: locks come with rows."""
+    driver = MemoryDriver(RemoteSpace(), FakeEntropy(1))
+    engine = open_tablestore(remote_store(driver), clock, FakeEntropy())
+    engine.core.run(engine.create_table("i", create("t", TABLE)))
+    write(engine, put("t", row(0), {"c": 0}))  # the epoch of the catalogue is known from now on
+    transactions = engine.transactions
+
+    def trips(plan: Callable[[], Plan[Any]]) -> tuple[int, Any]:
+        made = plan()
+        before = driver.statistics()["round_trips"]
+        answer = engine.core.run(made)
+        return driver.statistics()["round_trips"] - before, answer
+
+    assert trips(lambda: engine.rows.write_row("i", put("t", row(1), {"c": 1})))[0] == 2
+    changes = put("t", row(1), {}), update("t", row(2), put_cells({"c": 1}))
+    for commits in (True, False):
+        count, inside = trips(lambda: transactions.start("i", "t", primary_key({"k": "a"})))
+
+        def plans(inside: str = inside, *, commits: bool = commits) -> Iterator[Plan[Any]]:
+            for change in changes:
+                yield transactions.write_row("i", inside, change)
+            yield (transactions.commit if commits else transactions.abort)("i", inside)
+
+        made = plans()
+        counts = [trips(lambda: next(made))[0] for _ in range(3)]  # noqa: B023  # called at once
+        assert max(count, *counts) == 2
 
 
 # --- what is left over ---------------------------------------------------------------------------

@@ -90,6 +90,11 @@ class KnownTransactions:
         known = self._known.get(identity)
         return ShardRows(shard) if known is None else known.rows.copy()
 
+    def keys_of(self, identity: str) -> list[bytes]:
+        """The keys of rows that are known to be written in a transaction."""
+        known = self._known.get(identity)
+        return [] if known is None else [write.key for write in known.rows.writes]
+
     def held_bytes(self, identity: str) -> int:
         """About how much memory the writes of a transaction take, as far as they are known."""
         known = self._known.get(identity)

@@ -53,6 +53,7 @@ def commit_in_shard(
 
     def body(txn: Transaction) -> _Ended:
         tables = table, planned.newest(context.tables, table, txn)
+        txn.get_many((lock_key(shard), *known.keys_of(named.id)))  # in one round trip
         lock, rows = written_so_far(context, known, txn, named)
         changes = WriteSet()
         inner = PendingTransaction(txn, changes, shards, reads, context.key_bytes_max)
@@ -85,7 +86,7 @@ def _made(
 ) -> _Ended:
     """Make the rows of a transaction in `txn`, or find out what refuses them."""
     if rows.writes:
-        txn.get_many([write.key for write in rows.writes])  # in one round trip
+        txn.get_many([write.key for write in rows.writes])  # those that others have written
     try:
         made = make_rows(context, txn, rows, tables, asked_us)
     except (Replan, StorageFailure):

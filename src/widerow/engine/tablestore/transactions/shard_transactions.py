@@ -232,12 +232,15 @@ class ShardTransactions(Transactions):
         shard = named.shard
         shards = dict.fromkeys((shard, sequence_of(shard), lock_key(shard)))
         reads: dict[bytes, None] = {}
+        ahead = [lock_key(shard)]
         for row in rows:
             if isinstance(row, RowBody):
                 shards |= dict.fromkeys(row.shards)
                 reads |= dict.fromkeys(row.reads)
+                ahead.append(row.read_first())
 
         def body(txn: Transaction) -> _Made:
+            txn.get_many(ahead)  # in one round trip
             lock, written = written_so_far(self._context, self._known, txn, named)
             made: list[MadeWrite] = []
             outcomes = [_attempted(written, txn, row, made) for row in rows]
