@@ -66,8 +66,6 @@ _LATER: Final = "entries of global indexes follow their rows later"
 # Tests, or parts of one, of what is not so where several servers can share a store.
 NOT_SHARED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "test_transactions": "local transactions are not offered",
-        "test_a_transaction_is_seen_inside_and_after_its_commit": "they are not offered",
         "test_entries_move_with_their_rows": _LATER,
         "test_a_small_table_is_indexed_when_create_index_answers": "the build follows later",
         "test_a_read_of_an_index_costs_what_its_entries_weigh": _LATER,

@@ -15,7 +15,6 @@ __all__ = [
     "DRIVERS",
     "DRIVER_OPERATIONS",
     "MATRIX",
-    "NOT_OFFERED",
     "SDKS",
     "STORES",
     "UNTESTED",
@@ -462,12 +461,3 @@ UNTESTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     }
 )
 """From actions to the SDKs that have a call for it which no test makes."""
-
-_LOCKS: Final = "their locks are in the memory of one server, and several share these stores"
-NOT_OFFERED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = MappingProxyType(
-    dict.fromkeys(
-        ("StartLocalTransaction", "CommitTransaction", "AbortTransaction"),
-        (("postgres", "hbase"), _LOCKS),
-    )
-)
-"""From actions to the stores over which they are refused, and why (docs/operating/cluster.md)."""

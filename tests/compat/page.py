@@ -21,7 +21,6 @@ from tests.compat.matrix import (
     DRIVER_OPERATIONS,
     DRIVERS,
     MATRIX,
-    NOT_OFFERED,
     SDKS,
     STORES,
     UNTESTED,
@@ -57,10 +56,6 @@ which it is. **–** stands where the SDK has no such call, **no test** where it
 makes. How each action behaves is in [the protocol's page](protocol/tablestore.md), where it differs
 from the service in [differences](protocol/differences.md), where stores differ in
 [cluster](operating/cluster.md). `widerow compat` prints the list for the version at hand.
-"""
-_APART: Final = """
-## Not over every store
-
 """
 _REFUSED: Final = """
 ## Refused actions
@@ -100,8 +95,6 @@ def page(record: Record) -> str:
             (_HEAD.format(stores=stores), f"SDKs of the recorded run: {versions}."),
             ("", "## Served actions", ""),
             _table("action", (_served(action, record) for action in OPERATIONS)),
-            (_APART + "| action | stores without it | why |", "|---|---|---|"),
-            _not_offered(),
             (refused,),
             ("", "| feature | actions |", "|---|---|"),
             _features(),
@@ -139,11 +132,6 @@ def _answering(record: Record, sdk: str, action: str) -> tuple[str, ...]:
     return tuple(
         [each for each in STORES if "OK" in answers.get(each, {}).get(sdk, {}).get(action, ())]
     )
-
-
-def _not_offered() -> Iterator[str]:
-    for action, (stores, why) in NOT_OFFERED.items():
-        yield f"| {action} | {', '.join(STORE_NAMES[each] for each in stores)} | {why} |"
 
 
 def _features() -> Iterator[str]:
