@@ -67,8 +67,7 @@ _READS: Final = _Ways(
     (Way.TABLE, Way.LOCAL, Way.GLOBAL, Way.TRANSACTION, Way.BATCH), (45, 20, 20, 10, 5)
 )
 _CHANGES: Final = _Ways((Way.TABLE, Way.TRANSACTION, Way.BATCH), (75, 15, 10))
-_SHARED_READS: Final = _Ways((Way.TABLE, Way.LOCAL, Way.BATCH), (60, 30, 10))
-_SHARED_CHANGES: Final = _Ways((Way.TABLE, Way.BATCH), (80, 20))
+_SHARED_READS: Final = _Ways((Way.TABLE, Way.LOCAL, Way.TRANSACTION, Way.BATCH), (50, 30, 10, 10))
 
 
 class HistoryRow(NamedTuple):
@@ -109,10 +108,10 @@ class BatchRequest(NamedTuple):
 def draw_way(random: Random, kind: CallKind, *, shared: bool) -> Way:
     """A way for a call. `shared`: only ways that a store of several processes offers as well.
 
-    A shared store has no transactions, and its global indexes are updated after their table.
+    The global indexes of a shared store are updated after their table.
     """
-    reads, changes = (_SHARED_READS, _SHARED_CHANGES) if shared else (_READS, _CHANGES)
-    ways, weights = reads if kind is CallKind.GET else changes
+    reads = _SHARED_READS if shared else _READS
+    ways, weights = reads if kind is CallKind.GET else _CHANGES
     return random.choices(ways, weights)[0]
 
 
@@ -127,7 +126,7 @@ def create_request(*, shared: bool) -> bytes:
         reserved_throughput=m.ReservedThroughput(capacity_unit=m.CapacityUnit(read=0, write=0)),
         table_options=m.TableOptions(time_to_live=-1, max_versions=1),
         index_metas=[local] if shared else [local, over],
-        enable_local_txn=not shared,
+        enable_local_txn=True,
     )
     return request.SerializeToString()
 

@@ -4,8 +4,8 @@ The server is `widerow serve` with a directory, reached over HTTP. With faults i
 started again, and stopped with SIGSTOP for longer than its clients wait, so that requests are
 answered late or never, and are carried out after their clients gave them up.
 
-A store that is shared may have several servers: each client keeps to one server, and all clients
-write the same rows.
+A store that is shared may have several servers: each client keeps to one server, but for
+transactions, whose requests go to any; and all clients write the same rows.
 """
 
 import os
@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from random import Random  # noqa: TID251  # seeded: what is asked must repeat
 from tempfile import TemporaryDirectory
@@ -58,6 +57,7 @@ NOTHING_DONE: Final = frozenset(
     ("OTSServerBusy", "OTSObjectNotExist", "OTSRowOperationConflict", "OTSSessionNotExist")
 )
 """Codes of errors after which it is known that nothing was written."""
+_ENDED: Final = "OTSSessionNotExist"
 _DONE: Final = 200
 
 
@@ -155,10 +155,10 @@ class Recorder:
         """One history for each of some fresh rows; `operations` in all."""
         recording = Recording()
         over = threading.Event()
-        connect = [partial(self._connect, number) for number in range(self._clients)]
+        servers = len(self._endpoints)
         writers = [
-            _Client(each, seed, number, self._rows, shared=self._shared)
-            for number, each in enumerate(connect)
+            _Client(_Servers(self._connect, servers, self._shared), seed, number, self._rows)
+            for number in range(self._clients)
         ]
         with ThreadPoolExecutor(self._clients + 1) as pool:
             ends = [pool.submit(each.work, operations // self._clients) for each in writers]
@@ -178,10 +178,10 @@ class Recorder:
                 recording.rows.setdefault(row, []).append(operation)
         return recording
 
-    def _connect(self, client: int) -> Wire:
+    def _connect(self, server: int) -> Wire:
         if self._gave_up:
             raise ServeFailed("a server that was killed does not start again")
-        return Wire(self._endpoints[client % len(self._endpoints)], self._patience)
+        return Wire(self._endpoints[server], self._patience)
 
     def _trouble(
         self, faults: ServerFaults, seed: int, recording: Recording, over: threading.Event
@@ -215,16 +215,23 @@ class Recorder:
                 os.kill(process.pid, signal.SIGCONT)
 
 
+class _Servers(NamedTuple):
+    """The servers of a client; `connect` opens a connection to one of them, by its number."""
+
+    connect: Callable[[int], Wire]
+    number: int
+    shared: bool  # their store
+
+
 class _Client:
     """One client; it has one request at a time."""
 
-    def __init__(
-        self, connect: Callable[[], Wire], seed: int, number: int, rows: int, *, shared: bool
-    ) -> None:
-        self._shared = shared
+    def __init__(self, servers: _Servers, seed: int, number: int, rows: int) -> None:
+        self._shared = servers.shared
         self.written: list[tuple[int, ClientCall]] = []
         self.ways: Counter[Way] = Counter()
-        self._new_wire = connect
+        self._servers = servers
+        self._server = number % servers.number
         self._random = Random(f"{seed} {number}")  # noqa: S311  # no secret
         self._history = f"{seed}"
         self._number = number
@@ -316,6 +323,7 @@ class _Client:
         name = text(m.StartLocalTransactionResponse.FromString(begun.body).transaction_id)
         self._left.append(name)
         try:
+            self._go_to_any_server()
             inside = self._answered(asked, request_of(place, asked, way, name))
         except OSError:
             self._hang_up()
@@ -324,6 +332,10 @@ class _Client:
             return None
         if inside.answer is False:
             return inside  # the call only read: there is nothing to commit
+        try:
+            self._go_to_any_server()
+        except OSError:  # nothing was asked for
+            return None
         self._left.remove(name)  # from here on it may be committed at any time
         ended = self._send("CommitTransaction", m.CommitTransactionRequest(transaction_id=name))
         if ended.status == _DONE:
@@ -349,13 +361,27 @@ class _Client:
         while self._wire is None or self._left:
             try:
                 if self._wire is None:
-                    self._wire = self._new_wire()
-                for name in self._left:
-                    self._send("AbortTransaction", m.AbortTransactionRequest(transaction_id=name))
-                self._left.clear()
+                    self._wire = self._servers.connect(self._server)
+                for name in list(self._left):
+                    abort = m.AbortTransactionRequest(transaction_id=name)
+                    ended = self._send("AbortTransaction", abort)
+                    if ended.status == _DONE or ended.error[1] == _ENDED:
+                        self._left.remove(name)
+                if self._left:  # the database may be away
+                    time.sleep(_RETRY_SECONDS)
             except OSError:
                 self._hang_up()
                 time.sleep(_RETRY_SECONDS)
+
+    def _go_to_any_server(self) -> None:
+        """Connect to one of several servers, so that transactions go on where they did not begin.
+
+        Raises `OSError`.
+        """
+        if self._servers.number > 1:
+            self._hang_up()
+            self._server = self._random.randrange(self._servers.number)
+            self._wire = self._servers.connect(self._server)
 
     def _hang_up(self) -> None:
         if self._wire is not None:
