@@ -11,7 +11,7 @@ from widerow import __version__
 from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.server.lags import lag_lines
 from widerow.server.message import Response
-from widerow.server.metrics import Metrics, render_metrics
+from widerow.server.metrics import Metrics, family, render_metrics
 from widerow.server.partition_metrics import partition_lines
 from widerow.server.scrapes import NamesShown, ScrapeRefused, Scrapes
 
@@ -119,10 +119,16 @@ class Probes:
                 partition_lines(self._engine, shown),
                 lag_lines(self._engine, shown),
                 self._search_lines(shown),
+                self._transaction_lines(),
                 () if self._dev_lines is None else self._dev_lines(),
             ),
         )
         return Response(200, _METRICS, page)
+
+    def _transaction_lines(self) -> "Iterable[str]":
+        """The number of local transactions that are open, as far as this server knows."""
+        yield from family("local_transactions", "gauge", "Open, as far as this server knows.")
+        yield f"widerow_local_transactions {len(self._engine.operations(TABLESTORE).transactions)}"
 
     def _search_lines(self, shown: NamesShown) -> "Iterable[str]":
         """The lines of search indexes' metrics, if there are any indexes."""
