@@ -6,6 +6,7 @@ does (`tests/support/strict.py`).
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,10 +43,12 @@ from widerow.limits import (
     LOCAL_TRANSACTION_SECONDS,
     LOCAL_TRANSACTION_SWEEP_SECONDS,
 )
-from widerow.model.tablestore.requests import BatchWrite, TableWrite
+from widerow.model.tablestore.answers import RowRead
+from widerow.model.tablestore.requests import BatchWrite, GetRow, TableWrite
 from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.values import KeyMarker, KeyType
+from widerow.storage.foresight import ForeseenReads, NotForeseen
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 TABLE = {"k": KeyType.STRING, "n": KeyType.INTEGER}
@@ -436,6 +439,34 @@ def test_each_write_is_two_round_trips(clock: FakeClock) -> None:
         made = plans()
         counts = [trips(lambda: next(made))[0] for _ in range(3)]  # noqa: B023  # called at once
         assert max(count, *counts) == 2
+
+
+def test_a_row_is_read_inside_in_one_round_trip(clock: FakeClock) -> None:
+    """Its lock comes with it; so a request that is only tried asks for both at once."""
+    driver = MemoryDriver(RemoteSpace(), FakeEntropy(1))
+    engine = open_tablestore(remote_store(driver), clock, FakeEntropy())
+    engine.core.run(engine.create_table("i", create("t", TABLE)))
+    write(engine, put("t", row(1), {"c": 1}))
+    inside = begin(engine)
+    write(engine, put("t", row(2), {"c": 2}), inside)
+    lease: Any = SimpleNamespace(holds=lambda: True)  # the catalogue is not read then
+    engine.core.catalog.go_by(lease, lambda _: lambda: True, lambda: None)
+    for number in (1, 2):
+        request = get("t", row(number))
+
+        def read(request: GetRow = request) -> RowRead:
+            return engine.transactions.get_row("i", inside, request)
+
+        before = driver.statistics()["round_trips"]
+        answer = read()
+        assert driver.statistics()["round_trips"] - before == 1
+        first = ForeseenReads()
+        with pytest.raises(NotForeseen):
+            first.attempt(read)
+        found = engine.core.store.get_together(first.wanted)
+        again = ForeseenReads(dict(zip(first.wanted, found, strict=True)))
+        assert again.attempt(read) == answer
+    assert value(engine, 2, inside) == 2
 
 
 # --- what is left over ---------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from widerow.limits import (
 )
 from widerow.model.tablestore.answers import RowOutcome, RowWritten
 from widerow.model.tablestore.requests import BatchWrite
-from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.row import PrimaryKey, RowChange
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.storage.interface import Outcome, Store, Transaction, Write
@@ -172,7 +172,12 @@ class MemoryTransactions(Transactions):
     # --- requests inside ---------------------------------------------------------------------
 
     @contextmanager
-    def _inside(self, instance: str, identity: str) -> Iterator[Inside]:
+    def _inside(
+        self,
+        instance: str,
+        identity: str,
+        key: PrimaryKey | None = None,  # noqa: ARG002  # reads cost no round trip
+    ) -> Iterator[Inside]:
         """What a read inside goes by; no other request uses the transaction meanwhile."""
         with self._at_work(instance, identity) as transaction:
             yield Inside(transaction.table.name, transaction.reader(self._store.snapshot()))

@@ -19,6 +19,7 @@ from widerow.engine.plan import Plan, single
 from widerow.engine.tablestore.batch import arrange
 from widerow.engine.tablestore.bodies import BodyContext, RowBody
 from widerow.engine.tablestore.row_operations import RowOperations
+from widerow.engine.tablestore.schema import check_key, concrete, row_key
 from widerow.engine.tablestore.shard_locks import (
     CHANCE_BYTES,
     ShardLock,
@@ -28,7 +29,7 @@ from widerow.engine.tablestore.shard_locks import (
     release_shard,
     request_key,
 )
-from widerow.engine.tablestore.static import ColumnNames, check_change
+from widerow.engine.tablestore.static import ColumnNames, check_change, check_point_key
 from widerow.engine.tablestore.transactions.identity import (
     ShardIdentity,
     make_shard_id,
@@ -63,10 +64,11 @@ from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.limits import INT64_MAX, LOCAL_TRANSACTION_SECONDS
 from widerow.model.tablestore.answers import RowOutcome, RowWritten
 from widerow.model.tablestore.requests import BatchWrite
-from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.row import PrimaryKey, RowChange
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
-from widerow.storage.interface import Outcome, Store, Transaction, Write
+from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
+from widerow.storage.pending import Overlay, WriteSet
 
 __all__ = ["ShardTransactions"]
 
@@ -189,13 +191,17 @@ class ShardTransactions(Transactions):
     # --- requests inside ---------------------------------------------------------------------
 
     @contextmanager
-    def _inside(self, instance: str, identity: str) -> Iterator[Inside]:
+    def _inside(
+        self, instance: str, identity: str, key: PrimaryKey | None = None
+    ) -> Iterator[Inside]:
         """What a read inside goes by: one moment of the shard, with the writes up to then."""
         named = self._named(instance, identity)
-        snapshot = self._store.snapshot()
-        lock, rows = written_so_far(self._context, self._known, snapshot, named)
+        reader: Reader = self._store.snapshot()
+        if key is not None:
+            reader = _with_row(reader, named, key)
+        lock, rows = written_so_far(self._context, self._known, reader, named)
         self._known.keep(identity, (instance, named.chance, lock.until_us), rows)
-        yield Inside(named.table.name, rows.reader(snapshot))
+        yield Inside(named.table.name, rows.reader(reader))
 
     def write_row(self, instance: str, identity: str, change: RowChange) -> Plan[RowWritten]:
         """PutRow, UpdateRow or DeleteRow inside: made when the plan was committed."""
@@ -284,6 +290,22 @@ class ShardTransactions(Transactions):
         if body.shard != named.shard:
             return InvalidRequest(TablestoreRule.TRANSACTION_SCOPE)
         return body
+
+
+def _with_row(reader: Reader, named: NamedTransaction, key: PrimaryKey) -> Reader:
+    """`reader`, which has read the lock of a transaction and a row in one round trip.
+
+    A key that is none is for the read itself to refuse.
+    """
+    try:
+        check_point_key(key, write=False)
+        values = concrete(check_key(named.table, key))
+    except InvalidRequest:
+        return reader
+    keys = lock_key(named.shard), row_key(named.table, values)
+    known = WriteSet()
+    known.entries = dict(zip(keys, reader.get_many(keys), strict=True))
+    return Overlay(reader, known)
 
 
 def _attempted(

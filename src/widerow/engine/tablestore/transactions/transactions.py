@@ -116,14 +116,16 @@ class Transactions(ABC):
     # --- requests inside ---------------------------------------------------------------------
 
     @abstractmethod
-    def _inside(self, instance: str, identity: str) -> AbstractContextManager[Inside]:
-        """What a read inside goes by, as long as it reads."""
+    def _inside(
+        self, instance: str, identity: str, key: PrimaryKey | None = None
+    ) -> AbstractContextManager[Inside]:
+        """What a read inside goes by, as long as it reads; `key`: of the only row that it reads."""
 
     def get_row(
         self, instance: str, identity: str, request: GetRow, budget: Budget | None = None
     ) -> RowRead:
         """GetRow inside. Raises `InvalidRequest(TRANSACTION_SCOPE)` for another table."""
-        with self._inside(instance, identity) as inside:
+        with self._inside(instance, identity, request.key) as inside:
             check_scope(inside.table, request.table)
             return self._rows.get_row(instance, request, budget, inside.reader)
 
