@@ -1,5 +1,9 @@
-"""Indexes, local transactions and streams on one table (change, section E)."""
+"""Indexes, local transactions and streams on one table (change, section E).
 
+In a store of one process, and in one that processes share, where entries and records follow later.
+"""
+
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,7 +18,9 @@ from tests.support.changes import (
     scan_all,
     update,
 )
+from tests.support.strict import StrictSpace, StrictStore
 
+from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.model.tablestore.requests import (
@@ -28,10 +34,28 @@ from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
+from widerow.storage.interface import Store
+from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeEntropy
 
 KEYS = {"p": KeyType.STRING, "n": KeyType.INTEGER}
 MIN, MAX = KeyMarker.INF_MIN, KeyMarker.INF_MAX
 INDEXES = ("local", "global")
+
+
+@pytest.fixture(params=["alone", "shared"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    alone = request.param == "alone"
+    opened = open_store("memory:") if alone else StrictStore(StrictSpace(), FakeEntropy(5))
+    with opened:
+        yield opened
+        assert check_store(opened) == []
+
+
+def follow(engine: TablestoreEngine) -> None:
+    """Do what follows rows and is left to housekeeping."""
+    while (step := engine.core.housekeeping()) is not None:
+        engine.core.run(step)
 
 
 @pytest.fixture
@@ -52,6 +76,7 @@ def engine_with_all(engine: TablestoreEngine) -> TablestoreEngine:
 
 def entries(engine: TablestoreEngine, index: str) -> list[tuple[str, str, int]]:
     """What stands in an index: the listed column and the key of the row."""
+    follow(engine)
     names = ("p", "c", "n") if index == "local" else ("c", "p", "n")
     bounds: list[dict[str, KeyInput]] = [dict.fromkeys(names, end) for end in (MIN, MAX)]
     rows = decode_answer_rows(engine.rows.get_range("i", scan_all(index, *bounds)).rows)
@@ -60,6 +85,7 @@ def entries(engine: TablestoreEngine, index: str) -> list[tuple[str, str, int]]:
 
 def actions(engine: TablestoreEngine) -> list[int]:
     """What the stream has recorded."""
+    follow(engine)
     table = engine.describe_table("i", "t")
     page = engine.streams.read(table, engine.streams.iterator(table, "0", None), None)
     return [record.action for record in page.records()]
