@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
-from widerow.cli.serve import loop_factory
+from widerow.cli.process import loop_factory
 
 
 class Shared:

@@ -16,7 +16,7 @@ import signal
 import sys
 from typing import Final
 
-from widerow.cli.serve import loop_factory
+from widerow.cli.process import loop_factory
 from widerow.errors import WiderowError
 from widerow.server.admission import Admission
 from widerow.server.headers import KeptHeaders

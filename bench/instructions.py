@@ -243,7 +243,7 @@ def _work(case: str) -> None:
             raise SystemExit(f"refused: {sinks[0].last!r}")
         gc.collect()
         gc.freeze()
-        gc.disable()  # a server's collector runs once in thousands of requests (`cli/serve.py`)
+        gc.disable()  # a server's collector runs once in thousands of requests (`cli/process.py`)
         _switch("on")
         ask(requests)
         _switch("off")

@@ -181,7 +181,7 @@ def milliseconds(work: Callable[[Any], object], subject: object) -> Taken:
 
 
 def settle_collector() -> None:
-    """Set Python's collector as a server does: `cli/serve.py`."""
+    """Set Python's collector as a server does: `cli/process.py`."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 10, 100)

@@ -573,7 +573,7 @@ def test_the_console_can_be_off() -> None:
 
 def test_a_server_that_nobody_looks_at_loads_no_pages() -> None:
     """Start-up stays what it was: Jinja2 and the pages come with the first request for one."""
-    program = "import sys, widerow.cli.serve; print(*sys.modules)"
+    program = "import sys, widerow.cli.serving; print(*sys.modules)"
     done = subprocess.run(  # noqa: S603  # this interpreter
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

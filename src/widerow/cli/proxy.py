@@ -18,10 +18,10 @@ from widerow.auth.policy import AccessRules
 from widerow.cli.answers import tell
 from widerow.cli.command import JSON_OUTPUT, Flag, Given, Positional, command, group, switch
 from widerow.cli.flags import listed
+from widerow.cli.process import loop_factory
 from widerow.cli.profiles import profiles_path
 from widerow.cli.progress import progress_bar
 from widerow.cli.proxy_keys import ProfileKeys
-from widerow.cli.serve import loop_factory
 from widerow.client.signing import Signer
 from widerow.limits import REPLAY_CONCURRENCY_MAX
 from widerow.logging import configure_logging

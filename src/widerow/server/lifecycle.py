@@ -138,11 +138,6 @@ class Server:
         self._told_ns = -_REPEAT_NS
         self._poisoned = False
 
-    @property
-    def default_credentials(self) -> bool:
-        """Whether the publicly known default key pair is accepted."""
-        return self.settings.credentials is None
-
     async def start(self) -> None:
         """Open everything and listen; `endpoint` is where.
 

@@ -246,7 +246,7 @@ def test_a_directory_of_somebody_else_is_one_line_and_exit_2(
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     script = (
-        "import os, sys, widerow.cli.main, widerow.cli.serve, widerow.storage.rocksdb\n"
+        "import os, sys, widerow.cli.main, widerow.cli.serving, widerow.storage.rocksdb\n"
         "from widerow.cli.main import run_program\n"
         "os.setgid(12345); os.setuid(12345)\n"
         f"sys.argv = ['widerow', 'serve', '--port', '0', '--path', {path!r}]\n"

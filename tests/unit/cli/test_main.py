@@ -15,23 +15,27 @@ from widerow.cli.main import app
 # What a start of the server must not load: the other commands, and what shows for people.
 FOREIGN = {"rich", "readline", "urllib.request", "tablestore", "lark", "numpy"}
 ALWAYS = {"main", "answers", "command", "connection", "shells", "standard_output"}
-SERVE = {"serve", "console_pages", "systemd", "setting_flags"}
+SERVE = {"serve", "process", "setting_flags"}
+SERVING = SERVE | {"serving", "announcing", "console_pages", "systemd"}
 PING = {"ping", "names", "profiles"}
 
 
 @pytest.mark.parametrize(
-    ("words", "runs", "own"),
+    ("words", "runs", "later", "own"),
     [
-        (["serve", "--memory"], "widerow.cli.serve.SERVE", SERVE),
-        (["ping", "--timeout", "1"], "widerow.cli.ping.PING", PING),
+        (["serve", "--memory"], "widerow.cli.serve.SERVE", "", SERVE),
+        (["serve", "--memory"], "widerow.cli.serve.SERVE", "widerow.cli.serving", SERVING),
+        (["ping", "--timeout", "1"], "widerow.cli.ping.PING", "", PING),
     ],
 )
 def test_a_start_loads_no_other_command_and_nothing_for_people(
-    words: list[str], runs: str, own: set[str]
+    words: list[str], runs: str, later: str, own: set[str]
 ) -> None:
+    """`later`: what the command imports when it runs."""
     module, _, name = runs.rpartition(".")
     script = (
         f"import sys, {module} as module\n"
+        f"{later and f'import {later}'}\n"
         f"module.{name}.callback = lambda **_: print(*sys.modules)\n"
         "from widerow.cli.main import run_program\n"
         f"sys.argv = ['widerow', *{words!r}]\n"

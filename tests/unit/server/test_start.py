@@ -31,7 +31,7 @@ def test_a_start_is_measured_and_stays_small() -> None:
 
 def test_serving_loads_nothing_it_does_not_need() -> None:
     """Tables on a terminal, test tools and SDKs would cost half of the time that a start has."""
-    program = "import sys, widerow.cli.main, widerow.cli.serve; print(*sys.modules)"
+    program = "import sys, widerow.cli.main, widerow.cli.serving; print(*sys.modules)"
     modules = run("-c", program).split()
     assert "widerow.wire.nosql.dialect" in modules
     assert "widerow.wire.nosql.sql.run" not in modules  # 60 modules, with the first statement

@@ -5,7 +5,7 @@ import sys
 
 _PROGRAM = """
 import sys
-import widerow.cli.main, widerow.cli.serve, widerow.wire.dialects
+import widerow.cli.main, widerow.cli.serving, widerow.wire.dialects
 from tests.unit.engine.search.tables import engine_of, make_index, make_table, search, write
 from widerow.storage.opener import open_store
 from tests.support.changes import put
