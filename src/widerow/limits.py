@@ -186,6 +186,23 @@ LOOP_WAIT_NS_MAX: Final = 2_000_000  # for the disk; slower ones leave the loop 
 ALONE_WAIT_NS_MAX: Final = 1_000_000  # sharing a sync that takes less spares less than it costs
 ALONE_PATIENCE_SECONDS: Final = 0.02  # several groups of others; then it shares the next of these
 GROUP_BYTES_MAX: Final = 16 * 1024 * 1024  # request bytes behind one group commit
+# Processes behind one port (`serve --workers`).
+WORKERS_MAX: Final = 64  # each is a server with the memory of one, and tells all others of itself
+WORKER_TICK_SECONDS: Final = 0.25  # between two looks of the supervisor, and two beats of a worker
+WORKER_SILENT_SECONDS: Final = 2  # without a beat; then others get the new connections
+# Without a beat; then a worker is killed. Longer than its read lease, so nobody waits for it any
+# more, and as long as SDKs wait for an answer.
+WORKER_HUNG_SECONDS: Final = 30
+WORKER_START_SECONDS_MAX: Final = 600  # a database may be slow to answer; as systemd's unit has it
+WORKER_QUICK_SECONDS: Final = 10  # a worker that ends sooner did not die of what it served
+WORKER_QUICK_DEATHS_MAX: Final = 8  # in a row; then something is wrong that no restart mends
+WORKER_PAUSE_SECONDS: Final = 0.5  # before a worker that died quickly is replaced; it doubles
+WORKER_PAUSE_SECONDS_MAX: Final = 30.0  # a database that was away is soon back
+WORKER_SCRAPE_SECONDS: Final = 1.0  # for the others' figures; of those that are late, the last ones
+WORKER_STOP_SECONDS_MAX: Final = 40  # for all to drain; systemd's unit waits for 45
+WORKER_ACCEPTS_MAX: Final = 64  # connections handed over in one turn of the supervisor's loop
+WORKER_THREADS_MIN: Final = 4  # of each worker for requests, where they share those of one server
+WORKER_BYTES_MIN: Final = 32 * 1024 * 1024  # of bodies or answers: several of the largest
 HEADER_SECONDS_MAX: Final = (
     20  # from a request's first byte to the end of its headers; to the first
 )

@@ -7,6 +7,7 @@ ids; never cell values, keys of rows, or secrets.
 import json
 import logging
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, TextIO
 
@@ -16,10 +17,18 @@ FORMATS: Final = ("text", "json")
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 
 
-def configure_logging(form: str, level: str, stream: TextIO | None = None) -> None:
-    """Send widerow's log to `stream` (stderr) as `form`, from `level` on. Call again to change."""
+def configure_logging(
+    form: str,
+    level: str,
+    stream: TextIO | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> None:
+    """Send widerow's log to `stream` (stderr) as `form`, from `level` on. Call again to change.
+
+    `facts`: what each line says of this process.
+    """
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(_JsonLines() if form == "json" else _TextLines())
+    handler.setFormatter(_JsonLines(facts) if form == "json" else _TextLines(facts))
     logger = logging.getLogger("widerow")
     logger.handlers[:] = [handler]
     logger.setLevel(level.upper())
@@ -27,31 +36,38 @@ def configure_logging(form: str, level: str, stream: TextIO | None = None) -> No
     logging.getLogger("asyncio").handlers[:] = [handler]
 
 
-class _JsonLines(logging.Formatter):
+class _Lines(logging.Formatter):
+    def __init__(self, facts: Mapping[str, object] | None) -> None:
+        super().__init__()
+        self._own = facts or {}
+
+    def facts_of(self, record: logging.LogRecord) -> dict[str, object]:
+        """What a line says: of this process, then of the event."""
+        return {**self._own, **getattr(record, "facts", {})}
+
+
+class _JsonLines(_Lines):
     def format(self, record: logging.LogRecord) -> str:
         line = {
             "time": _time(record),
             "level": record.levelname.lower(),
             "event": record.getMessage(),
-            **_facts(record),
+            **self.facts_of(record),
         }
         if record.exc_info and record.exc_info[0] is not None:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)
 
 
-class _TextLines(logging.Formatter):
+class _TextLines(_Lines):
     def format(self, record: logging.LogRecord) -> str:
-        facts = "".join(f" {name}={_quoted(value)}" for name, value in _facts(record).items())
+        facts = "".join(
+            f" {name}={_quoted(value)}" for name, value in self.facts_of(record).items()
+        )
         text = f"{_time(record)} {record.levelname.lower():8} {record.getMessage()}{facts}"
         if record.exc_info and record.exc_info[0] is not None:
             text += "\n" + self.formatException(record.exc_info)
         return text
-
-
-def _facts(record: logging.LogRecord) -> dict[str, object]:
-    facts: dict[str, object] = getattr(record, "facts", {})
-    return facts
 
 
 def _quoted(value: object) -> str:

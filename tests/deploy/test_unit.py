@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from widerow.limits import DRAIN_SECONDS_MAX, FLUSH_SECONDS_MAX
+from widerow.limits import DRAIN_SECONDS_MAX, FLUSH_SECONDS_MAX, WORKER_STOP_SECONDS_MAX
 from widerow.testing.process import WiderowProcess
 
 UNIT = Path(__file__).parents[2] / "deploy" / "systemd" / "widerow@.service"
@@ -56,6 +56,7 @@ def test_a_stop_has_more_time_than_the_server_takes() -> None:
     given = re.search(r"^TimeoutStopSec=(\d+)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
     assert given is not None
     assert int(given[1]) > DRAIN_SECONDS_MAX + FLUSH_SECONDS_MAX
+    assert int(given[1]) > WORKER_STOP_SECONDS_MAX
 
 
 @pytest.mark.parametrize("kind", ["file", "abstract"])

@@ -26,6 +26,7 @@ from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import MetaUpdateMode, TableRequest
 from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import TimeseriesOptions
+from widerow.server.console_sessions import ConsoleSessions
 from widerow.server.loopback import is_loopback
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.server import WiderowServer
@@ -483,6 +484,29 @@ def test_a_session_ends_with_its_time_its_key_its_secret_and_its_process() -> No
     assert not visits(gate, session, ring)
 
 
+def test_processes_that_share_sessions_know_those_of_each_other() -> None:
+    """docs/operating/cluster.md, Workers."""
+    clock, ring = FakeClock(), Keyring([AccessKey("k", "s")])
+    told: list[tuple[str, int]] = []
+    here = ConsoleSessions(lambda: b"one secret", lambda session, end: told.append((session, end)))
+    there = ConsoleSessions(lambda: b"one secret")
+    gate, other = (
+        Gate(clock, FakeEntropy(seed), open_here=False, endpoint=ENDPOINT, sessions=sessions)
+        for seed, sessions in enumerate((here, there))
+    )
+    session, second = gate.sign_in("k", "s", "", ring), gate.sign_in("k", "s", "", ring)
+    assert visits(other, session, ring)
+    assert other.token(session) == gate.token(session)
+    gate.sign_out(session)
+    assert not visits(gate, session, ring)
+    ((ended, end_s),) = told
+    assert there.note(ended, end_s, 0)
+    assert not visits(other, session, ring)
+    assert visits(other, second, ring)
+    there.replace(b"another secret", {})
+    assert not visits(other, second, ring)
+
+
 def test_no_part_of_a_session_can_be_changed() -> None:
     gate, ring = gate_of(FakeClock()), Keyring([AccessKey("k", "s"), AccessKey("l", "t")])
     session = gate.sign_in("k", "s", "", ring)
@@ -526,7 +550,7 @@ def test_sessions_that_were_ended_take_bounded_memory_and_never_come_back() -> N
     gate.sign_out(first)
     for _ in range(CONSOLE_ENDED_SESSIONS_MAX):
         gate.sign_out(gate.sign_in("k", "s", "", ring))
-    assert len(gate._ended) <= CONSOLE_ENDED_SESSIONS_MAX
+    assert len(gate._sessions.ended) <= CONSOLE_ENDED_SESSIONS_MAX
     assert not visits(gate, first, ring)
 
 

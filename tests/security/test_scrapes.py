@@ -15,7 +15,7 @@ from tests.support.volume import examples
 from widerow.auth.keyring import secret_digest
 from widerow.engine.lag import Lag
 from widerow.server.lags import lag_lines
-from widerow.server.scrapes import no_name
+from widerow.server.scrapes import NO_NAME
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
@@ -207,4 +207,4 @@ def test_lags_of_all_count_in_the_sum_and_only_those_shown_have_names() -> None:
     assert "bank" not in page
     assert 'widerow_index_lag_seconds{table="shop/t",index="x"} 3.000' in page
     assert "widerow_index_lag_seconds_max 7.000" in page
-    assert "shop" not in "\n".join(lag_lines(engine, no_name))  # type: ignore[arg-type]  # as above
+    assert "shop" not in "\n".join(lag_lines(engine, NO_NAME))  # type: ignore[arg-type]  # as above

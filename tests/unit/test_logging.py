@@ -39,6 +39,15 @@ def test_text_lines_read_well() -> None:
     assert line.split(" ", 1)[1] == 'warning  it happened action=GetRow reason="no such thing"\n'
 
 
+def test_what_is_said_of_the_process_stands_on_each_line() -> None:
+    stream = io.StringIO()
+    configure_logging("text", "info", stream, facts={"worker": 2})
+    logging.getLogger("widerow.server").info("it happened", extra={"facts": {"us": 12}})
+    logging.getLogger("widerow.server").info("again")
+    lines = [line.split(" ", 1)[1] for line in stream.getvalue().splitlines()]
+    assert lines == ["info     it happened worker=2 us=12", "info     again worker=2"]
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_fact_cannot_begin_a_line_of_its_own(form: str) -> None:
     assert logged(form, reason="a\n2026-01-01 critical forged\x1b[31m").count("\n") == 1

@@ -1,5 +1,6 @@
 """`widerow serve`: a server as a process, or as several."""
 
+from dataclasses import replace
 from typing import Final
 
 from widerow.cli.command import JSON_OUTPUT, Given, command
@@ -19,6 +20,14 @@ def run_server(given: Given) -> int:
     settings = asked_settings(given)
     configure_logging(settings.log_format, settings.log_level)
     tell_passed_over()
+    if settings.workers != 1:
+        from widerow.cli.workers import serve_together, workers_of  # noqa: PLC0415  # few have several
+
+        count = workers_of(settings)
+        if count > 1:
+            serve_together(given, settings, count)
+            return 0
+        settings = replace(settings, workers=1)
     from widerow.cli.serving import serve_alone  # noqa: PLC0415  # loads the engine
 
     serve_alone(given, settings)
@@ -34,6 +43,7 @@ SERVE: Final = command(
 `widerow serve --memory --port 0` — for a test run; the ready line names the port
 `widerow serve --memory --port 0 --json` — the ready line as JSON
 `widerow serve --memory --port 0 --dev` — for tests that move the clock and inject faults
+`widerow serve --store postgresql://db/widerow --workers auto` — one process for each processor
 `widerow serve --path /srv/widerow --credentials keys.toml --instances shop,audit`
 """,
 )

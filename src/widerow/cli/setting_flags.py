@@ -39,6 +39,7 @@ _METAVARS: Final = {
     "delivery_root": "DIR",
     "delivery_seconds": "SECONDS",
     "node_name": "NAME",
+    "workers": "NUMBER",
 }
 """What a value is called in the help of a flag; a setting that is not here is a switch."""
 _ON_IF_NOT_SET: Final = ("console",)

@@ -91,6 +91,7 @@ class Console:
             parts.entropy,
             open_here=is_loopback(settings.host) and settings.credentials is None,
             endpoint=parts.endpoint(),
+            sessions=parts.sessions,
         )
         self._rendering = Rendering(pages)
 
@@ -199,6 +200,7 @@ class Console:
             "signed_in": bool(session),
             "now_ms": self._parts.clock.now_us() // 1000,
             "endpoint": self._parts.endpoint(),
+            "worker": self._parts.worker,
         }
         if page is not None:
             query = {name: text for name, text in asked.items() if text}

@@ -7,7 +7,7 @@ Three things are told apart:
   name, so that a page elsewhere cannot have its own name resolved to this machine (DNS rebinding),
   and none that came through a proxy.
 * Everywhere else a visitor proves an access key once and gets a cookie: the key's id, an end, a
-  number by chance, signed with a secret of this process and a digest of the key's secret. So it
+  number by chance, signed with a secret of this server and a digest of the key's secret. So it
   ends with the process, with its time, and when the key is taken away or its secret changed.
 * Every request that changes something carries a token that only our own pages hold: derived from
   the cookie (or, without a session, from the secret alone). Where the browser says which page sent
@@ -23,6 +23,7 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -30,10 +31,8 @@ from widerow.auth.keyring import AccessKey, Keyring, secret_digest
 from widerow.clock import Clock, Entropy
 from widerow.console.parts import ConsoleRefused
 from widerow.errors import NotPermitted
-from widerow.limits import (
-    CONSOLE_ENDED_SESSIONS_MAX,
-    CONSOLE_SESSION_SECONDS,
-)
+from widerow.limits import CONSOLE_SESSION_SECONDS
+from widerow.server.console_sessions import ConsoleSessions
 from widerow.server.loopback import names_loopback
 
 __all__ = ["Gate", "Visitor"]
@@ -64,8 +63,19 @@ class Visitor(NamedTuple):
 class Gate:
     """Decides about visitors. On one thread."""
 
-    def __init__(self, clock: Clock, entropy: Entropy, *, open_here: bool, endpoint: str) -> None:
-        """`open_here`: no key is needed. `endpoint`: `SCHEME://HOST:PORT` of the server."""
+    def __init__(
+        self,
+        clock: Clock,
+        entropy: Entropy,
+        *,
+        open_here: bool,
+        endpoint: str,
+        sessions: ConsoleSessions | None = None,
+    ) -> None:
+        """`open_here`: no key is needed. `endpoint`: `SCHEME://HOST:PORT` of the server.
+
+        `sessions`: those of several processes, by default of this one.
+        """
         self._clock = clock
         self._entropy = entropy
         self._open = open_here
@@ -74,8 +84,7 @@ class Gate:
         port = endpoint.rpartition(":")[2]
         self._session_name = f"widerow_console_{port}"
         self._entry_name = f"widerow_entry_{port}"
-        self._secret = entropy.token_bytes(_SECRET_BYTES)
-        self._ended: dict[str, int] = {}  # sessions ended by their visitors, and their ends
+        self._sessions = sessions or ConsoleSessions(partial(entropy.token_bytes, _SECRET_BYTES))
 
     # --- who asks ----------------------------------------------------------------------------
 
@@ -100,7 +109,7 @@ class Gate:
         """The access key of a genuine session that has not ended, or None."""
         parts = session.split(".")
         end_s = _end_of(parts)
-        if end_s is None or session in self._ended:
+        if end_s is None or session in self._sessions.ended:
             return None
         try:
             key = keyring.find(_text_of(parts[0]))
@@ -115,7 +124,7 @@ class Gate:
 
     def _signature(self, front: str, key: AccessKey) -> str:
         held = secret_digest(key.secret) + (key.token_sha256 or b"")
-        return hmac.new(self._secret, front.encode() + b"\n" + held, sha256).hexdigest()
+        return hmac.new(self._sessions.secret, front.encode() + b"\n" + held, sha256).hexdigest()
 
     # --- sessions ----------------------------------------------------------------------------
 
@@ -140,14 +149,9 @@ class Gate:
 
     def sign_out(self, session: str) -> None:
         """End a session, even if its cookie was copied."""
-        now_s = self._clock.now_us() // 1_000_000
-        self._ended = {each: end for each, end in self._ended.items() if end > now_s}
-        if len(self._ended) >= CONSOLE_ENDED_SESSIONS_MAX:
-            self._secret = self._entropy.token_bytes(_SECRET_BYTES)  # ends all sessions
-            self._ended.clear()
         end_s = _end_of(session.split("."))
         if end_s is not None:
-            self._ended[session] = end_s
+            self._sessions.end(session, end_s, self._clock.now_us() // 1_000_000)
 
     def session_cookie(self, headers: Mapping[str, str], session: str) -> bytes:
         """The header line that sets the session cookie; "" removes it.
@@ -175,7 +179,7 @@ class Gate:
 
     def token(self, session: str) -> str:
         """The token that forms on the pages of this session carry."""
-        return hmac.new(self._secret, b"form\n" + session.encode(), sha256).hexdigest()
+        return hmac.new(self._sessions.secret, b"form\n" + session.encode(), sha256).hexdigest()
 
     def check_form(self, headers: Mapping[str, str], session: str, token: str) -> None:
         """Refuse a form that another site's page sent. Raises: `ConsoleRefused`."""

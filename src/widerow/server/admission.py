@@ -12,6 +12,7 @@ from widerow.limits import (
     REFUSALS_MAX,
     REQUESTS_IN_FLIGHT_MAX,
     UNSENT_BYTES_MAX,
+    WORKER_BYTES_MIN,
 )
 
 __all__ = ["Admission"]
@@ -51,6 +52,11 @@ class Admission:
         self.unsent_max = UNSENT_BYTES_MAX
         self.refused = 0
         self.stopping = False
+
+    def share(self, processes: int) -> None:
+        """Have a part of the memory for bodies and answers, where so many processes share it."""
+        self.bytes_max = max(WORKER_BYTES_MIN, self.bytes_max // processes)
+        self.unsent_max = max(WORKER_BYTES_MIN, self.unsent_max // processes)
 
     def fit(self, descriptors: int) -> None:
         """Lower the bound of connections to what `descriptors` file descriptors allow.

@@ -110,8 +110,8 @@ class Dispatcher:
         if route is None or request.method != b"POST":
             if self._pages is not None and self._pages.claims(request.target):
                 return self._pages.handle(request, reply)
-            found = self._find(request)
-            if isinstance(found, Response):
+            found = self._find(request, reply)
+            if not isinstance(found, Route):
                 return found
             route = found
         outcomes = self._outcomes
@@ -144,16 +144,22 @@ class Dispatcher:
             return self._outcomes.counted(request, NO_ACTION, answer)
         return self._outcomes.refused_unread(self._routes.unclaimed, request.received_ns, error)
 
-    def _find(self, request: Request) -> Route | Response:
-        """The route of a request whose target alone does not name it, or the answer to it."""
+    def _find(self, request: Request, reply: Reply) -> Route | Response | None:
+        """The route of a request whose target alone does not name it, or the answer to it.
+
+        None: `reply` will be called with the answer.
+        """
         outcomes, routes = self._outcomes, self._routes
         target = request.target.decode("latin-1").partition("?")[0]
         reads_page = request.method in (b"GET", b"HEAD")
         if reads_page:
             now_us, keyring = self._clock.now_us(), self._verifier.identity.keyring
             page = self._probes.page(target, request.headers, keyring, now_us)
-            if page is not None:
+            if isinstance(page, Response):
                 return outcomes.counted(request, target[1:], page)
+            if page is not None:
+                page(lambda made: reply(outcomes.counted(request, target[1:], made)))
+                return None
         if target.startswith("/_widerow"):
             return outcomes.counted(request, NO_ACTION, plain_text(404, "not found without --dev"))
         dialect = routes.claiming(target) or (None if reads_page else routes.unclaimed)

@@ -1,17 +1,18 @@
 """The listener: accepts connections, applies their deadlines, and closes them."""
 
 import asyncio
-import socket
 from email.utils import formatdate
 from typing import TYPE_CHECKING, Final, cast
 
 from widerow.limits import HANDSHAKES_MAX
+from widerow.server.addresses import endpoint_at
 from widerow.server.connection import Connection
 from widerow.server.headers import KeptHeaders
 from widerow.server.shared import Handler, Shared, Timeouts
 from widerow.server.tls import Handshake, Handshakes
 
 if TYPE_CHECKING:
+    import socket
     import ssl
     from collections.abc import Callable
 
@@ -43,6 +44,27 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._handshakes: Handshakes | None = None
+        self._factory: Callable[[], asyncio.Protocol] | None = None
+        self._taking: set[asyncio.Task[None]] = set()
+
+    def begin(self, tls: "ssl.SSLContext | None" = None) -> None:
+        """Be ready for connections that another process accepts: `take`."""
+        self._shared.loop = asyncio.get_running_loop()
+        self._tick()
+        self._factory = self._protocols(tls)
+
+    def take(self, accepted: "socket.socket") -> None:
+        """Serve a connection that was accepted elsewhere, after `begin`."""
+        task = self._shared.loop.create_task(self._take(accepted))
+        self._taking.add(task)
+        task.add_done_callback(self._taking.discard)
+
+    async def _take(self, accepted: "socket.socket") -> None:
+        assert self._factory is not None, "it has begun"
+        try:
+            await self._shared.loop.connect_accepted_socket(self._factory, accepted)
+        except OSError:  # its client is gone
+            accepted.close()
 
     async def start(self, host: str, port: int, tls: "ssl.SSLContext | None" = None) -> str:
         """Take an address, and return the endpoint, `http://host:port`. Port 0 takes a free one.
@@ -62,7 +84,7 @@ class Listener:
             start_serving=False,
         )
         scheme = "http" if tls is None else "https"
-        return _endpoint(scheme, self._server.sockets[0].getsockname())
+        return endpoint_at(scheme, self._server.sockets[0].getsockname())
 
     async def accept(self) -> None:
         """Take connections from now on."""
@@ -122,12 +144,3 @@ class Listener:
         """Act on every connection whose deadline is before `now` (seconds, monotonic)."""
         for connection in [each for each in self._shared.connections if each.deadline <= now]:
             connection.expire()
-
-
-def _endpoint(scheme: str, address: tuple[str, int] | tuple[str, int, int, int]) -> str:
-    host, port = address[0], address[1]
-    try:
-        socket.inet_pton(socket.AF_INET6, host)
-    except OSError:
-        return f"{scheme}://{host}:{port}"
-    return f"{scheme}://[{host}]:{port}"

@@ -11,7 +11,6 @@ is a restart, which is the operator's decision.
 """
 
 import asyncio
-import errno
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -32,11 +31,14 @@ from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.engine.timeseries.settings import TimeseriesSettings
 from widerow.errors import StorageFailure, StorePoisoned
 from widerow.limits import (
+    BLOCKING_THREADS_MAX,
     DRAIN_SECONDS_MAX,
     FLUSH_SECONDS_MAX,
     REQUEST_SAMPLE_SECONDS,
+    WORKER_THREADS_MIN,
 )
 from widerow.model.tablestore.rules import TablestoreRule
+from widerow.server.addresses import refused_address
 from widerow.server.admission import Admission
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
@@ -53,7 +55,7 @@ from widerow.server.probes import Probes
 from widerow.server.readers import warn_of_key_readers, warn_of_store_readers
 from widerow.server.recent import RecentRequests
 from widerow.server.schedule import Schedule, rules_for
-from widerow.server.scrapes import Scrapes
+from widerow.server.scrapes import NO_NAME, NamesShown, Scrapes
 from widerow.server.service import Service
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.tls import TlsFiles
@@ -65,11 +67,14 @@ from widerow.wire.dialect import Dialect, HeaderNames
 from widerow.wire.dialects import DIALECTS, nosql_onprem
 
 if TYPE_CHECKING:
+    import socket
+
     from widerow.engine.tablestore.search.host import SearchHost
     from widerow.server.delivery.thread import DeliveryThread
     from widerow.server.dev.handler import DevHandler
     from widerow.server.dev.mode import DevMode
     from widerow.server.search.thread import SearchThread
+    from widerow.server.workers.member import Member
 
 __all__ = ["Server"]
 
@@ -79,11 +84,6 @@ _POLL_SECONDS: Final = 0.005  # while draining; nothing tells us that the last a
 _REPEAT_NS: Final = 10 * 1_000_000_000  # between two log lines about a store that refuses writes
 _CONSOLE_PATH: Final = "/console"
 _READ_AGAIN: Final = ("credentials", "tls_cert", "tls_key")  # settings that name a file
-_REFUSALS: Final = {  # why a port cannot be had, and what to do; the system's words for the rest
-    errno.EADDRINUSE: "it is in use; stop what uses it, or name another (--port 0 takes any)",
-    errno.EACCES: "ports below 1024 are for the superuser; name another with --port",
-    errno.EADDRNOTAVAIL: "that is not an address of this machine; name one with --host",
-}
 
 
 class Server:
@@ -133,10 +133,36 @@ class Server:
         self._delivery: DeliveryThread | None = None
         self._search: SearchThread | None = None
         self._search_begins = threading.Lock()
+        self._member: Member | None = None
+        self._probes: Probes | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
         self._told_ns = -_REPEAT_NS
         self._poisoned = False
+
+    def join(self, member: "Member") -> None:
+        """Be one of several processes that serve one port; before `start`.
+
+        Memory for bodies and answers, and the requests that ask the store at one time, are those
+        of one server, divided.
+        """
+        self._member = member
+        self.admission.share(member.place.count)
+
+    def take(self, accepted: "socket.socket") -> None:
+        """Serve a connection that another process has accepted."""
+        if self._listener is None:
+            accepted.close()
+        else:
+            self._listener.take(accepted)
+
+    def figures(self, shown: NamesShown) -> bytes:
+        """The metrics of this process, while its store is open."""
+        return b"" if self._probes is None else self._probes.figures(shown)
+
+    def open_connections(self) -> int:
+        """How many connections are open."""
+        return self.admission.connections
 
     async def start(self) -> None:
         """Open everything and listen; `endpoint` is where.
@@ -144,6 +170,8 @@ class Server:
         Raises: `SettingsInvalid` (keys, instances, store or address cannot be used),
         `StorageFailure` (the store cannot be opened). Nothing is left open then.
         """
+        if self._member is None and self.settings.workers != 1:
+            raise SettingsInvalid("workers: several processes are started by widerow serve alone")
         try:
             identity = self._load_identity()
             self._tls = _load_tls(self.settings)
@@ -195,7 +223,14 @@ class Server:
             await self._wait(self._listener.is_flushed, FLUSH_SECONDS_MAX)
             self._listener.close()
             self._listener = None
-        if self._store is not None and self._given is None:
+        await self._close_store()
+
+    async def _close_store(self) -> None:
+        if self._store is None:
+            return
+        if self._member is not None:
+            await self._member.end(self.figures(NO_NAME))
+        if self._given is None:
             self._store.close()
         self._store = None
 
@@ -293,7 +328,10 @@ class Server:
                 _log.critical("damage in the store is accepted; what was acknowledged may be gone")
             acceptance = Acceptance.DAMAGED if settings.accept_damaged_store else Acceptance.WHOLE
             store = open_store(
-                settings.store, cache_bytes=settings.cache_bytes, acceptance=acceptance
+                settings.store,
+                cache_bytes=settings.cache_bytes,
+                acceptance=acceptance,
+                requests_max=self._requests_max,
             )
         except ValueError as error:
             raise SettingsInvalid(str(error)) from error
@@ -312,12 +350,21 @@ class Server:
         committer = self._committer = Committer(
             store, self._clock, self.metrics, post, self._store_failed, _store_resumed
         )
-        rules = rules_for(processors(), reads_may_block=store.capabilities.reads_may_block)
+        rules = rules_for(
+            processors(),
+            reads_may_block=store.capabilities.reads_may_block,
+            blocking_threads=self._requests_max,
+        )
         service = Service(engine, committer, self._clock, self._entropy, self.metrics)
         dev_lines = None if self.dev is None else self.dev.metric_lines
+        probes = self._probes = Probes(
+            engine, committer, self.admission, self.metrics, dev_lines, self._scrapes()
+        )
+        if self._member is not None:
+            probes.gather = self._member.scrape
         dispatcher = self._dispatcher = Dispatcher(
             service,
-            Probes(engine, committer, self.admission, self.metrics, dev_lines, self._scrapes()),
+            probes,
             identity,
             Schedule(rules, loop),
             self._dialects,
@@ -330,6 +377,12 @@ class Server:
             self._serve_pages(self._make_console, engine, committer, dispatcher)
         self._listener = self._listener_of(dispatcher, service, committer, kept)
         self.endpoint = await self._bind(self._listener)
+
+    @property
+    def _requests_max(self) -> int:
+        """How many requests may wait for a database at one time."""
+        sharers = 1 if self._member is None else self._member.place.count
+        return max(WORKER_THREADS_MIN, BLOCKING_THREADS_MAX // sharers)
 
     def _scrapes(self) -> Scrapes:
         """How keys are given to `/metrics`."""
@@ -405,6 +458,8 @@ class Server:
             identity=lambda: dispatcher.identity,
             endpoint=lambda: self.endpoint,
             loop=loop,
+            sessions=None if self._member is None else self._member.sessions,
+            worker="" if self._member is None else str(self._member.place),
         )
         pages = PageThread(_CONSOLE_PATH, partial(make, parts), parts)
         self._console = pages
@@ -415,7 +470,8 @@ class Server:
         """Join the servers of a shared store; before that no row may be written."""
         if not store.capabilities.shared or self._committer is None:
             return
-        engine.nodes.name = node_name(self.settings.node_name, self.endpoint)
+        name = node_name(self.settings.node_name, self.endpoint)
+        engine.nodes.name = name if self._member is None else self._member.place.node_name(name)
         membership = Membership(engine, self._committer, self.metrics.answered)
         await membership.join()
         self._membership = membership
@@ -467,14 +523,14 @@ class Server:
 
     async def _bind(self, listener: Listener) -> str:
         settings = self.settings
+        context = None if self._tls is None else self._tls.context
+        if self._member is not None:
+            listener.begin(context)
+            return self._member.place.endpoint
         try:
-            context = None if self._tls is None else self._tls.context
             return await listener.start(settings.host, settings.port, context)
         except OSError as error:
-            reason = _REFUSALS.get(error.errno or 0) or error.strerror or str(error)
-            raise SettingsInvalid(
-                f"cannot listen on {settings.host} port {settings.port}: {reason}"
-            ) from error
+            raise refused_address(settings.host, settings.port, error) from error
 
     async def _wait(self, condition: Callable[[], bool], seconds: float) -> None:
         """Until `condition` holds, time is up, or someone is in a hurry."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from widerow.auth.policy import AccessRules
     from widerow.engine.tablestore.engine import TablestoreEngine
     from widerow.engine.typed.engine import TypedEngine
+    from widerow.server.console_sessions import ConsoleSessions
     from widerow.server.settings import Settings
 
 __all__ = ["MakePages", "PageThread", "PagesHandler", "ServerParts"]
@@ -55,7 +56,8 @@ class ServerParts:
     """The parts of a server that pages use.
 
     `engine_clock` dates stored data, `clock` everything else. `identity`: gives the present keys
-    and instances. `endpoint`: where the server listens.
+    and instances. `endpoint`: where the server listens. `sessions`: those of several processes on
+    one port. `worker`: which of these this process is, "" where it is alone.
     """
 
     settings: "Settings"
@@ -70,6 +72,8 @@ class ServerParts:
     identity: "Callable[[], AccessRules]"
     endpoint: Callable[[], str]
     loop: "AbstractEventLoop"
+    sessions: "ConsoleSessions | None" = None
+    worker: str = ""
 
     @property
     def tablestore(self) -> "TablestoreEngine":

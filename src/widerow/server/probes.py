@@ -5,7 +5,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from widerow import __version__
 from widerow.engine.tablestore.plug import TABLESTORE
@@ -23,12 +23,17 @@ if TYPE_CHECKING:
     from widerow.engine.engine import Engine
     from widerow.server.admission import Admission
 
-__all__ = ["PAGES", "Probes", "plain_text"]
+__all__ = ["PAGES", "Gather", "Later", "Probes", "plain_text"]
 
 _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n"
 _JSON: Final = b"content-type: application/json\r\ncache-control: no-store\r\n"
 _CHALLENGE: Final = b'www-authenticate: Bearer, Basic realm="widerow"\r\n'
 _METRICS: Final = b"content-type: text/plain; version=0.0.4\r\ncache-control: no-store\r\n"
+
+Later: TypeAlias = "Callable[[Callable[[Response], None]], None]"
+"""Makes a page and calls a function with it, on the loop's thread."""
+Gather: TypeAlias = "Callable[[NamesShown, bytes, Callable[[bytes | None], None]], None]"
+"""Calls a function with the page of all processes, of which one is given; None: not to be had."""
 
 PAGES: Final = ("/livez", "/readyz", "/version", "/metrics")
 
@@ -66,20 +71,21 @@ class Probes:
         `dev_lines`: gives the metrics of dev mode, which `/readyz` mentions, too; None without it.
         `scrapes`: how keys are given to `/metrics`.
         """
+        self.gather: Gather | None = None  # where several processes serve one port
         self._scrapes = scrapes or Scrapes()
         self._dev_lines = dev_lines
         self._engine = engine
         self._committer = committer
         self._admission = admission
         self._metrics = metrics
-        self._pages: dict[str, Callable[[_Asked], Response]] = dict(
+        self._pages: dict[str, Callable[[_Asked], Response | Later]] = dict(
             zip(PAGES, (self._live, self._ready, self._version, self._count), strict=True)
         )
 
     def page(
         self, path: str, headers: Mapping[str, str], keyring: "Keyring", now_us: int
-    ) -> Response | None:
-        """The page at `path`, or None.
+    ) -> "Response | Later | None":
+        """The page at `path`, or what makes it later; None: there is no such page.
 
         `headers` may have a key of `keyring`, valid at a time in microseconds since 1970.
         """
@@ -104,12 +110,20 @@ class Probes:
         facts = {"name": "widerow", "version": __version__, "python": platform.python_version()}
         return Response(200, _JSON, json.dumps(facts).encode() + b"\n")
 
-    def _count(self, asked: _Asked) -> Response:
+    def _count(self, asked: _Asked) -> "Response | Later":
         try:
             shown = self._scrapes.names_shown(*asked)
         except ScrapeRefused as error:
             return Response(401, _CHALLENGE + _TEXT, f"not shown: {error}\n".encode())
-        page = render_metrics(
+        page = self.figures(shown)
+        gather = self.gather
+        if gather is None:
+            return Response(200, _METRICS, page)
+        return lambda reply: gather(shown, page, lambda whole: reply(_gathered(whole)))
+
+    def figures(self, shown: NamesShown) -> bytes:
+        """The page of metrics of this process."""
+        return render_metrics(
             self._metrics,
             self._admission,
             self._committer.waiting,
@@ -123,7 +137,6 @@ class Probes:
                 () if self._dev_lines is None else self._dev_lines(),
             ),
         )
-        return Response(200, _METRICS, page)
 
     def _transaction_lines(self) -> "Iterable[str]":
         """The number of local transactions that are open, as far as this server knows."""
@@ -138,3 +151,9 @@ class Probes:
         from widerow.server.search.metrics import search_lines  # noqa: PLC0415  # few servers search
 
         return search_lines(tables, shown)
+
+
+def _gathered(whole: bytes | None) -> Response:
+    if whole is None:
+        return plain_text(503, "the figures of the other processes are not to be had; try again")
+    return Response(200, _METRICS, whole)

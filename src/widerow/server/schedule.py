@@ -59,11 +59,16 @@ class Rules:
     crowded: bool
 
 
-def rules_for(processors: int, *, reads_may_block: bool) -> Rules:
-    """The rules for a store and a machine."""
+def rules_for(
+    processors: int, *, reads_may_block: bool, blocking_threads: int = BLOCKING_THREADS_MAX
+) -> Rules:
+    """The rules for a store and a machine.
+
+    `blocking_threads`: how many requests may wait for a store at one time, where reads may block.
+    """
     if reads_may_block:
         return Rules(
-            request_threads=BLOCKING_THREADS_MAX,
+            request_threads=blocking_threads,
             batch_threads=0,
             all_on_threads=True,
             caller=Caller.ELSEWHERE,

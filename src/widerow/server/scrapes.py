@@ -3,17 +3,31 @@
 import re
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from widerow.auth.keyring import AccessKey, ApiKey, Keyring, Permission
 from widerow.auth.policy import authorize
 from widerow.errors import NotPermitted, WiderowError
 
-__all__ = ["NamesShown", "ScrapeRefused", "Scrapes", "no_name"]
+__all__ = ["NO_NAME", "NamesShown", "ScrapeRefused", "Scrapes"]
 
-NamesShown = Callable[[str], bool]
-"""Whether the metrics of a table may be shown, by the table's qualified name."""
+
+@dataclass(frozen=True, slots=True)
+class NamesShown:
+    """Whose tables' metrics may be shown: of these instances, None: of all tables."""
+
+    instances: frozenset[str] | None
+
+    def __call__(self, qualified: str) -> bool:
+        """Whether the metrics of a table may be shown, by the table's qualified name."""
+        return self.instances is None or _owner(qualified) in self.instances
+
+
+_ANY_NAME: Final = NamesShown(None)
+NO_NAME: Final = NamesShown(frozenset())
+"""Shows the metrics of no table."""
 
 _OWNER_ENDS: Final = re.compile("[/:]")  # `INSTANCE/TABLE`, or `NAMESPACE:TABLE` of a typed table
 
@@ -50,18 +64,15 @@ class Scrapes(NamedTuple):
         """
         given = headers.get("authorization")
         if self.is_open:
-            return _any_name
+            return _ANY_NAME
         if given is None:
-            return no_name
+            return NO_NAME
         try:
             key = self._key_of(given, keyring, now_us)
             authorize(key, Permission.READ)
         except NotPermitted as error:
             raise ScrapeRefused(error.rule.value) from error
-        instances = key.instances
-        if instances is None:
-            return _any_name
-        return lambda qualified: _owner(qualified) in instances
+        return NamesShown(key.instances)
 
     def _key_of(self, given: str, keyring: Keyring, now_us: int) -> AccessKey | ApiKey:
         scheme, _, value = given.partition(" ")
@@ -72,17 +83,6 @@ class Scrapes(NamedTuple):
             if colon:
                 return keyring.find_pair(key_id, secret, "", now_us)
         raise ScrapeRefused(_HOW)
-
-
-def no_name(qualified: str) -> bool:
-    """Shows the metrics of no table."""
-    del qualified
-    return False
-
-
-def _any_name(qualified: str) -> bool:
-    del qualified
-    return True
 
 
 def _owner(qualified: str) -> str:

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from widerow.engine.partitions.rules import Thresholds
 from widerow.errors import WiderowError
-from widerow.limits import DELIVERY_SECONDS, TABLES_PER_INSTANCE_MAX
+from widerow.limits import DELIVERY_SECONDS, TABLES_PER_INSTANCE_MAX, WORKERS_MAX
 from widerow.logging import FORMATS, LEVELS
 from widerow.storage.opener import CACHE_BYTES_DEFAULT, shown_url
 from widerow.written_numbers import real_number
@@ -95,6 +95,7 @@ class Settings:
     dev: bool = False
     dev_remote: bool = False
     console: bool = True
+    workers: int | Literal["auto"] = 1
 
     @property
     def thresholds(self) -> Thresholds:
@@ -193,6 +194,10 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     ),
     "dev_remote": "Let --dev listen on an address that other machines reach; off if not set.",
     "console": "Serve the console, pages for people, under /console/; on if not set.",
+    "workers": (
+        "Processes that serve the port together, over PostgreSQL or HBase; auto is one for each "
+        "processor; 1 if not set."
+    ),
 }
 """What each setting means; flags, variables and keys have these names."""
 
@@ -353,6 +358,7 @@ _NUMBERS: Final = {
     "partition_split_units": range(1, 1_000_000),
     "partition_key_mb": range(1, 1024 * 1024),
     "partitions_max": range(1, 1025),
+    "workers": range(1, WORKERS_MAX + 1),
 }
 _SECONDS: Final = {
     "partition_hot_seconds": (1, 86_399),
@@ -383,6 +389,8 @@ _CHOICES: Final = {
 
 def _checked(name: str, source: str, value: Any) -> Any:  # noqa: ANN401  # the field's type
     """The value in the type of the field."""
+    if name == "workers" and value == "auto":
+        return value
     if name in _NUMBERS:
         return _number(source, name, value, _NUMBERS[name])
     if name in _SECONDS:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from widerow.limits import BLOCKING_THREADS_MAX
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 
@@ -29,6 +30,7 @@ def open_store(
     *,
     cache_bytes: int = CACHE_BYTES_DEFAULT,
     acceptance: Acceptance = Acceptance.WHOLE,
+    requests_max: int = BLOCKING_THREADS_MAX,
 ) -> Store:
     """Open what `url` names: `memory:`, `rocksdb:DIR`, `rocksdb:///abs/dir`, or a bare path.
 
@@ -37,6 +39,8 @@ def open_store(
 
     A directory is created if it does not exist. `cache_bytes` bounds the block cache of a store on
     disk, `acceptance` says whether that may be a damaged one; neither means anything elsewhere.
+    `requests_max`: how many requests may ask a database at one time; PostgreSQL is given a few
+    connections more.
     Paths are taken as they are; nothing is unescaped.
 
     Raises: `ValueError` for a URL that names no known kind of store, and what the drivers raise:
@@ -47,7 +51,7 @@ def open_store(
     if scheme == "memory":
         return _open_memory(url, rest)
     if scheme in _POSTGRES:
-        return _open_postgres(url)
+        return _open_postgres(url, requests_max)
     if scheme == "hbase":
         from widerow.storage.hbase.opening import open_hbase  # noqa: PLC0415  # only when asked for
 
@@ -111,7 +115,7 @@ def _open_rocksdb(directory: Path, cache_bytes: int, acceptance: Acceptance) -> 
     return RocksDBStore(directory, cache_bytes=cache_bytes, acceptance=acceptance)
 
 
-def _open_postgres(url: str) -> Store:
+def _open_postgres(url: str, requests_max: int) -> Store:
     try:
         from widerow.storage.postgres.driver import open_postgres  # noqa: PLC0415  # an extra
     except ImportError as error:
@@ -119,4 +123,4 @@ def _open_postgres(url: str) -> Store:
             "a store in PostgreSQL takes psycopg, which is not installed, or not with its library: "
             f"pip install 'psycopg[binary]' ({error})"
         ) from error
-    return open_postgres(url)
+    return open_postgres(url, requests_max)

@@ -20,6 +20,7 @@ from widerow.engine.check import Finding
 from widerow.server.settings import DESCRIPTIONS
 from widerow.storage.opener import open_store
 
+AWAY = ("--store", "postgresql://127.0.0.1:9/none")
 WIDEROW = (sys.executable, "-c", "from widerow.cli.main import run_program; run_program()")
 
 
@@ -217,6 +218,12 @@ def test_a_misspelled_variable_is_told_and_the_server_serves(
         (("--store", "tape:1"), {}, "unknown kind of store"),
         ((), {"WIDEROW_PORT": "many"}, "environment: port must be a number"),
         ((), {"WIDEROW_PATH": "file/in/the/way"}, "(--path)"),
+        (("--memory", "--workers", "2"), {}, "memory: is opened by one process alone"),
+        (("--path", "data"), {"WIDEROW_WORKERS": "auto"}, "--store postgresql://"),
+        (("--workers", "0"), {}, "workers must be a number from 1 to 64"),
+        (("--workers", "many"), {}, "workers must be a number from 1 to 64"),
+        ((*AWAY, "--workers", "2", "--dev"), {}, "leave workers or dev out"),
+        ((*AWAY, "--workers", "2", "--credentials", "absent.toml"), {}, "cannot read credentials"),
     ],
 )
 def test_what_does_not_work_is_one_line_and_exit_2(

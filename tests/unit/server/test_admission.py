@@ -25,6 +25,15 @@ def test_connections_beyond_the_bound_are_too_many_and_then_far_too_many() -> No
     assert not admission.is_crowded()
 
 
+@pytest.mark.parametrize(("processes", "mebibytes"), [(1, 256), (2, 128), (8, 32), (64, 32)])
+def test_processes_of_one_server_share_its_memory(processes: int, mebibytes: int) -> None:
+    """docs/operating/cluster.md, Workers."""
+    admission = Admission()
+    admission.share(processes)
+    assert admission.bytes_max == admission.unsent_max == mebibytes * 1024**2
+    assert admission.connections_max == Admission().connections_max
+
+
 @pytest.mark.parametrize("act", ["connect", "enter"])
 def test_while_stopping_the_answer_says_so(act: str) -> None:
     admission = Admission()

@@ -10,10 +10,11 @@ import pytest
 from tests.support.http import Sender, Wire, encode_request
 
 from widerow.limits import BODY_BYTES_MAX, IDLE_SECONDS_MAX
+from widerow.server.addresses import endpoint_at
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
 from widerow.server.headers import KeptHeaders
-from widerow.server.http import Listener, _endpoint
+from widerow.server.http import Listener
 from widerow.server.http1 import NOTHING
 from widerow.server.message import Reply, Request, Response
 from widerow.server.shared import Kept
@@ -168,4 +169,4 @@ def test_the_tick_ends_what_waits_too_long() -> None:
 def test_endpoints_are_urls(
     address: tuple[str, int] | tuple[str, int, int, int], endpoint: str
 ) -> None:
-    assert _endpoint("http", address) == endpoint
+    assert endpoint_at("http", address) == endpoint

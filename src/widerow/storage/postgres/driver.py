@@ -6,6 +6,7 @@ from typing import Final, final
 from psycopg.pq.abc import PGresult
 
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreFull, ViewLost
+from widerow.limits import BLOCKING_THREADS_MAX
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.postgres.opening import make_table
@@ -42,14 +43,16 @@ _DISK_FULL: Final = "53100"
 _BUSY: Final = ("40", "53", "55P03", "57", "25006")
 
 
-def open_postgres(url: str) -> OptimisticStore:
+def open_postgres(url: str, requests_max: int = BLOCKING_THREADS_MAX) -> OptimisticStore:
     """The store in the database that `url` names; its table is made if it is not there.
+
+    `requests_max`: how many requests may ask it at one time.
 
     Raises: `StoreBusy` where the database cannot be reached, `StorageFailure` where it does not
     sync or cannot be used for another reason.
     """
     make_table(url)
-    return OptimisticStore(PostgresDriver(url))
+    return OptimisticStore(PostgresDriver(url, requests_max))
 
 
 def _failed(error: StatementFailed) -> StorageFailure:
@@ -74,8 +77,8 @@ class PostgresDriver:
     )
     placement = None
 
-    def __init__(self, url: str) -> None:
-        self._pool = Pool(url)
+    def __init__(self, url: str, requests_max: int = BLOCKING_THREADS_MAX) -> None:
+        self._pool = Pool(url, requests_max)
         self._closed = False
 
     def view(

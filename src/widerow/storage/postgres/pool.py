@@ -13,26 +13,28 @@ from widerow.limits import BLOCKING_THREADS_MAX
 from widerow.storage.postgres.opening import open_session
 from widerow.storage.postgres.session import DatabaseSession
 
-__all__ = ["CONNECTIONS_MAX", "Pool"]
+__all__ = ["Pool"]
 
 # A request may hold a view while it reads the catalogue by another one. So there are more
 # connections than requests: even when each request holds one, some get their second and go on.
-CONNECTIONS_MAX: Final = BLOCKING_THREADS_MAX + 16
+_CONNECTIONS_MORE: Final = 16
 _PATIENCE_SECONDS: Final = 10
 
 
 @final
 class Pool:
-    """At most `CONNECTIONS_MAX` sessions. Any thread, also while an object is finalized.
+    """A bounded number of sessions. Any thread, also while an object is finalized.
 
     So there is no lock here: the queue and the deque do each step as a whole.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, requests_max: int = BLOCKING_THREADS_MAX) -> None:
+        """Opens none. `requests_max`: how many requests use it at one time."""
         self._url = url
+        self._most = requests_max + _CONNECTIONS_MORE
         self._idle: deque[DatabaseSession] = deque()  # last in, first out
         self._permits: SimpleQueue[None] = SimpleQueue()
-        for _ in range(CONNECTIONS_MAX):
+        for _ in range(self._most):
             self._permits.put(None)
         self._closed = False
         self.opened = 0
@@ -42,7 +44,7 @@ class Pool:
         try:
             self._permits.get(timeout=_PATIENCE_SECONDS)
         except Empty:
-            raise StoreBusy(f"all {CONNECTIONS_MAX} connections are in use") from None
+            raise StoreBusy(f"all {self._most} connections are in use") from None
         try:
             return self._idle.pop()
         except IndexError:

@@ -35,7 +35,7 @@ from widerow.model.tablestore.requests import ComputeSplitPoints
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyMarker, KeyType
 from widerow.server.partition_metrics import partition_lines
-from widerow.server.scrapes import no_name
+from widerow.server.scrapes import NO_NAME
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 BAD: Weather = Weather(refused=0.2, busy=0.2, unknown=0.2, cut=0.1)
@@ -574,11 +574,11 @@ def test_changes_of_ranges_are_counted_and_logged(
     assert said["range split"] == done["split", "done"] == 2
     assert said["the database does not split a range"] == done["split", "failed"] > 0
     assert not engine.core.partitions.following.events
-    page = list(partition_lines(engine.core, no_name))
+    page = list(partition_lines(engine.core, NO_NAME))
     assert 'widerow_range_changes_total{kind="split",end="done"} 2' in page
     failed = done["split", "failed"]
     assert f'widerow_range_changes_total{{kind="split",end="failed"}} {failed}' in page
     assert 'widerow_range_changes_total{kind="merge",end="done"} 0' in page
     assert "widerow_range_changes_pending 0" in page
     engine.core.store.placement = None
-    assert not [line for line in partition_lines(engine.core, no_name) if "range" in line]
+    assert not [line for line in partition_lines(engine.core, NO_NAME) if "range" in line]

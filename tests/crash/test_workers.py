@@ -1,0 +1,294 @@
+"""Several processes on one port over PostgreSQL, killed, stopped and replaced.
+
+docs/operating/cluster.md, Workers.
+"""
+
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+import tablestore
+from tablestore.retry import WriteRetryPolicy
+from tests.postgres import fresh_url
+from tests.support.http import Answer, Sender, Wire
+from urllib3.exceptions import HTTPError
+
+from widerow.limits import WORKER_HUNG_SECONDS
+from widerow.testing.process import WiderowProcess
+
+THREADS = 6
+PATIENCE_SECONDS = 60
+# This SDK does not repeat what ended with its connection, and its HTTP library says so.
+FAILURES = (tablestore.OTSClientError, tablestore.OTSServiceError, HTTPError)
+KEYS = '[[key]]\nid = "boss"\nsecret = "another secret"\n'
+
+
+@pytest.fixture
+def url() -> str:
+    return fresh_url()
+
+
+@pytest.fixture
+def server(url: str) -> Iterator[WiderowProcess]:
+    """Two workers that are ready."""
+    with WiderowProcess("--store", url, "--workers", "2", "--metrics-open") as process:
+        yield process
+
+
+def wait_for(what: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
+    ends = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < ends, "waited too long"
+        threading.Event().wait(0.05)
+
+
+def workers(server: WiderowProcess) -> list[int]:
+    """The processes of the workers, the older first."""
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    return sorted(map(int, children))
+
+
+def figures(server: WiderowProcess) -> dict[str, float]:
+    with Wire(server.endpoint) as wire:
+        answer = wire.ask(b"GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+    assert answer.status == 200, answer.body
+    lines = [line.rpartition(" ") for line in answer.body.decode().splitlines() if line[0] != "#"]
+    assert len({name for name, _, _ in lines}) == len(lines), "each sample stands once"
+    return {name: float(value) for name, _, value in lines}
+
+
+def spread(server: WiderowProcess) -> list[float]:
+    """The connections of each worker, as it said a moment ago."""
+    told = figures(server)
+    return [told[f'widerow_worker_connections{{worker="{number}"}}'] for number in (1, 2)]
+
+
+def client_of(server: WiderowProcess) -> tablestore.OTSClient:
+    return tablestore.OTSClient(
+        server.endpoint, "widerow", "widerow", "shop", retry_policy=WriteRetryPolicy()
+    )
+
+
+def make_table(server: WiderowProcess) -> None:
+    client_of(server).create_table(
+        tablestore.TableMeta("t", [("thread", "INTEGER"), ("n", "INTEGER")]),
+        tablestore.TableOptions(time_to_live=-1, max_version=1),
+        tablestore.ReservedThroughput(tablestore.CapacityUnit(0, 0)),
+    )
+
+
+class Writers:
+    """Threads that put rows and read them back, each row after the one before it was answered."""
+
+    def __init__(self, server: WiderowProcess) -> None:
+        self._server = server
+        self._over = threading.Event()
+        self.acknowledged = [0] * THREADS
+        self.failures: list[str] = []
+
+    def _write(self, thread: int) -> None:
+        client = client_of(self._server)
+        number = 0
+        while not self._over.is_set():
+            key = [("thread", thread), ("n", number)]
+            try:
+                client.put_row("t", tablestore.Row(key, [("v", number)]))
+                self.acknowledged[thread] = number + 1
+                _, row, _ = client.get_row("t", key, max_version=1)
+            except FAILURES as error:
+                self.failures.append(repr(error))
+                self._over.wait(0.05)
+                continue  # the same row again
+            assert row is not None, "what was answered is there"
+            assert row.attribute_columns[0][1] == number
+            number += 1
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        with ThreadPoolExecutor(THREADS) as threads:
+            done: list[Future[None]] = [threads.submit(self._write, n) for n in range(THREADS)]
+            try:
+                yield
+            finally:
+                self._over.set()
+            for each in done:
+                each.result()
+
+    def go_on(self, rows: int = 20) -> None:
+        """Wait until every thread has had so many more rows answered."""
+        before = self.acknowledged.copy()
+        pairs = list(enumerate(before))
+        wait_for(lambda: all(self.acknowledged[n] >= had + rows for n, had in pairs))
+
+
+def rows_of(client: tablestore.OTSClient, thread: int) -> set[int]:
+    low, high = (
+        [("thread", thread), ("n", bound)] for bound in (tablestore.INF_MIN, tablestore.INF_MAX)
+    )
+    found = client.xget_range(
+        "t", tablestore.Direction.FORWARD, low, high, tablestore.CapacityUnit(0, 0)
+    )
+    return {row.primary_key[1][1] for row in found}
+
+
+def test_nothing_acknowledged_is_lost_while_workers_are_killed_replaced_and_stopped(
+    url: str, server: WiderowProcess
+) -> None:
+    make_table(server)
+    writers = Writers(server)
+    with writers.running():
+        writers.go_on()
+        first, second = workers(server)
+        os.kill(first, signal.SIGKILL)
+        writers.go_on()
+        assert len(writers.failures) <= THREADS  # those whose requests it had, or sent it one more
+        wait_for(lambda: figures(server)["widerow_workers"] == 2)
+        counted = figures(server)["widerow_committed_writes_total"]
+
+        writers.failures.clear()
+        os.kill(server.pid, signal.SIGHUP)
+        wait_for(lambda: "the restart of the workers has ended" in server.written())
+        writers.go_on()
+        assert not {first, second} & set(workers(server))
+        assert figures(server)["widerow_committed_writes_total"] >= counted  # never goes back
+        assert len(writers.failures) <= THREADS  # sent on a connection that ended just then
+
+        os.kill(workers(server)[0], signal.SIGTERM)  # by somebody else than the supervisor
+        wait_for(lambda: figures(server)['widerow_worker_ends_total{end="drained"}'] == 3)
+        writers.go_on()
+        assert server.stop() == 0
+    with WiderowProcess("--store", url) as again:
+        for thread, count in enumerate(writers.acknowledged):
+            assert rows_of(client_of(again), thread) >= set(range(count))
+
+
+def test_one_that_hangs_gets_no_connections_and_is_replaced(server: WiderowProcess) -> None:
+    hangs, _ = workers(server)
+    os.kill(hangs, signal.SIGSTOP)
+    try:
+        asked = 0
+        began = time.monotonic()
+        while time.monotonic() < began + 3:  # until it is seen to say nothing
+            threading.Event().wait(0.1)
+        while asked < 20:
+            with Wire(server.endpoint, timeout=1) as wire:
+                asked += wire.ask(b"GET /readyz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").status == 200
+        assert figures(server)["widerow_workers"] == 2  # with its last figures
+        wait_for(
+            lambda: figures(server)['widerow_worker_ends_total{end="killed"}'] == 1,
+            2 * WORKER_HUNG_SECONDS,
+        )
+    finally:
+        if hangs in workers(server):
+            os.kill(hangs, signal.SIGCONT)
+    wait_for(lambda: figures(server)["widerow_workers"] == 2)
+    assert f"it has said nothing for {WORKER_HUNG_SECONDS} s" in server.written()
+
+
+def test_connections_are_spread_evenly_and_metrics_are_of_all(server: WiderowProcess) -> None:
+    make_table(server)
+    row = tablestore.Row([("thread", 0), ("n", 0)], [("v", 0)])
+    client_of(server).put_row("t", row)
+    before = figures(server)
+    with ExitStack() as stack:
+        wires = [stack.enter_context(Wire(server.endpoint)) for _ in range(32)]
+        for wire in wires * 3:
+            assert wire.ask(Sender(instance="shop").request("ListTable")).status == 200
+        wait_for(lambda: sum(spread(server)) >= 32)
+        assert max(spread(server)) <= 17  # with the one that asks
+        after = figures(server)
+    name = 'widerow_requests_total{action="ListTable",code="OK"}'
+    assert after[name] - before.get(name, 0) == 96
+    assert after['widerow_request_seconds_count{action="ListTable"}'] == after[name]
+    assert after['widerow_request_seconds_bucket{action="ListTable",le="+Inf"}'] == after[name]
+    info = [value for sample, value in after.items() if sample.startswith("widerow_build_info")]
+    assert info == [1]
+    partitions = 'widerow_partitions{table="shop/t"}'
+    wait_for(lambda: figures(server).get(partitions))  # with the first count of the store
+    assert figures(server)[partitions] == 1
+
+
+def test_the_log_is_one_and_has_one_start_and_one_end(url: str) -> None:
+    process = WiderowProcess("--store", url, "--workers", "2", "--log-format", "json")
+    process.start()
+    pid = process.pid
+    assert process.ready_line.endswith(f"pid={pid}")
+    wait_for(lambda: process.written().count('"event": "a worker has started"') == 2)
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: '"event": "the server has stopped"' in process.written())
+    said = process.written()
+    assert process.stop() == 0
+    events = re.findall(r'"event": "([^"]+)"', said)
+    assert events == [
+        *("a worker has started", "a worker has started", "the server has started"),
+        *("the server stops", "a worker has ended", "a worker has ended", "the server has stopped"),
+    ]
+    assert said.count("--credentials FILE replaces it") == 1
+
+
+def test_workers_end_with_their_supervisor_and_leave_the_port(url: str) -> None:
+    process = WiderowProcess("--store", url, "--workers", "2")
+    process.start()
+    mine, port = workers(process), urlsplit(process.endpoint).port
+    process.kill()
+    wait_for(lambda: not [each for each in mine if Path(f"/proc/{each}").exists()])
+    with WiderowProcess("--store", url, "--port", str(port)) as again:
+        assert urlsplit(again.endpoint).port == port
+
+
+# --- the console ----------------------------------------------------------------------------------
+
+
+def ask(
+    server: WiderowProcess,
+    target: str,
+    headers: Mapping[str, str],
+    form: Mapping[str, str] | None = None,
+) -> Answer:
+    """One request on a connection of its own, so that the next one goes to the other worker."""
+    body = "" if form is None else urlencode(form)
+    method = "GET" if form is None else "POST"
+    sent = {"host": urlsplit(server.endpoint).netloc, "origin": server.endpoint, **headers}
+    lines = [f"{method} {target} HTTP/1.1", *[f"{name}: {text}" for name, text in sent.items()]]
+    with Wire(server.endpoint) as wire:
+        return wire.ask("\r\n".join((*lines, f"content-length: {len(body)}", "", body)).encode())
+
+
+def token_in(answer: Answer) -> str:
+    found = re.search(rb'name="csrf" value="([0-9a-f]{64})"', answer.body)
+    assert found is not None
+    return found[1].decode()
+
+
+def test_a_session_of_the_console_is_one_of_all_workers(url: str, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text(KEYS)
+    keys.chmod(0o600)
+    flags = ("--store", url, "--workers", "2", "--credentials", str(keys))
+    with WiderowProcess(*flags) as server:
+        form = ask(server, "/console/sign-in", {})
+        entry = {"cookie": form.headers["set-cookie"].partition(";")[0]}
+        given = {"id": "boss", "secret": "another secret", "token": "", "csrf": token_in(form)}
+        answer = ask(server, "/console/sign-in", entry, given)
+        assert answer.status == 303
+        session = {"cookie": answer.headers["set-cookie"].partition(";")[0]}
+        pages = [ask(server, "/console/", session) for _ in range(6)]
+        assert [page.status for page in pages] == [200] * 6
+        seen = {found for page in pages for found in re.findall(rb"worker (\d of 2)", page.body)}
+        assert seen == {b"1 of 2", b"2 of 2"}
+        assert ask(server, "/console/sign-out", session, {"csrf": token_in(pages[0])}).status == 303
+        wait_for(lambda: ask(server, "/console/", session).status == 303)
+        assert [ask(server, "/console/", session).status for _ in range(6)] == [303] * 6
+        # A worker that starts later knows of it, too.
+        for each in workers(server):
+            os.kill(each, signal.SIGTERM)
+        wait_for(lambda: server.written().count("a worker has started") == 4)
+        assert [ask(server, "/console/", session).status for _ in range(4)] == [303] * 4
