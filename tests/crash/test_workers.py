@@ -5,7 +5,11 @@ docs/operating/cluster.md, Workers.
 
 import os
 import re
+import shutil
 import signal
+import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +25,7 @@ from tests.postgres import fresh_url
 from tests.support.http import Answer, Sender, Wire
 from urllib3.exceptions import HTTPError
 
-from widerow.limits import WORKER_HUNG_SECONDS
+from widerow.limits import WORKER_HUNG_SECONDS, WORKER_QUICK_DEATHS_MAX
 from widerow.testing.process import WiderowProcess
 
 THREADS = 6
@@ -242,6 +246,82 @@ def test_workers_end_with_their_supervisor_and_leave_the_port(url: str) -> None:
     wait_for(lambda: not [each for each in mine if Path(f"/proc/{each}").exists()])
     with WiderowProcess("--store", url, "--port", str(port)) as again:
         assert urlsplit(again.endpoint).port == port
+
+
+def test_workers_that_die_again_and_again_end_the_server_with_the_reason(
+    url: str, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text(KEYS)
+    keys.chmod(0o600)
+    process = WiderowProcess("--store", url, "--workers", "2", "--credentials", str(keys))
+    process.start()
+    keys.unlink()
+    for each in workers(process):
+        os.kill(each, signal.SIGKILL)
+    wait_for(lambda: not process.running, 2 * PATIENCE_SECONDS)
+    said = process.written()
+    assert said.count("a worker has died") >= WORKER_QUICK_DEATHS_MAX
+    assert f"{WORKER_QUICK_DEATHS_MAX} workers in a row ended within" in said.splitlines()[-1]
+    assert "cannot read credentials" in said.splitlines()[-1]
+    assert process.stop() == 2
+
+
+def test_a_restart_that_cannot_be_made_leaves_the_former_workers(url: str, tmp_path: Path) -> None:
+    """And the keys in force: a mistake in their file must lock nobody out."""
+    keys = tmp_path / "keys.toml"
+    keys.write_text(KEYS)
+    keys.chmod(0o600)
+    with WiderowProcess("--store", url, "--workers", "2", "--credentials", str(keys)) as server:
+        before = workers(server)
+        keys.write_text("no keys")
+        os.kill(server.pid, signal.SIGHUP)
+        wait_for(lambda: "a worker has not started: the former one stays" in server.written())
+        assert workers(server) == before
+        for _ in range(4):
+            with Wire(server.endpoint) as wire:
+                answer = wire.ask(Sender("boss", "another secret", "shop").request("ListTable"))
+                assert answer.status == 200
+
+
+def test_the_port_speaks_tls_and_takes_a_new_certificate(url: str, tmp_path: Path) -> None:
+    """Handshakes are made by the workers; SIGHUP is for all of them."""
+    files = ("--tls-cert", str(tmp_path / "c.pem"), "--tls-key", str(tmp_path / "k.pem"))
+    make_certificate(tmp_path, "one")
+    with WiderowProcess("--store", url, "--workers", "2", *files) as server:
+        assert server.endpoint.startswith("https://")
+        assert {subject_of(server) for _ in range(4)} == {"one"}
+        make_certificate(tmp_path, "two")
+        os.kill(server.pid, signal.SIGHUP)
+        wait_for(lambda: server.written().count("certificate read again") == 2)
+        assert {subject_of(server) for _ in range(4)} == {"two"}
+
+
+def make_certificate(folder: Path, name: str) -> None:
+    made = (
+        *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+        *("-nodes", "-days", "2", "-subj", f"/CN={name}"),
+        *("-keyout", str(folder / "k.pem"), "-out", str(folder / "c.pem")),
+    )
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make certificates")
+    subprocess.run(made, check=True, capture_output=True)  # noqa: S603  # openssl of the path
+
+
+def subject_of(server: WiderowProcess) -> str:
+    """The name in the certificate of a new connection, on which a request is answered."""
+    place = urlsplit(server.endpoint)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with (
+        socket.create_connection(("127.0.0.1", place.port or 0)) as plain,
+        context.wrap_socket(plain) as secured,
+    ):
+        secured.sendall(b"GET /livez HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        assert secured.recv(1000).startswith(b"HTTP/1.1 200")
+        certificate = secured.getpeercert(binary_form=True)
+        assert certificate is not None
+        return "one" if b"one" in certificate else "two"
 
 
 # --- the console ----------------------------------------------------------------------------------

@@ -227,6 +227,13 @@ def test_settings_that_do_not_work_are_named(changes: dict[str, Any], words: str
     assert words in str(error)
 
 
+def test_a_server_inside_a_process_is_not_several() -> None:
+    """docs/operating/cluster.md, Workers: `widerow serve` starts them."""
+    error = failing_start(Settings(store="memory:", workers=2))
+    assert isinstance(error, SettingsInvalid)
+    assert "by widerow serve alone" in str(error)
+
+
 def test_credentials_replace_the_default_pair(serve: Serve, tmp_path: Path) -> None:
     file = tmp_path / "keys.toml"
     file.write_text("[[key]]\nid = 'a'\nsecret = 's'\n")

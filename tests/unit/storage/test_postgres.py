@@ -24,6 +24,7 @@ from widerow.model.values import KeyType
 from widerow.storage.interface import Store, Transaction, Write
 from widerow.storage.opener import open_store, shown_url, store_directory
 from widerow.storage.postgres.driver import KEY_BYTES_MAX
+from widerow.storage.postgres.pool import Pool
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 SHARD = b"\x10\x00\x00\x00\x07a\x00\x01"
@@ -196,6 +197,14 @@ def test_requests_that_hold_a_view_each_can_all_go_on(store: Store) -> None:
         running = [threads.submit(request) for _ in range(BLOCKING_THREADS_MAX)]
         assert [each.result() for each in running] == [b"v"] * BLOCKING_THREADS_MAX
     assert store.statistics()["connections"] <= BLOCKING_THREADS_MAX + 16
+
+
+def test_the_pool_of_one_worker_is_smaller() -> None:
+    """docs/operating/cluster.md, Workers: a part of the requests, and 16 connections more."""
+    pool = Pool("postgresql://", requests_max=4)
+    for _ in range(4 + 16):
+        pool._permits.get_nowait()
+    assert pool._permits.empty()
 
 
 def test_no_transaction_stays_open_behind_a_request(stopped: Server) -> None:

@@ -85,7 +85,7 @@ def take_over(end: socket.socket, take: Callable[[socket.socket], None]) -> bool
     """Take the connections that wait, so many that others get their turn; False: none will come."""
     for _ in range(WORKER_ACCEPTS_MAX):
         try:
-            mark, descriptors, _, _ = socket.recv_fds(end, 1, 1)
+            mark, descriptors, _, _ = socket.recv_fds(end, 1, 1, socket.MSG_CMSG_CLOEXEC)
         except BlockingIOError:
             return True
         except OSError:

@@ -3,11 +3,13 @@
 import asyncio
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, final
 
 from widerow.clock import Clock, Entropy
+from widerow.errors import StorageFailure
 from widerow.limits import WORKER_SCRAPE_SECONDS, WORKER_TICK_SECONDS
 from widerow.server.console_sessions import ConsoleSessions
 from widerow.server.scrapes import NamesShown
@@ -128,27 +130,33 @@ class Member:
 
     async def listen(self, server: Serves) -> None:
         """Do what the supervisor says, until it is gone; then drain."""
-        async for message in self._channel.messages():
-            match message["kind"]:
-                case "reload":
-                    server.reload()
-                case "hurry":
-                    server.hurry()
-                case "page?":
+        try:
+            async for message in self._channel.messages():
+                self._hear(server, message)
+        finally:
+            self.drained.set()
+
+    def _hear(self, server: Serves, message: WorkerMessage) -> None:
+        match message["kind"]:
+            case "reload":
+                server.reload()
+            case "hurry":
+                server.hurry()
+            case "page?":
+                with suppress(StorageFailure):  # the store is lost: the last figures do
                     page = server.figures(_shown_of(message["shown"])).decode()
                     self._channel.say("page", id=message["id"], page=page)
-                case "pages":
-                    waiting = self._asked.pop(message["id"], None)
-                    if waiting is not None and not waiting.done():
-                        waiting.set_result(message["pages"])
-                case "ended":
-                    now_s = self._clock.now_us() // 1_000_000
-                    self.sessions.note(message["session"], message["ends"], now_s)
-                case "secret":
-                    self.sessions.replace(bytes.fromhex(message["secret"]), {})
-                case unknown:
-                    raise AssertionError(f"a message of no kind: {unknown}")
-        self.drained.set()
+            case "pages":
+                waiting = self._asked.pop(message["id"], None)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(message["pages"])
+            case "ended":
+                now_s = self._clock.now_us() // 1_000_000
+                self.sessions.note(message["session"], message["ends"], now_s)
+            case "secret":
+                self.sessions.replace(bytes.fromhex(message["secret"]), {})
+            case unknown:
+                raise AssertionError(f"a message of no kind: {unknown}")
 
     async def end(self, last_page: bytes) -> None:
         """Leave the last figures with the supervisor."""

@@ -206,6 +206,19 @@ class Supervisor:
     async def _look_after(self, step: Step, control: socket.socket) -> None:
         """Hear a worker until it is gone."""
         hired = self._hired[step.id]
+        try:
+            await self._hear_all(step, hired, control)
+        except Exception:  # noqa: BLE001  # what it says is not understood: another one takes its place
+            _log.exception("a worker is not understood")
+            hired.process.kill()
+        code = await asyncio.to_thread(hired.process.wait)
+        del self._hired[step.id]
+        hired.hand.close()
+        self._gone = kept_counts((self._gone, hired.page))
+        self._say_end(step, hired, code)
+        self._act()
+
+    async def _hear_all(self, step: Step, hired: _Hired, control: socket.socket) -> None:
         channel = hired.channel = await WorkerChannel.over(control)
         channel.say(
             "start",
@@ -219,12 +232,6 @@ class Supervisor:
         async for message in channel.messages():
             self._hear(step, hired, message)
         await channel.close()
-        code = await asyncio.to_thread(hired.process.wait)
-        del self._hired[step.id]
-        hired.hand.close()
-        self._gone = kept_counts((self._gone, hired.page))
-        self._say_end(step, hired, code)
-        self._act()
 
     def _say_end(self, step: Step, hired: _Hired, code: int) -> None:
         worker = self._roster.workers[step.id]
