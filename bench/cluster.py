@@ -2,11 +2,13 @@
 
     PYTHONPATH=build/compiled:. python -m bench.cluster [--seconds 3] [--turns 5] [--report] [WHAT]
 
-WHAT is hbase, postgres, two, or nothing for all. Each store is started for the run and ended with
-it; `--hbase URL` and `--postgres URL` name ones that run already. The client is the bare one of
-`bare.py`: the product's own calls of HBase, or psycopg, without a server between, with as many
-connections. Both sides take turns, because everything shares the machine, and each ratio is the
-median of those of the turns. `two` is of two servers over a store in memory (`standin.py`).
+WHAT is hbase, postgres, two, workers, or nothing for all. Each store is started for the run and
+ended with it; `--hbase URL` and `--postgres URL` name ones that run already. The client is the bare
+one of `bare.py`: the product's own calls of HBase, or psycopg, without a server between, with as
+many connections. Both sides take turns, because everything shares the machine, and each ratio is
+the median of those of the turns. `two` is of two servers over a store in memory (`standin.py`),
+and `workers` of servers of two and of four processes (`serve --workers`) beside one of one, over
+the same.
 `--report` keeps what the report says of stores that are not measured in this run, so that a machine
 that is not quiet for long can measure one after the other.
 """
@@ -93,6 +95,8 @@ CASES: Final = (
     ),
 )
 CAPACITY_GOAL: Final = Goal("requests for each core's second", 1.7)
+_WORKERS: Final = (2, 4)
+_SHARE_KEPT: Final = 0.85  # of each further process's second, as `CAPACITY_GOAL` has it for two
 CPU_GOAL: Final = Goal("CPU µs", 2.5, at_most=True)
 
 
@@ -151,6 +155,7 @@ def requests_of(name: str) -> list[bytes]:
         "PutRow": lambda: [rows.put(number) for number in numbers],
         "GetRange, 100 rows": lambda: [rows.page(each - each % size) for each in numbers],
         "BatchGetRow, 100 rows": lambda: [rows.batch_get(each) for each in parts(numbers, size)],
+        "PutRow, a key for each": lambda: [rows.put(each * size) for each in range(REQUESTS)],
         "PutRow, one key": lambda: [rows.put(7)] * REQUESTS,
     }
     return made[name]()
@@ -268,7 +273,8 @@ def _fresh(name: str) -> str:
 
 STORES: Final = {"hbase": hbase, "postgres": postgresql}
 TWO: Final = "two"
-EVERY: Final = (TWO, *STORES)
+WORKERS: Final = "workers"
+EVERY: Final = (TWO, WORKERS, *STORES)
 
 
 # --- the comparison -------------------------------------------------------------------------------
@@ -400,6 +406,45 @@ def two_servers(settings: Settings) -> Iterator[Compared]:
         )
 
 
+def several_workers(settings: Settings) -> Iterator[Compared]:
+    """What a request costs where several processes share the port, the supervisor's part included.
+
+    One process and the others are asked in turns, each alone, with as many connections for each
+    process. The ratio is of what so many cores answer in a second, if each process has one. PutRow
+    comes twice: each of 2000 partition key values written once before one is written again, and
+    neighbours one after the other, so that all workers write the same few values at any time.
+    """
+    for name, connections, kept in (
+        ("GetRow", 32, _SHARE_KEPT),
+        ("PutRow, a key for each", 128, _SHARE_KEPT),
+        ("PutRow", 128, 1 / max(_WORKERS)),
+    ):
+        for count in _WORKERS:
+            with (
+                standin() as url,
+                filled("--store", url, *_UNDIVIDED) as alone,
+                WiderowProcess("--store", url, "--workers", str(count), *_UNDIVIDED) as process,
+            ):
+                many = Place(process.endpoint, process.pid)
+                one = Sender(alone, name, connections, settings)
+                together = Sender(many, name, count * connections, settings)
+                turns = [(one.turn(), together.turn()) for _ in range(settings.repeats)]
+            former, own = [each for each, _ in turns], [each for _, each in turns]
+            ratios = tuple(count * one / all_ for (_, one), (_, all_) in turns)
+            yield Compared(
+                "in memory, a stand-in, workers",
+                f"{name}, {count} workers",
+                count * connections,
+                "one process",
+                _side(own),
+                _side(former),
+                Goal("requests for each core's second", kept * count),
+                statistics.median(ratios),
+                tuple(round(each, 3) for each in ratios),
+                {},
+            )
+
+
 def _sum_of(left: tuple[Outcome, float], right: tuple[Outcome, float]) -> tuple[Outcome, float]:
     """Two servers that were asked at the same time, and what a request of either took."""
     (one, one_us), (two, two_us) = left, right
@@ -512,6 +557,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             embedded = stack.enter_context(filled("--path", str(folder / "embedded")))
             if not given.stores or TWO in given.stores:
                 found += two_servers(settings)
+            if not given.stores or WORKERS in given.stores:
+                found += several_workers(settings)
             for name in [each for each in given.stores or STORES if each in STORES]:
                 with STORES[name](getattr(given, name), folder) as urls:
                     found += compare(name, urls, embedded, settings)
