@@ -13,6 +13,7 @@ from tests.support.requests import BODIES
 from widerow.limits import DRAIN_SECONDS_MAX, FLUSH_SECONDS_MAX
 from widerow.server.probes import PAGES
 from widerow.server.settings import DESCRIPTIONS, PREFIX, Settings
+from widerow.server.workers.supervisor import own_lines
 from widerow.testing.server import WiderowServer
 
 yaml = pytest.importorskip("yaml", reason="it reads the manifests: pip install pyyaml")
@@ -36,7 +37,7 @@ def rules() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def families(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The metrics of a server with a table on disk, by name, with their types."""
+    """The metrics of a server with a table on disk, and of workers, by name, with their types."""
     path = tmp_path_factory.mktemp("store") / "data"
     with WiderowServer(path, settings={"metrics_open": True}) as server:
         with Wire(server.endpoint) as wire:
@@ -44,6 +45,7 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
                 request = Sender().request(action, BODIES[action]("T"))
                 assert wire.ask(request).status == 200
             page = wire.ask(b"GET /metrics HTTP/1.1\r\n\r\n").body.decode()
+        page += "\n".join(own_lines({1: 0}, {}))
         yield dict(re.findall(r"^# TYPE (\w+) (\w+)$", page, re.MULTILINE))
 
 

@@ -30,7 +30,7 @@ from widerow.server.workers.member import SystemParts
 from widerow.server.workers.roster import Phase, Roster, Step, StepKind
 from widerow.server.workers.sums import kept_counts, without_tables
 
-__all__ = ["Announce", "Program", "Supervisor", "WorkersFailed"]
+__all__ = ["Announce", "Program", "Supervisor", "WorkersFailed", "own_lines"]
 
 _log = logging.getLogger("widerow.server")
 
@@ -356,27 +356,32 @@ class Supervisor:
         for each, (number, told) in zip(others, waiting.items(), strict=True):
             each.asked.pop(number, None)
             pages.append(told.result() if told.done() else without_tables(each.page))
-        pages += [self._gone, "\n".join(self._own_lines())]
+        pages += [self._gone, "\n".join(own_lines(self._serving(), self._ends))]
         asker.say("pages", id=message["id"], pages=pages)
 
-    def _own_lines(self) -> Iterator[str]:
-        serving = {
-            each.number: self._hired[each.id]
+    def _serving(self) -> dict[int, int]:
+        """The connections of each worker that serves, by its number."""
+        return {
+            each.number: self._hired[each.id].connections
             for each in self._roster.workers.values()
             if each.phase is Phase.SERVING
         }
-        yield from family("workers", "gauge", "Processes that take connections.")
-        yield f"widerow_workers {len(serving)}"
-        yield from family("worker_connections", "gauge", "Open connections, by worker.")
-        for number, hired in sorted(serving.items()):
-            yield f'widerow_worker_connections{{worker="{number}"}} {hired.connections}'
-        yield from family("worker_ends_total", "counter", "Workers that are gone, by end.")
-        for end in ("died", "drained", "killed"):
-            yield f'widerow_worker_ends_total{{end="{end}"}} {self._ends[end]}'
-        yield from family("process_cpu_seconds_total", "counter", "CPU time used.")
-        yield f"widerow_process_cpu_seconds_total {time.process_time()}"
-        yield from family("process_resident_memory_bytes", "gauge", "Resident memory.")
-        yield f"widerow_process_resident_memory_bytes {resident_bytes()}"
+
+
+def own_lines(serving: Mapping[int, int], ends: Mapping[str, int]) -> Iterator[str]:
+    """The metrics of the supervisor: connections by worker, and how many workers ended how."""
+    yield from family("workers", "gauge", "Processes that take connections.")
+    yield f"widerow_workers {len(serving)}"
+    yield from family("worker_connections", "gauge", "Open connections, by worker.")
+    for number, connections in sorted(serving.items()):
+        yield f'widerow_worker_connections{{worker="{number}"}} {connections}'
+    yield from family("worker_ends_total", "counter", "Workers that are gone, by end.")
+    for end in ("died", "drained", "killed"):
+        yield f'widerow_worker_ends_total{{end="{end}"}} {ends.get(end, 0)}'
+    yield from family("process_cpu_seconds_total", "counter", "CPU time used.")
+    yield f"widerow_process_cpu_seconds_total {time.process_time()}"
+    yield from family("process_resident_memory_bytes", "gauge", "Resident memory.")
+    yield f"widerow_process_resident_memory_bytes {resident_bytes()}"
 
 
 def _now() -> float:
