@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from librt.strings import BytesWriter
 from tests.unit.wire.nosql.sql.conftest import SqlStore
 
 from widerow import nosql
@@ -88,10 +89,11 @@ def test_whole_numbers_are_sent_with_the_type_that_the_schema_has(users: SqlStor
         declared = {each["name"]: each["type"] for each in schema["fields"]}
         users.rows(text)
         for row in users.pages[0].rows:
+            assert isinstance(row, dict)
             for name, value in row.items():
-                sent = bytearray()
+                sent = BytesWriter()
                 put_value(sent, value)
-                assert TYPE_NAMES[sent[0]] == declared[name], (text, name)
+                assert TYPE_NAMES[sent.getvalue()[0]] == declared[name], (text, name)
 
 
 def test_a_statement_of_a_changed_table_is_planned_again(users: SqlStore) -> None:
