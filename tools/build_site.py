@@ -123,7 +123,7 @@ def build(place: Path = BUILD) -> Path:
         command, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"}
     )
     if said.returncode:
-        raise BuildFailed(said.stdout)
+        raise BuildFailed(said.stdout + said.stderr)
     return site
 
 
