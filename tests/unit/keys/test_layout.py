@@ -54,7 +54,8 @@ def test_tables_never_touch(first: int, second: int, rest: bytes) -> None:
 @given(ids)
 def test_a_tables_prefixes_are_all_of_them(table_id: int) -> None:
     number = table_id.to_bytes(4, "big")
-    prefixes = [bytes([space]) + number for space in (0x10, 0x11, 0x12, 0x13, 0x15, 0x20, 0x05)]
+    spaces = (0x10, 0x11, 0x12, 0x13, 0x15, 0x16, 0x20, 0x05)
+    prefixes = [bytes([space]) + number for space in spaces]
     assert list(table_prefixes(table_id)) == prefixes
     assert {sequence_prefix(table_id), statistics_prefix(table_id)} < set(prefixes)
     assert row_prefix(table_id) == b"\x10" + number
