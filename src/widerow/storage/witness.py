@@ -88,8 +88,8 @@ def check_logs(directory: Path, note: Note) -> None:
     power leaves. Cost: a read of the logs, which opening reads as well, and a step a record.
     """
     hole = ""
-    for file in sorted(directory.glob("*.log")):
-        with file.open("rb") as log:
+    for file in sorted(directory.glob("*.log"), key=lambda each: (len(each.name), each.name)):
+        with suppress(OSError), file.open("rb") as log:  # the engine says what it cannot read
             hole = _hole_in_front(log, file.name, hole, note.sequence)
 
 
@@ -121,8 +121,8 @@ def check_sequence(directory: Path, note: Note, sequence: int) -> None:
 
 def _damaged(directory: Path, reason: str) -> StoreDamaged:
     return StoreDamaged(
-        f"the store in {directory} lacks changes that it had ({reason}): a file was cut short or "
-        f"replaced by an older one; {WAYS_OUT}"
+        f"the store in {directory} lacks changes that it had ({reason}): a file was cut short, "
+        f"overwritten, or replaced by an older one; {WAYS_OUT}"
     )
 
 

@@ -10,7 +10,7 @@ from widerow.errors import StoreDamaged
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.storage.rocksdb import RocksDBStore
-from widerow.storage.witness import read_note
+from widerow.storage.witness import Note, check_logs, read_note
 
 SHARD = b"\x10s"
 
@@ -134,3 +134,31 @@ def test_zeros_behind_all_changes_are_what_a_loss_of_power_leaves(tmp_path: Path
     log.write_bytes(log.read_bytes() + bytes(40_000))
     with open_store(str(copy)) as opened:
         assert opened.snapshot().get(SHARD + b"1") == b"v"
+
+
+def record(change: int) -> bytes:
+    """A record of a log as the engine writes it, without its checksum."""
+    content = change.to_bytes(8, "little") + bytes(50)
+    return bytes(4) + len(content).to_bytes(2, "little") + b"\x01" + content
+
+
+@pytest.mark.parametrize(
+    ("synced", "damaged"), [(6, False), (7, True)], ids=["not synced", "synced"]
+)
+def test_zeros_at_the_end_of_a_log_are_damage_where_a_synced_change_follows(
+    *, synced: int, damaged: bool, tmp_path: Path
+) -> None:
+    """Logs are read by their numbers: a million of them has one digit more."""
+    (tmp_path / "999999.log").write_bytes(record(6) + bytes(300))
+    (tmp_path / "1000000.log").write_bytes(record(7))
+    note = Note(synced, 0, 0)
+    if damaged:
+        with pytest.raises(StoreDamaged, match=r"999999\.log has zeros where changes were"):
+            check_logs(tmp_path, note)
+    else:
+        check_logs(tmp_path, note)
+
+
+def test_a_log_that_is_gone_is_for_the_engine_to_name(tmp_path: Path) -> None:
+    (tmp_path / "000001.log").symlink_to(tmp_path / "nowhere")
+    check_logs(tmp_path, Note(9, 0, 0))

@@ -69,7 +69,7 @@ def _families(pages: Iterable[str]) -> dict[str, _Family]:
                 family = found.setdefault(name, _Family(name, [helped, line]))
             elif family is not None:
                 sample, _, written = line.rpartition(" ")
-                family.take(sample, float(written) if "." in written else int(written))
+                family.take(sample, int(written) if written.isdecimal() else float(written))
     return found
 
 

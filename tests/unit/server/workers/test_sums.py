@@ -24,6 +24,7 @@ def page(name: str, kind: str, *samples: str) -> str:
     [
         ("commits_total", "counter", ("3", "4"), "7"),
         ("process_cpu_seconds_total", "counter", ("0.1", "0.2"), "0.3"),
+        ("requests_seconds_sum", "counter", ("2e-05", "1e-05"), "3e-05"),  # as short sums are told
         ("connections", "gauge", ("3", "4"), "7"),
         ("process_resident_memory_bytes", "gauge", ("10", "20"), "30"),
         ("index_lag_seconds_max", "gauge", ("0.250", "1.500"), "1.5"),
