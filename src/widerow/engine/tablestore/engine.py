@@ -60,6 +60,7 @@ from widerow.engine.tablestore.table_definitions import (
 from widerow.engine.tablestore.transactions.lock_sweep import LockSweep
 from widerow.engine.tablestore.transactions.memory_transactions import MemoryTransactions
 from widerow.engine.tablestore.transactions.shard_transactions import ShardTransactions
+from widerow.engine.tablestore.transactions.transactions import TransactionParts
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_CATALOG
 from widerow.limits import TABLES_PER_INSTANCE_MAX
@@ -142,7 +143,8 @@ class TablestoreEngine(OpenModel[Table]):
         )
         shared = store.capabilities.shared
         kept = ShardTransactions if shared else MemoryTransactions
-        self.transactions: Transactions = kept(store, self._context, entropy, names, self.rows)
+        parts = TransactionParts(store, self._context, entropy, names, self.rows)
+        self.transactions: Transactions = kept(parts)
         self.streams = Streams(store, self.tables, self.rows.note_read)
         self.sweep = TablestoreSweep(self._context)
         self._mover = ChangeMover(store, self.tables, clock, core.lease)

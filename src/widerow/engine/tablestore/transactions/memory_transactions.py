@@ -7,14 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from widerow.clock import Entropy
 from widerow.engine.locks import Lock, release_lock, take_lock
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.batch import arrange
-from widerow.engine.tablestore.bodies import BodyContext, RowBody
-from widerow.engine.tablestore.row_operations import RowOperations
+from widerow.engine.tablestore.bodies import RowBody
 from widerow.engine.tablestore.static import (
-    ColumnNames,
     check_change,
 )
 from widerow.engine.tablestore.transactions.commit import Commit
@@ -26,7 +23,12 @@ from widerow.engine.tablestore.transactions.identity import (
 )
 from widerow.engine.tablestore.transactions.open_transaction import OpenTransaction
 from widerow.engine.tablestore.transactions.row_writes import keep_sequence, make_row, sequence_of
-from widerow.engine.tablestore.transactions.transactions import Inside, Transactions, check_scope
+from widerow.engine.tablestore.transactions.transactions import (
+    Inside,
+    TransactionParts,
+    Transactions,
+    check_scope,
+)
 from widerow.errors import (
     Conflict,
     Exhausted,
@@ -45,7 +47,7 @@ from widerow.model.tablestore.requests import BatchWrite
 from widerow.model.tablestore.row import PrimaryKey, RowChange
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
-from widerow.storage.interface import Outcome, Store, Transaction, Write
+from widerow.storage.interface import Outcome, Transaction, Write
 
 __all__ = ["MemoryTransactions"]
 
@@ -57,16 +59,9 @@ class MemoryTransactions(Transactions):
     using the transaction.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        context: BodyContext,
-        entropy: Entropy,
-        names: ColumnNames,
-        rows: RowOperations,
-    ) -> None:
+    def __init__(self, parts: TransactionParts) -> None:
         """Nothing is open."""
-        super().__init__(store, context, entropy, names, rows)
+        super().__init__(parts)
         self._open: dict[str, OpenTransaction] = {}
         self._run = 0  # the number of this run of the server; 0 until the first transaction
 

@@ -14,11 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from widerow.clock import Entropy
 from widerow.engine.plan import Plan, single
 from widerow.engine.tablestore.batch import arrange
-from widerow.engine.tablestore.bodies import BodyContext, RowBody
-from widerow.engine.tablestore.row_operations import RowOperations
+from widerow.engine.tablestore.bodies import RowBody
 from widerow.engine.tablestore.schema import check_key, concrete, row_key
 from widerow.engine.tablestore.shard_locks import (
     CHANCE_BYTES,
@@ -29,7 +27,7 @@ from widerow.engine.tablestore.shard_locks import (
     release_shard,
     request_key,
 )
-from widerow.engine.tablestore.static import ColumnNames, check_change, check_point_key
+from widerow.engine.tablestore.static import check_change, check_point_key
 from widerow.engine.tablestore.transactions.identity import (
     ShardIdentity,
     make_shard_id,
@@ -48,7 +46,12 @@ from widerow.engine.tablestore.transactions.shard_state import (
     lock_of,
     written_so_far,
 )
-from widerow.engine.tablestore.transactions.transactions import Inside, Transactions, check_scope
+from widerow.engine.tablestore.transactions.transactions import (
+    Inside,
+    TransactionParts,
+    Transactions,
+    check_scope,
+)
 from widerow.errors import (
     Conflict,
     InvalidRequest,
@@ -67,7 +70,7 @@ from widerow.model.tablestore.requests import BatchWrite
 from widerow.model.tablestore.row import PrimaryKey, RowChange
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
-from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
+from widerow.storage.interface import Outcome, Reader, Transaction, Write
 from widerow.storage.pending import Overlay, WriteSet
 
 __all__ = ["ShardTransactions"]
@@ -84,17 +87,10 @@ class _Made(NamedTuple):
 class ShardTransactions(Transactions):
     """Transactions that any process of the store may go on with."""
 
-    def __init__(
-        self,
-        store: Store,
-        context: BodyContext,
-        entropy: Entropy,
-        names: ColumnNames,
-        rows: RowOperations,
-    ) -> None:
+    def __init__(self, parts: TransactionParts) -> None:
         """Nothing is known."""
-        super().__init__(store, context, entropy, names, rows)
-        self._known = KnownTransactions(store, context.clock)
+        super().__init__(parts)
+        self._known = KnownTransactions(parts.store, parts.context.clock)
 
     def __len__(self) -> int:
         return len(self._known)

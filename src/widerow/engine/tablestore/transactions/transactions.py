@@ -29,7 +29,17 @@ from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.storage.interface import Reader, Store
 
-__all__ = ["Inside", "Transactions", "check_scope"]
+__all__ = ["Inside", "TransactionParts", "Transactions", "check_scope"]
+
+
+class TransactionParts(NamedTuple):
+    """What transactions of an engine work with. `rows`: what reads and plans rows."""
+
+    store: Store
+    context: BodyContext
+    entropy: Entropy
+    names: ColumnNames
+    rows: RowOperations
 
 
 class Inside(NamedTuple):
@@ -47,20 +57,9 @@ class Transactions(ABC):
     that has ended; what is found out in the transaction of a plan is raised by the plan.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        context: BodyContext,
-        entropy: Entropy,
-        names: ColumnNames,
-        rows: RowOperations,
-    ) -> None:
-        """Nothing is open. `rows`: what reads and plans rows."""
-        self._store = store
-        self._context = context
-        self._entropy = entropy
-        self._names = names
-        self._rows = rows
+    def __init__(self, parts: TransactionParts) -> None:
+        """Nothing is open."""
+        self._store, self._context, self._entropy, self._names, self._rows = parts
 
     @property
     def _clock(self) -> Clock:
