@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 import tablestore
 from tablestore.retry import WriteRetryPolicy
 from tests.postgres import fresh_url
-from tests.support.http import Answer, Sender, Wire
+from tests.support.http import Answer, Sender, Wire, cookie_in, send_form, token_in
 from urllib3.exceptions import HTTPError
 
 from widerow.limits import WORKER_HUNG_SECONDS, WORKER_QUICK_DEATHS_MAX
@@ -334,18 +334,8 @@ def ask(
     form: Mapping[str, str] | None = None,
 ) -> Answer:
     """One request on a connection of its own, so that the next one goes to the other worker."""
-    body = "" if form is None else urlencode(form)
     method = "GET" if form is None else "POST"
-    sent = {"host": urlsplit(server.endpoint).netloc, "origin": server.endpoint, **headers}
-    lines = [f"{method} {target} HTTP/1.1", *[f"{name}: {text}" for name, text in sent.items()]]
-    with Wire(server.endpoint) as wire:
-        return wire.ask("\r\n".join((*lines, f"content-length: {len(body)}", "", body)).encode())
-
-
-def token_in(answer: Answer) -> str:
-    found = re.search(rb'name="csrf" value="([0-9a-f]{64})"', answer.body)
-    assert found is not None
-    return found[1].decode()
+    return send_form(server.endpoint, method, target, {"origin": server.endpoint, **headers}, form)
 
 
 def test_a_session_of_the_console_is_one_of_all_workers(url: str, tmp_path: Path) -> None:
@@ -355,11 +345,11 @@ def test_a_session_of_the_console_is_one_of_all_workers(url: str, tmp_path: Path
     flags = ("--store", url, "--workers", "2", "--credentials", str(keys))
     with WiderowProcess(*flags) as server:
         form = ask(server, "/console/sign-in", {})
-        entry = {"cookie": form.headers["set-cookie"].partition(";")[0]}
+        entry = {"cookie": cookie_in(form)}
         given = {"id": "boss", "secret": "another secret", "token": "", "csrf": token_in(form)}
         answer = ask(server, "/console/sign-in", entry, given)
         assert answer.status == 303
-        session = {"cookie": answer.headers["set-cookie"].partition(";")[0]}
+        session = {"cookie": cookie_in(answer)}
         pages = [ask(server, "/console/", session) for _ in range(6)]
         assert [page.status for page in pages] == [200] * 6
         seen = {found for page in pages for found in re.findall(rb"worker (\d of 2)", page.body)}

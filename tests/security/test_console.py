@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from tests.console.stocked import series_engine_of
-from tests.support.http import Answer, Sender, Wire
+from tests.support.http import Answer, Sender, Wire, cookie_in, send_form, token_in
 from tests.support.requests import BODIES
 
 from widerow.auth.keyring import AccessKey, Keyring
@@ -52,22 +52,7 @@ def send(
     headers: Mapping[str, str] | None = None,
     form: Mapping[str, str] | None = None,
 ) -> Answer:
-    """One request, with the host that a browser would name unless `headers` has another."""
-    body = urlencode(form or {})
-    sent = {"host": urlsplit(server.endpoint).netloc, **(headers or {})}
-    lines = [f"{method} {target} HTTP/1.1", *[f"{name}: {text}" for name, text in sent.items()]]
-    with Wire(server.endpoint) as wire:
-        return wire.ask("\r\n".join((*lines, f"content-length: {len(body)}", "", body)).encode())
-
-
-def token_in(answer: Answer) -> str:
-    found = re.search(rb'name="csrf" value="([0-9a-f]{64})"', answer.body)
-    assert found is not None
-    return found[1].decode()
-
-
-def cookie_in(answer: Answer) -> str:
-    return answer.headers["set-cookie"].partition(";")[0]
+    return send_form(server.endpoint, method, target, headers, form)
 
 
 def origin_of(page: Answer, server: WiderowServer) -> str:

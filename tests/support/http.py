@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import md5
 from typing import Final, NamedTuple, Self
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request, canonical_response
 from widerow.system import SystemClock
@@ -26,8 +26,11 @@ __all__ = [
     "Wire",
     "assert_healthy",
     "assert_refused",
+    "cookie_in",
     "digest",
     "encode_request",
+    "send_form",
+    "token_in",
 ]
 
 TIMEOUT_SECONDS: Final = 10.0  # a server without an answer for so long hangs
@@ -208,3 +211,36 @@ def assert_healthy(endpoint: str, sender: Sender) -> None:
         answer = wire.ask(sender.request("ListTable"))
     assert (answer.status, answer.body) == (200, b"")
     assert sender.signed("ListTable", answer)
+
+
+# --- pages of the console ------------------------------------------------------------------------
+
+
+def send_form(
+    endpoint: str,
+    method: str,
+    target: str,
+    headers: Mapping[str, str] | None = None,
+    form: Mapping[str, str] | None = None,
+) -> Answer:
+    """One request on a connection of its own, with the host that a browser would name.
+
+    `headers`: more of them, or another host.
+    """
+    body = urlencode(form or {})
+    sent = {"host": urlsplit(endpoint).netloc, **(headers or {})}
+    lines = [f"{method} {target} HTTP/1.1", *[f"{name}: {value}" for name, value in sent.items()]]
+    with Wire(endpoint) as wire:
+        return wire.ask("\r\n".join((*lines, f"content-length: {len(body)}", "", body)).encode())
+
+
+def token_in(page: Answer) -> str:
+    """What the forms of a page have to send."""
+    found = re.search(rb'name="csrf" value="([0-9a-f]{64})"', page.body)
+    assert found is not None
+    return found[1].decode()
+
+
+def cookie_in(answer: Answer) -> str:
+    """The cookie that an answer sets."""
+    return answer.headers["set-cookie"].partition(";")[0]
