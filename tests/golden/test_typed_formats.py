@@ -39,9 +39,9 @@ from widerow.model.typed.types import (
 from widerow.model.typed.values import JSON_NULL, Timestamp
 from widerow.rows.typed import (
     TypedHeader,
-    encode_typed_row,
     pack_value,
     typed_header,
+    typed_record,
     unpack_value,
 )
 
@@ -176,7 +176,8 @@ def test_a_typed_record() -> None:
     found = re.search(r"^`(04[0-9a-f]+)`$", page, re.MULTILINE)
     assert found is not None
     header = TypedHeader(4, 0, 1, 7, 412_000, 1_468_944_000_000, bytes(range(16)))
-    record = encode_typed_row(header, b"\x90")
+    table = replace(TableBuilder("t").add_field("k", LONG).primary_key("k").build(), id=7)
+    record = typed_record(table, *header[4:], b"\x90")
     assert record.hex() == found[1]
     assert typed_header(record) == header
 

@@ -15,7 +15,7 @@ from widerow.model.typed.requests import Version
 from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import JSON, FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, JsonNull
-from widerow.rows.typed import TYPED_ROW, TypedHeader, encode_typed_row
+from widerow.rows.typed import typed_record
 from widerow.wire.nosql.answers import encoded_value
 from widerow.wire.nosql.convert import row_columns
 from widerow.wire.nosql.nson import EncodedValue
@@ -67,16 +67,10 @@ def received_row(form: TableForm, sent: Mapping[str, Any], about: Mapping[str, A
         row[form.document] = coerce(document, JSON, "document")
     _, key = form.row_key([row[position] for position in form.key_positions])
     version = about.get("rv")
-    header = TypedHeader(
-        TYPED_ROW,
-        0,
-        table.schema,
-        table.id,
-        about.get("xp", 0) // _HOUR_MS,
-        about.get("md", 0),
-        (_NO_VERSION if version is None else Version.from_bytes(version)).unique,
-    )
-    return StoredRow(form, key, encode_typed_row(header, form.values.pack(row)))
+    unique = (_NO_VERSION if version is None else Version.from_bytes(version)).unique
+    expiry_hour, modified_ms = about.get("xp", 0) // _HOUR_MS, about.get("md", 0)
+    record = typed_record(table, expiry_hour, modified_ms, unique, form.values.pack(row))
+    return StoredRow(form, key, record)
 
 
 class PathBound(NamedTuple):

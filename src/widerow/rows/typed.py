@@ -22,7 +22,6 @@ __all__ = [
     "TYPED_ROW",
     "TypedHeader",
     "ValueForm",
-    "encode_typed_row",
     "pack_value",
     "typed_header",
     "typed_record",
@@ -77,7 +76,7 @@ def typed_header(record: bytes) -> TypedHeader:
 def typed_times(record: bytes) -> tuple[int, int]:
     """The milliseconds of the write, and the expiry hour. Raises `StoreDamaged`."""
     if len(record) < TYPED_HEADER_BYTES or record[0] != TYPED_ROW or record[1]:
-        raise StoreDamaged("a record that is no typed row")
+        raise StoreDamaged("a record that is not a typed row")
     hour, modified_ms = _TIMES.unpack_from(record, 8)
     return modified_ms, hour
 
@@ -90,15 +89,10 @@ def typed_table_and_expiry(record: bytes) -> tuple[int, int]:
     return found
 
 
-def encode_typed_row(header: TypedHeader, values: bytes) -> bytes:
-    """The record of a row; `values` are packed by the `ValueForm` of the table."""
-    return _HEADER.pack(*header) + values
-
-
 def typed_record(
     table: TypedTable, expiry_hour: int, modified_ms: int, version: bytes, values: bytes
 ) -> bytes:
-    """The record of a row of a table's newest schema, as `encode_typed_row` makes it."""
+    """The record of a row of a table's newest schema: the header, then the packed `values`."""
     head = _HEADER.pack(TYPED_ROW, 0, table.schema, table.id, expiry_hour, modified_ms, version)
     return head + values
 

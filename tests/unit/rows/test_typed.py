@@ -29,11 +29,10 @@ from widerow.model.typed.types import (
     timestamp,
 )
 from widerow.rows.typed import (
-    TypedHeader,
     ValueForm,
-    encode_typed_row,
     pack_value,
     typed_header,
+    typed_record,
     typed_table_and_expiry,
     unpack_value,
 )
@@ -104,7 +103,8 @@ def table() -> TypedTable:
 
 
 def record(schema: int, values: bytes) -> bytes:
-    return encode_typed_row(TypedHeader(4, 0, schema, 7, 5, 6, bytes(16)), values)
+    made = typed_record(table(), 5, 6, bytes(16), values)
+    return made[:2] + schema.to_bytes(2, "big") + made[4:]
 
 
 def read(form: ValueForm, stored: bytes) -> list[Any]:

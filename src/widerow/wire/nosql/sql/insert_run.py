@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.prepare import prepare
 from widerow.engine.typed.stored import StoredRow
 from widerow.engine.typed.write import WriteResult
 from widerow.model.typed.requests import OperationKind, ReturnRow, WriteChoice
 from widerow.model.typed.table import TimeToLive
-from widerow.rows.typed import TYPED_ROW, TypedHeader, encode_typed_row
 from widerow.wire.nosql.sql.costs import index_forms, written_kb
 from widerow.wire.nosql.sql.items import SentRow
 
@@ -51,7 +49,6 @@ def insert_row(
     plan: InsertPlan,
     engine: TypedEngine,
     frame: Any,  # noqa: ANN401  # the frame of expressions
-    now_us: int,
 ) -> Plan[InsertedRow]:
     """Write the row. Raises `InvalidRequest` for its values."""
     form = plan.form
@@ -67,7 +64,7 @@ def insert_row(
 
     def finish(result: WriteResult) -> InsertedRow:
         old = result.previous
-        new = _written(form, choice, result, now_us) if result.success else old
+        new = StoredRow(form, result.key, result.record) if result.success else old
         row = None
         if plan.row is not None and new is not None:
             frame.rows[plan.slot] = new
@@ -77,15 +74,3 @@ def insert_row(
         return InsertedRow(row, inserted, 0 if plan.upsert else 1, written)
 
     return engine.write(form, choice).answering(finish)
-
-
-def _written(form: TableForm, choice: WriteChoice, result: WriteResult, now_us: int) -> StoredRow:
-    """The row that was written, as it is stored."""
-    write = prepare(form, choice, lambda _form, _field: result.generated)
-    assert write.values is not None
-    assert result.version is not None
-    header = TypedHeader(
-        *(TYPED_ROW, 0, form.table.schema, form.table.id, result.expires_ms // _HOUR_MS),
-        *(now_us // 1000, result.version.unique),
-    )
-    return StoredRow(form, write.key, encode_typed_row(header, write.values))

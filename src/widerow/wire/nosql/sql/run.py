@@ -265,7 +265,7 @@ def run_prepared(
     if isinstance(bound, BoundSelect):
         return _select(bound, engine, frame(), asked, (resume, mark))
     if isinstance(bound.plan, InsertPlan):
-        plan = insert_row(bound.plan, engine, frame(), asked.now_us)
+        plan = insert_row(bound.plan, engine, frame())
         return plan.answering(lambda done: _inserted(done, returning=bound.outputs is not None))
     if isinstance(bound.plan, UpdatePlan):
         updated = run_update(bound.plan, engine, frame)
