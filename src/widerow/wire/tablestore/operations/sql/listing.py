@@ -1,8 +1,8 @@
 """What a query makes of its rows: groups, the list, DISTINCT, ORDER BY, LIMIT (sql §4).
 
 Kept apart from `select.py`, which finds the rows. The list, HAVING and ORDER BY may name aliases of
-the list; with groups, every part of them that is not an aggregate and no key is taken of a group's
-first row, as MySQL does without ONLY_FULL_GROUP_BY.
+the list; with groups, every part of them that is neither an aggregate nor a key is taken of a
+group's first row, as MySQL does without ONLY_FULL_GROUP_BY.
 """
 
 from collections.abc import Callable, Sequence
