@@ -62,15 +62,15 @@ class Tool(NamedTuple):
 _YCSB: Final = ("bin/ycsb.sh", "load", "tablestore", "-P", "workloads/workloada", "-P")
 TOOLS: Final = (
     Tool("DATAX_HOME", ("bin/datax.py",), "datax.json", "cards", 1),
-    Tool(
-        "SEATUNNEL_HOME",
-        ("bin/seatunnel.sh", "-m", "local", "--config"),
-        "seatunnel.conf",
-        "cards",
-        1,
-    ),
     Tool("YCSB_HOME", _YCSB, "ycsb.properties", "usertable", 1000),
 )
+
+SEATUNNEL: Final = "org.apache.seatunnel.core.starter.seatunnel.SeaTunnelClient"
+CONNECTORS: Final = """\
+seatunnel.source.FakeSource = connector-fake
+seatunnel.sink.Tablestore = connector-tablestore
+"""
+OPENED: Final = ("java.lang", "java.util", "java.nio", "sun.nio.ch")  # as its own script does
 
 night = pytest.mark.night
 pytestmark = pytest.mark.timeout(2 * SECONDS_MAX)
@@ -124,19 +124,25 @@ def test_a_program_in_python(name: str, endpoint: str) -> None:
     assert said(str(python), str(EXAMPLES / "agents" / f"{name}.py"), endpoint) == PYTHON[name]
 
 
+def fetched(pom: Path, libraries: Path) -> Path:
+    """The directory with the libraries that a file of Maven names. Skips without them."""
+    what = pom.relative_to(EXAMPLES)
+    missing = [each for each in ("mvn", "javac", "java") if shutil.which(each) is None]
+    if missing:
+        pytest.skip(f"{what} is not run: {' and '.join(missing)} not installed")
+    fetch = ["mvn", "-B", "-q", "-f", str(pom), "dependency:copy-dependencies"]
+    try:
+        said(*fetch, f"-DoutputDirectory={libraries}", "-DincludeScope=runtime")
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        pytest.skip(f"{what} is not run: its libraries cannot be had: {error!s:.300}")
+    return libraries
+
+
 @night
 @pytest.mark.parametrize("program", JAVA, ids=lambda each: each.folder)
 def test_a_program_in_java(program: Java, endpoint: str, tmp_path: Path) -> None:
     folder = EXAMPLES / program.folder
-    missing = [each for each in ("mvn", "javac", "java") if shutil.which(each) is None]
-    if missing:
-        pytest.skip(f"{program.folder} is not run: {' and '.join(missing)} not installed")
-    libraries = tmp_path / "libraries"
-    fetch = ["mvn", "-B", "-q", "-f", str(folder / "pom.xml"), "dependency:copy-dependencies"]
-    try:
-        said(*fetch, f"-DoutputDirectory={libraries}", "-DincludeScope=runtime")
-    except (AssertionError, subprocess.TimeoutExpired) as error:
-        pytest.skip(f"{program.folder} is not run: its libraries cannot be had: {error!s:.300}")
+    libraries = fetched(folder / "pom.xml", tmp_path / "libraries")
     row = ("row", "put", "usertable", "id=a", "v=1", "--endpoint", endpoint)
     assert CliRunner().invoke(app, row).exit_code == 0
     path = f"{tmp_path}{os.pathsep}{libraries}/*"
@@ -158,3 +164,17 @@ def test_a_configuration_of_a_tool(tool: Tool, endpoint: str, tmp_path: Path) ->
     said(str(home / program), *words, str(file))
     counted = CliRunner().invoke(app, ["row", "count", tool.table, "--endpoint", endpoint])
     assert counted.stdout == f"{tool.rows}\n"
+
+
+@night
+def test_seatunnel_writes_a_row(endpoint: str, tmp_path: Path) -> None:
+    """Put together of its published parts, as its own distribution has them."""
+    connectors = fetched(EXAMPLES / "data-tools" / "seatunnel.xml", tmp_path / "connectors")
+    (connectors / "plugin-mapping.properties").write_text(CONNECTORS)
+    job = tmp_path / "seatunnel.conf"
+    job.write_text((EXAMPLES / "data-tools" / job.name).read_text().replace(LOCAL, endpoint))
+    opened = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in OPENED]
+    words = ("-cp", f"{connectors}/*", SEATUNNEL, "-m", "local", "--config", str(job))
+    said("java", *opened, *words, SEATUNNEL_HOME=str(tmp_path))
+    counted = CliRunner().invoke(app, ["row", "count", "cards", "--endpoint", endpoint])
+    assert counted.stdout == "1\n"
