@@ -199,6 +199,7 @@ WORKER_QUICK_DEATHS_MAX: Final = 8  # in a row; then something is wrong that no 
 WORKER_PAUSE_SECONDS: Final = 0.5  # before a worker that died quickly is replaced; it doubles
 WORKER_PAUSE_SECONDS_MAX: Final = 30.0  # a database that was away is soon back
 WORKER_SCRAPE_SECONDS: Final = 1.0  # for the others' figures; of those that are late, the last ones
+WORKER_PARTING_SECONDS: Final = 1.0  # in which clients that are busy ask once more, and are told
 WORKER_STOP_SECONDS_MAX: Final = 40  # for all to drain; systemd's unit waits for 45
 WORKER_ACCEPTS_MAX: Final = 64  # connections handed over in one turn of the supervisor's loop
 WORKER_THREADS_MIN: Final = 4  # of each worker for requests, where they share those of one server

@@ -163,11 +163,12 @@ def test_nothing_acknowledged_is_lost_while_workers_are_killed_replaced_and_stop
         writers.go_on()
         assert not {first, second} & set(workers(server))
         assert figures(server)["widerow_committed_writes_total"] >= counted  # never goes back
-        assert len(writers.failures) <= THREADS  # sent on a connection that ended just then
+        assert not writers.failures
 
         os.kill(workers(server)[0], signal.SIGTERM)  # by somebody else than the supervisor
         wait_for(lambda: figures(server)['widerow_worker_ends_total{end="drained"}'] == 3)
         writers.go_on()
+        assert not writers.failures
         assert server.stop() == 0
     with WiderowProcess("--store", url) as again:
         for thread, count in enumerate(writers.acknowledged):

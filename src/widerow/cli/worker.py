@@ -53,6 +53,7 @@ async def _work(control: socket.socket, hand: socket.socket, descriptors: int | 
     member.begin(server.take, server, data_format=STORE_FORMAT_NUMBER)
     calm_collector()
     await member.drained.wait()
+    await server.part()
     await server.stop()
     hearing.cancel()
     return 0

@@ -146,7 +146,7 @@ class ProxyService:
         await self._stack.aclose()
 
     async def _drain(self, listener: Listener, handler: ProxyHandler) -> None:
-        self._admission.stopping = True
+        self._admission.stop()
         listener.stop_accepting()
         try:
             async with asyncio.timeout(DRAIN_SECONDS_MAX):

@@ -26,6 +26,7 @@ class Admission:
         "bytes_max",
         "connections",
         "connections_max",
+        "parting",
         "refusals_max",
         "refused",
         "requests_in_flight",
@@ -51,7 +52,12 @@ class Admission:
         self.unsent_bytes = 0
         self.unsent_max = UNSENT_BYTES_MAX
         self.refused = 0
+        self.parting = False  # each answer is the last of its connection
         self.stopping = False
+
+    def stop(self) -> None:
+        """Refuse new connections and requests from now on."""
+        self.parting = self.stopping = True
 
     def share(self, processes: int) -> None:
         """Have a part of the memory for bodies and answers, where so many processes share it."""

@@ -394,7 +394,7 @@ class Connection:
         """All output is written: go on with the next request, or close after the last answer."""
         self._write_paused = False
         http = self._http
-        no_more = http.is_closed_by_client() or self._admission.stopping
+        no_more = http.is_closed_by_client() or self._admission.parting
         idle = not http.is_busy() and http.awaited == NOTHING
         if http.state == CLOSING or (no_more and idle):
             self._close()

@@ -259,7 +259,7 @@ class Http1:
         self._active = None
         self._admission.leave(request.size)
         close = not request.keep_alive or (
-            (self._half_closed or self._admission.stopping)
+            (self._half_closed or self._admission.parting)
             and not self._waiting
             and self.refusal is None
             and self.awaited == NOTHING

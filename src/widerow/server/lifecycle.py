@@ -35,6 +35,7 @@ from widerow.limits import (
     DRAIN_SECONDS_MAX,
     FLUSH_SECONDS_MAX,
     REQUEST_SAMPLE_SECONDS,
+    WORKER_PARTING_SECONDS,
     WORKER_THREADS_MIN,
 )
 from widerow.model.tablestore.rules import TablestoreRule
@@ -196,9 +197,18 @@ class Server:
             await self.stop()
             raise
 
+    async def part(self) -> None:
+        """Answer requests for a moment more, each as the last of its connection.
+
+        For one of several processes: its clients connect again, and come to the others. Nobody is
+        refused who connected before, or whose request is on its way.
+        """
+        self.admission.parting = True
+        await self._wait(lambda: self.admission.connections == 0, WORKER_PARTING_SECONDS)
+
     async def stop(self) -> None:
         """Answer what is in hand, then close everything. Idempotent."""
-        self.admission.stopping = True
+        self.admission.stop()
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()

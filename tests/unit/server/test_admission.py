@@ -37,7 +37,7 @@ def test_processes_of_one_server_share_its_memory(processes: int, mebibytes: int
 @pytest.mark.parametrize("act", ["connect", "enter"])
 def test_while_stopping_the_answer_says_so(act: str) -> None:
     admission = Admission()
-    admission.stopping = True
+    admission.stop()
     with pytest.raises(Exhausted) as raised:
         getattr(admission, act)()
     assert raised.value.rule is Rule.SERVER_STOPPING

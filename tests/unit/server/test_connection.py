@@ -276,13 +276,22 @@ def test_a_running_request_has_no_deadline(side: "Side") -> None:
 def test_while_stopping_a_connection_ends_with_its_last_answer(side: "Side") -> None:
     side.handler.held = True
     side.send(post("/A", b"1") + post("/B", b"2"))
-    side.admission.stopping = True
+    side.admission.stop()
     side.connection.close_if_idle()
     assert not end(side)
     side.handler.release()
     side.handler.release()
     assert end(side) == "closed"
     assert side.wire.sent.count(b"connection: close") == 1
+
+
+def test_while_parting_a_new_connection_is_answered_once(side: "Side") -> None:
+    """One of several processes is replaced: its clients are told to connect again, to another."""
+    side.admission.parting = True
+    side.send(post("/A", b"1"))
+    assert b"connection: close" in side.wire.sent
+    assert b" 200 " in side.wire.sent
+    assert end(side) == "closed"
 
 
 def test_while_stopping_idle_connections_end_at_once(side: "Side") -> None:
@@ -543,7 +552,7 @@ def test_a_connection_ends_behind_its_long_answer(roomy: "Side", end: str) -> No
     if end == "eof":
         assert roomy.connection.eof_received()
     elif end == "stopping":
-        roomy.admission.stopping = True
+        roomy.admission.stop()
         roomy.connection.close_if_idle()
     assert not roomy.connection.is_flushed()
     for _ in range(3):

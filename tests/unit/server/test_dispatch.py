@@ -284,7 +284,7 @@ def test_the_pages_answer_get(desk: Desk) -> None:
 
 
 def test_a_server_that_stops_is_not_ready(desk: Desk) -> None:
-    desk.admission.stopping = True
+    desk.admission.stop()
     assert desk.ask(bare("GET", "/readyz")).status == 503
     assert desk.ask(bare("GET", "/livez")).status == 200
 

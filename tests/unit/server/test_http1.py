@@ -371,7 +371,7 @@ def test_bytes_are_counted_as_they_come_not_as_they_are_announced(peer: Peer) ->
 
 
 def test_while_stopping_new_requests_are_refused(peer: Peer) -> None:
-    peer.admission.stopping = True
+    peer.admission.stop()
     peer.send(post())
     assert peer.rule() is Rule.SERVER_STOPPING
 
@@ -435,7 +435,7 @@ def test_the_last_answer_says_so_where_nothing_can_follow(
     if half_closed:
         assert peer.http.end() is True
     else:
-        peer.admission.stopping = True
+        peer.admission.stop()
     peer.release()
     assert b"connection: close" not in peer.sent
     peer.release()
