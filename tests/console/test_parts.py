@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.console.forms import kind_name, typed_text, typed_value, value_from_kept, value_to_keep
-from widerow.console.live import actions_since, latency_ms
+from widerow.console.live import actions_since
 from widerow.console.parts import ConsoleRefused
 from widerow.console.statics import STATIC, find_static
 from widerow.model.values import Value
-from widerow.server.metrics import BUCKET_BOUNDS
+from widerow.server.metrics import BUCKET_BOUNDS, latency_ms
 from widerow.server.recent import ActionSample, RequestSample
 
 VALUES = (

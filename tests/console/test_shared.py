@@ -47,7 +47,8 @@ def servers() -> Iterator[tuple[WiderowServer, ...]]:
 def asker(servers: Sequence[WiderowServer]) -> Asker:
     sender = Sender()
     with Wire(servers[0].endpoint) as wire:
-        assert wire.ask(sender.request("CreateTable", BODIES["CreateTable"]("t"))).status == 200
+        for action in ("CreateTable", "CreateIndex", "PutRow"):
+            assert wire.ask(sender.request(action, BODIES[action]("t"))).status == 200, action
     return Asker(servers[0].endpoint)
 
 
@@ -76,21 +77,54 @@ def test_every_server_shows_all_of_them_with_beat_lease_and_clock(
         assert set(nodes) == set(NAMES)
         assert [each for each in nodes if nodes[each]["asked"]] == [name]
         assert sum(each["keeper"] for each in nodes.values()) == 1
+        assert found["lease"]["name"] in NAMES
+        assert found["lease"]["expires_seconds"] > 0
         for each in nodes.values():
+            assert each["load"]["memory_bytes"] > 2**20
             assert each["state"] == "serves"
             assert 0 <= each["beat_age_seconds"] < 15
             assert abs(each["ahead_seconds"]) <= each["ahead_within"] + 1  # one machine, one clock
 
 
 def test_the_page_says_what_the_document_does(asker: Asker) -> None:
-    until(asker, lambda seen: any(each["keeper"] for each in seen["nodes"]))
+    found = until(asker, lambda seen: seen["lease"] is not None and seen["lags"])
     page = asker.get("nodes").text
     rows = re.findall(r"<tr><td class=\"wrap\">.*?</tr>", page, re.DOTALL)
-    assert len(rows) == 2
+    assert len(rows) == 4  # of the load, and of leases and clocks
     assert "left</b>" in rows[0]
     assert "this one" in rows[0]
-    assert "s ago" in rows[1]
+    assert "MiB" in rows[1]
+    assert "s ago" in rows[3]
     assert page.count(">has the lease<") == 1
+    assert "by_n of inst/t" in page
+    assert f"{found['lags'][0]['node']}</td></tr>" in page
+    assert "unless renewed" in page
+
+
+def test_workers_stand_under_their_server_the_slowest_has_its_reason_the_dead_its_time(
+    servers: Sequence[WiderowServer], asker: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = until(asker, lambda seen: seen["lease"] is not None)
+    left, right = found["nodes"]
+    workers = [
+        {**left, "name": f"db1/{number}", "server": "db1", "worker": number} for number in (1, 2)
+    ]
+    slow = {**right, "slowest": "99 of 100 requests took up to 90 ms, elsewhere 5: it gets more"}
+    server = {**found["servers"][0], "server": "db1", "nodes": [left["id"], "2"]}
+    workers[1] |= {"id": "2", "load": None}  # of an earlier version
+    dead = {**right, "id": "3", "name": "far", "state": "silent", "seen_us": 1_468_944_000_000_000}
+    servers_told = [server, found["servers"][1], {**server, "server": "far", "nodes": ["3"]}]
+    told = {**found, "nodes": [*workers, slow, dead], "servers": servers_told}
+    monkeypatch.setattr(engine_of(servers[0]).core, "describe_nodes", lambda _: told)
+    page = asker.get("nodes").text
+    assert "2 workers" in page
+    assert re.search(r"db1</b>.*<b>/1</b>.*<b>/2</b>.*right</b>", page, re.DOTALL)
+    assert "took up to 90 ms" in page
+    assert page.count(">slowest<") == 1
+    assert page.count(">unknown<") == 5  # each figure of one worker
+    assert re.search(
+        r"far</b>.*silent</span> <span class=\"soft\">since 16:00:00 UTC", page, re.DOTALL
+    )
 
 
 def test_one_database_has_all_partitions(asker: Asker) -> None:
@@ -147,7 +181,7 @@ def test_the_page_fits_a_narrow_screen_and_has_its_picture(
         look.size(360, 740)
         look.open("nodes")
         assert look.run("document.documentElement.scrollWidth") <= 360
-        look.size(1280, 480)
+        look.size(1280, 900)
         look.open("nodes")
         look.picture("nodes")
         assert browser.get_log("browser") == []

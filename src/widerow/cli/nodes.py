@@ -1,6 +1,7 @@
 """`widerow nodes`: the servers of a shared store, as one of them sees the others."""
 
 import sys
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, Final
 
@@ -17,8 +18,11 @@ __all__ = ["NODES"]
 
 Json = dict[str, Any]
 
-_COLUMNS: Final = ("node", "state", "up", "last beat", "clock", "req/s", "keeper")
-_RIGHT: Final = ("up", "last beat", "clock", "req/s")
+_COLUMNS: Final = (
+    *("node", "state", "up", "last beat", "clock", "req/s", "p99", "cores", "in hand", "lease"),
+)
+_LEFT: Final = ("node", "state", "lease")
+_UNKNOWN: Final = "?"  # of a server of an earlier version
 
 
 def _nodes(given: Given) -> None:
@@ -33,30 +37,53 @@ def _print(found: Json) -> None:
     rows = found["nodes"]
     shown = Table(title=Text(f"{len(rows)} node" + ("" if len(rows) == 1 else "s")))
     for heading in _COLUMNS:
-        right = heading in _RIGHT
         shown.add_column(
             heading,
             overflow="fold",
-            justify="right" if right else "left",
+            justify="left" if heading in _LEFT else "right",
             no_wrap=heading != "node",
         )
-    for row in rows:
-        shown.add_row(*map(Text, _row(row, asked=row["id"] == found["asked"])))
+    nodes = {each["id"]: each for each in rows}
+    for server in found["servers"]:
+        members = [nodes[each] for each in server["nodes"]]
+        if members[0]["worker"] is not None:
+            shown.add_row(*map(Text, _server_row(server, len(members))))
+        for node in members:
+            shown.add_row(*map(Text, _row(node, asked=node["id"] == found["asked"])))
     console = Console()
     console.print(shown)
-    if found["clock"] is not None:
-        console.print(Text(f"Takes no writes: {found['clock']}"))
+    for line in _lines(found):
+        console.print(Text(line))
+
+
+def _server_row(server: Json, workers: int) -> tuple[str, ...]:
+    state = f"{workers} worker" + ("" if workers == 1 else "s")
+    return server["server"], state, "", "", "", *_figures(server, server["requests_per_second"]), ""
 
 
 def _row(node: Json, *, asked: bool) -> tuple[str, ...]:
+    number = node["worker"]
     return (
-        node["name"],
+        node["name"] if number is None else f"  /{number}",
         node["state"],
         str(timedelta(seconds=round(node["up_seconds"]))),
         "asked" if asked else f"{node['beat_age_seconds']:.1f} s ago",
         "" if asked else _skew(node["skew"]),
-        f"{node['requests_per_second']:.0f}",
+        *_figures(node["load"] or {}, node["requests_per_second"]),
         "yes" if node["keeper"] else "",
+    )
+
+
+def _figures(load: Json, rate: float) -> tuple[str, ...]:
+    """Requests a second, 99th percentile, cores, requests in hand."""
+    p99_ms, cores, in_flight = (load.get(name) for name in ("p99_ms", "cores", "in_flight"))
+    if not load:
+        return f"{rate:.0f}", _UNKNOWN, _UNKNOWN, _UNKNOWN
+    return (
+        f"{rate:.0f}",
+        "" if p99_ms is None else f"{p99_ms:.1f} ms",
+        "" if cores is None else f"{cores:.2f}",
+        "" if in_flight is None else f"{in_flight:.0f}",
     )
 
 
@@ -66,6 +93,35 @@ def _skew(bounds: list[float] | None) -> str:
         return "not known yet"
     low, high = bounds
     return f"{(low + high) / 2:+.1f}±{(high - low) / 2:.1f} s"
+
+
+def _lines(found: Json) -> Iterator[str]:
+    """What stands below the table: a wrong clock, the lease, the slowest server, what is behind."""
+    if found["clock"] is not None:
+        yield f"Takes no writes: {found['clock']}"
+    lease = found["lease"]
+    if lease is None:
+        yield "No server has the lease now: nobody looks after the store."
+    elif lease["held_seconds"] is not None:
+        held = timedelta(seconds=round(lease["held_seconds"]))
+        yield f"{lease['name']} has had the lease for {held}; {_end(lease['expires_seconds'])}."
+    for node in found["nodes"]:
+        if node["slowest"] is not None:
+            yield f"Slowest is {node['name']}: {node['slowest']}."
+    for lag in found["lags"]:
+        if lag["seconds"] or lag["rows"]:
+            yield _behind(lag)
+
+
+def _end(left: float) -> str:
+    """When a lease ends unless it is renewed."""
+    return f"it ends in {left:.0f} s unless renewed" if left > 0 else "it has run out"
+
+
+def _behind(lag: Json) -> str:
+    of = "of another instance" if lag["table"] is None else f"{lag['name']} of {lag['table']}"
+    much = f"{lag['rows']} rows" if lag["seconds"] is None else f"{lag['seconds']:.1f} s"
+    return f"Furthest behind as {lag['kind']}: {of}, {much}; {lag['node']} works on it."
 
 
 NODES: Final = command(

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from widerow.server.metrics import BUCKET_BOUNDS
+from widerow.server.metrics import BUCKET_BOUNDS, PAGES_ACTION, latency_ms
 from widerow.server.recent import ActionSample, RequestSample
 
-__all__ = ["actions_since", "latency_ms", "series"]
+__all__ = ["actions_since", "series"]
 
-PAGES_ACTION: Final = "console"
 _NONE: Final = ActionSample(0, 0, 0, (0,) * (len(BUCKET_BOUNDS) + 1))
 
 
@@ -31,24 +30,6 @@ def _difference(before: RequestSample, after: RequestSample) -> dict[str, Action
                 tuple(a - b for a, b in zip(now.buckets, past.buckets, strict=True)),
             )
     return found
-
-
-def latency_ms(buckets: Sequence[int], part: float) -> float:
-    """The duration that `part` of the requests did not exceed, in milliseconds; 0 of none.
-
-    Interpolated in a bucket, so the error is at most the bucket's width.
-    """
-    wanted = sum(buckets) * part
-    if not wanted:
-        return 0.0
-    below = 0.0
-    lower = 0.0
-    for bound, count in zip((*BUCKET_BOUNDS, BUCKET_BOUNDS[-1]), buckets, strict=True):
-        if count and below + count >= wanted:
-            return 1000 * (lower + (bound - lower) * (wanted - below) / count)
-        below += count
-        lower = bound
-    return 1000 * BUCKET_BOUNDS[-1]
 
 
 def _joined(samples: Sequence[ActionSample]) -> ActionSample:

@@ -1,6 +1,7 @@
 """The page of a shared store's servers, as this server sees them (docs/operating/cluster.md)."""
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from widerow.console.parts import PageDocument, Visit
@@ -11,18 +12,20 @@ __all__ = ["show_nodes"]
 
 
 def show_nodes(visit: Visit) -> PageDocument:
-    """The nodes with their beats and the lease, and on which servers of the database ranges are.
+    """The nodes with load, lags and the lease, and on which servers of the database ranges are.
 
     Costs one or two round trips where the database divides its data by keys, else none.
     """
     parts = visit.parts
-    document = parts.on_loop(parts.engine.describe_nodes)
+    document = parts.on_loop(partial(parts.engine.describe_nodes, visit.opens))
     if not document["shared"]:
         return {**document, "endpoint": parts.endpoint()}
     sizes = sizes_of(visit, all_tables(visit))
+    nodes = [_node(each, document["asked"]) for each in document["nodes"]]
     return {
         **document,
-        "nodes": [_node(each, document["asked"]) for each in document["nodes"]],
+        "nodes": nodes,
+        "groups": _groups(document["servers"], {each["id"]: each for each in nodes}),
         "endpoint": parts.endpoint(),
         "partitions": sum(each["partitions"] for each in sizes.values()),
         "divides": parts.engine.store.placement is not None,
@@ -40,6 +43,18 @@ def _node(node: dict[str, Any], asked: str) -> dict[str, Any]:
         "ahead_seconds": None if skew is None else round(sum(skew) / 2, 2),
         "ahead_within": None if skew is None else round((skew[1] - skew[0]) / 2, 2),
     }
+
+
+def _groups(servers: list[PageDocument], nodes: dict[str, PageDocument]) -> list[PageDocument]:
+    """The servers with their nodes; `whole`: whether a server is more than its one node."""
+    return [
+        {
+            **server,
+            "members": (members := [nodes[each] for each in server["nodes"]]),
+            "whole": members[0]["worker"] is not None,
+        }
+        for server in servers
+    ]
 
 
 def _ranges(visit: Visit) -> list[PageDocument] | None:

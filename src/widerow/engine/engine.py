@@ -80,6 +80,9 @@ class OpenModel(ABC, Generic[T]):
     name: ClassVar[str]
     """The name of the model, in addresses of pages."""
 
+    index_word: ClassVar[str] = "index"
+    """What people call an index of `index_lags`."""
+
     tables: Tables[T]
     """The tables of the model in the catalogue."""
 
@@ -314,6 +317,14 @@ class Engine:
         models = list(self._open.values())
         return min([seconds, *[model.pause(seconds, each) for model in models for each in lines]])
 
+    def lags_by_kind(self) -> Iterator[tuple[str, Lag]]:
+        """All lags that this process knows, each behind the word for what lags. As `index_lags`."""
+        if not self.lease.held():
+            return
+        for model in list(self._open.values()):
+            yield from [(model.index_word, lag) for lag in model.index_lags()]
+            yield from [(lag.name, lag) for lag in model.log_lags()]
+
     def index_lags(self) -> list[Lag]:
         """How far indexes are behind their tables, as far as this process knows.
 
@@ -340,6 +351,9 @@ class Engine:
         places = places_of(self.store, found)
         return partitions_document(self.partitions, found, places, history=history)
 
-    def describe_nodes(self) -> dict[str, Any]:
-        """What is known of the servers of a shared store (docs/operating/cluster.md)."""
-        return nodes_document(self.nodes, self.clock)
+    def describe_nodes(self, opens: Callable[[str], bool]) -> dict[str, Any]:
+        """What is known of the servers of a shared store (docs/operating/cluster.md).
+
+        `opens`: whether who asks may see the names of an instance's or a namespace's tables.
+        """
+        return nodes_document(self.nodes, self.clock, opens)

@@ -23,7 +23,7 @@ from widerow.storage.interface import Store, Transaction, Write
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Lease", "LeaseRecord", "decode_lease", "encode_lease"]
+__all__ = ["Lease", "LeaseRecord", "LeaseTerm", "decode_lease", "encode_lease"]
 
 _FORMAT: Final = 1
 _LEASE_US: Final = LEASE_SECONDS * 1_000_000
@@ -33,6 +33,16 @@ class LeaseRecord(NamedTuple):
     """Who holds the lease, and until when in microseconds since 1970."""
 
     owner: str
+    until_us: int
+
+
+class LeaseTerm(NamedTuple):
+    """Since when a process has held the lease without a gap, and until when it holds it now.
+
+    In microseconds since 1970 by its clock.
+    """
+
+    since_us: int
     until_us: int
 
 
@@ -72,6 +82,7 @@ class Lease:
         self._clock = clock
         self._owner = owner
         self._known = LeaseRecord("", 0)  # as it was last read
+        self._since_us = 0  # when the present term began
 
     def held(self) -> bool:
         """Whether this process looks after the store now."""
@@ -79,6 +90,11 @@ class Lease:
             return True
         owner, until_us = self._known
         return owner == self._owner and self._clock.now_us() < until_us
+
+    def term(self) -> LeaseTerm | None:
+        """The present term of this process; None: it holds no lease, or needs none."""
+        since_us, (_, until_us) = self._since_us, self._known
+        return LeaseTerm(since_us, until_us) if self._needed and self.held() else None
 
     def plan(self) -> Plan[None] | None:
         """What is to be committed to take or keep the lease; None while there is nothing to do.
@@ -124,6 +140,7 @@ class Lease:
     def _learn(self, found: LeaseRecord) -> None:
         if found.owner == self._owner and not self.held():
             self.terms += 1
+            self._since_us = self._clock.now_us()
         self._known = found
 
 

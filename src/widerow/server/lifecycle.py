@@ -60,6 +60,7 @@ from widerow.server.scrapes import NO_NAME, NamesShown, Scrapes
 from widerow.server.service import Service
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.tls import TlsFiles
+from widerow.server.work_meter import WorkMeter
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
@@ -481,8 +482,12 @@ class Server:
         if not store.capabilities.shared or self._committer is None:
             return
         name = node_name(self.settings.node_name, self.endpoint)
-        engine.nodes.name = name if self._member is None else self._member.place.node_name(name)
-        membership = Membership(engine, self._committer, self.metrics.answered)
+        if self._member is not None:
+            name = self._member.place.node_name(name)
+            engine.nodes.worker = self._member.place.number
+        engine.nodes.name = name
+        meter = WorkMeter(engine, self._committer, self.admission, self.metrics, self._clock)
+        membership = Membership(engine, self._committer, self.metrics.answered, meter.measure)
         await membership.join()
         self._membership = membership
         self._tasks.add(asyncio.get_running_loop().create_task(membership.run()))

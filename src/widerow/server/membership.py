@@ -8,14 +8,17 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from widerow.commit.committer import Committer
 from widerow.engine.engine import Engine
+from widerow.engine.nodes.work import NodeWork
 from widerow.errors import StorageFailure
 from widerow.limits import NODE_BEAT_SECONDS, NODE_LOOK_SECONDS
 from widerow.server.housekeeper import commit
 from widerow.server.settings import SettingsInvalid
+from widerow.server.unforeseen import log_unforeseen
 
 __all__ = ["Membership", "node_name"]
 
@@ -38,12 +41,23 @@ def node_name(given: str | None, endpoint: str) -> str:
 class Membership:
     """Keeps a server's node alive, on the loop's thread."""
 
-    def __init__(self, engine: Engine, committer: Committer, requests: Callable[[], int]) -> None:
-        """Does nothing before `join`. `requests`: gives the number of answered requests."""
+    def __init__(
+        self,
+        engine: Engine,
+        committer: Committer,
+        requests: Callable[[], int],
+        measure: Callable[[], NodeWork],
+    ) -> None:
+        """Does nothing before `join`.
+
+        `requests`: gives the number of answered requests. `measure`: how busy the server is.
+        """
         self._nodes = engine.nodes
+        self._nodes.measure = partial(self._measured, measure)
         self._committer = committer
         self._requests = requests
         self._blind = False  # whether the last look failed
+        self._unmeasured = False  # whether it was told that the server cannot be measured
 
     async def join(self) -> None:
         """Beat for the first time, and compare clocks with other servers. Takes up to two seconds.
@@ -97,6 +111,16 @@ class Membership:
         plan = self._nodes.beat()
         if plan is not None:
             await commit(self._committer, plan)
+
+    def _measured(self, measure: Callable[[], NodeWork]) -> NodeWork | None:
+        """How busy the server is; None where that fails: others rely on beats, not on figures."""
+        try:
+            return measure()
+        except Exception as error:  # noqa: BLE001  # a beat is made all the same
+            if not self._unmeasured:
+                self._unmeasured = True
+                log_unforeseen(_log, error, beat="without figures")
+            return None
 
     def _missed(self, error: Exception) -> None:
         if not self._blind:

@@ -8,7 +8,7 @@ read the counters; each of them is a whole number at any moment.
 
 import platform
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUCKET_BOUNDS",
+    "PAGES_ACTION",
     "STORE_STATES",
     "ActionCounts",
     "DurationHistogram",
     "LineCounts",
     "Metrics",
     "family",
+    "latency_ms",
     "render_metrics",
     "resident_bytes",
 ]
@@ -36,6 +38,8 @@ BUCKET_BOUNDS: Final = tuple(
     [base * 10**power for power in (-4, -3, -2, -1, 0) for base in (1.0, 2.0, 5.0)]
 )
 """The upper ends of the buckets that durations are counted into, in seconds; above is one more."""
+PAGES_ACTION: Final = "console"
+"""The action as which requests for pages are counted."""
 _BOUNDS_NS: Final = tuple(int(bound * 1e9) for bound in BUCKET_BOUNDS)
 _PAGE_BYTES: Final = 4096
 STORE_STATES: Final = frozenset(
@@ -66,6 +70,24 @@ class DurationHistogram:
             bucket += 1
         self.buckets[bucket] += 1
         self.sum_ns += nanoseconds
+
+
+def latency_ms(buckets: Sequence[int], part: float) -> float:
+    """The duration that `part` of the requests did not exceed, in milliseconds; 0 of none.
+
+    Interpolated in a bucket, so the error is at most the bucket's width.
+    """
+    wanted = sum(buckets) * part
+    if not wanted:
+        return 0.0
+    below = 0.0
+    lower = 0.0
+    for bound, count in zip((*BUCKET_BOUNDS, BUCKET_BOUNDS[-1]), buckets, strict=True):
+        if count and below + count >= wanted:
+            return 1000 * (lower + (bound - lower) * (wanted - below) / count)
+        below += count
+        lower = bound
+    return 1000 * BUCKET_BOUNDS[-1]
 
 
 @final

@@ -12,6 +12,7 @@ from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.server.lags import lag_lines
 from widerow.server.message import Response
 from widerow.server.metrics import Metrics, family, render_metrics
+from widerow.server.node_metrics import node_lines
 from widerow.server.partition_metrics import partition_lines
 from widerow.server.scrapes import NamesShown, ScrapeRefused, Scrapes
 
@@ -132,6 +133,7 @@ class Probes:
             chain(
                 partition_lines(self._engine, shown),
                 lag_lines(self._engine, shown),
+                node_lines(self._engine),
                 self._search_lines(shown),
                 self._transaction_lines(),
                 () if self._dev_lines is None else self._dev_lines(),

@@ -1,6 +1,5 @@
 """What a scrape of `/metrics` may see: names of tables and indexes with a key, or by a setting."""
 
-import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from typing import Final, NamedTuple
 
 from widerow.auth.keyring import AccessKey, ApiKey, Keyring, Permission
 from widerow.auth.policy import authorize
+from widerow.engine.lag import owner_of
 from widerow.errors import NotPermitted, WiderowError
 
 __all__ = ["NO_NAME", "NamesShown", "ScrapeRefused", "Scrapes"]
@@ -22,14 +22,12 @@ class NamesShown:
 
     def __call__(self, qualified: str) -> bool:
         """Whether the metrics of a table may be shown, by the table's qualified name."""
-        return self.instances is None or _owner(qualified) in self.instances
+        return self.instances is None or owner_of(qualified) in self.instances
 
 
 _ANY_NAME: Final = NamesShown(None)
 NO_NAME: Final = NamesShown(frozenset())
 """Shows the metrics of no table."""
-
-_OWNER_ENDS: Final = re.compile("[/:]")  # `INSTANCE/TABLE`, or `NAMESPACE:TABLE` of a typed table
 
 _HOW: Final = (
     "Give an API key as a bearer token, or an access key by basic authentication; over TLS or "
@@ -83,12 +81,6 @@ class Scrapes(NamedTuple):
             if colon:
                 return keyring.find_pair(key_id, secret, "", now_us)
         raise ScrapeRefused(_HOW)
-
-
-def _owner(qualified: str) -> str:
-    """The instance of a table; "" for a table of none."""
-    parts = _OWNER_ENDS.split(qualified, maxsplit=1)
-    return parts[0] if len(parts) > 1 else ""
 
 
 def _decoded(encoded: str) -> str:

@@ -1,19 +1,15 @@
-"""The nodes of a shared store: whoever hears that a table changed, hears it last (nodes/nodes.py).
+"""The nodes of a shared store: whoever hears that a table changed, hears it last (nodes.py)."""
 
-And catalog.md "Nodes", the form of their records.
-"""
-
-import re
+import json
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from tests.support.changes import create, get, put
+from tests.support.changes import create, put
 from tests.support.engines import open_tablestore
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 from tests.support.volume import examples
@@ -25,15 +21,16 @@ from widerow.engine.lease import Lease
 from widerow.engine.nodes.clocks import Skew
 from widerow.engine.nodes.document import nodes_document
 from widerow.engine.nodes.nodes import Nodes
-from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
-from widerow.engine.partitions.throttle import Taken
+from widerow.engine.nodes.record import decode_node
+from widerow.engine.nodes.work import NodeWork, WorstLag
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.errors import NotFound, Replan, StorageFailure, StoreBusy, StoreDamaged
+from widerow.errors import Replan, StorageFailure, StoreBusy, StoreDamaged
 from widerow.keys.layout import CATALOG_EPOCH_KEY, LEASE_KEY, NODE_ID_BYTES, node_key, row_prefix
 from widerow.limits import (
     CLOCK_SKEW_SECONDS_MAX,
+    LEASE_SECONDS,
     NODE_BEAT_SECONDS,
     NODE_GONE_SECONDS,
     NODE_LOOK_SECONDS,
@@ -49,7 +46,6 @@ from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
 
-PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "catalog.md").read_text(encoding="utf-8")
 ENDED = (
     READ_LEASE_SECONDS + READ_LEASE_MARGIN_SECONDS
 )  # behind it nothing that was read before is gone by
@@ -107,6 +103,14 @@ class _Process:
         return write.is_acknowledged
 
 
+def _opens_all(_: str) -> bool:
+    return True
+
+
+def _document(process: _Process) -> dict[str, Any]:
+    return nodes_document(process.nodes, process.clock, _opens_all)
+
+
 class _World:
     def __init__(self, count: int = 2) -> None:
         self.store = _Shared()
@@ -133,7 +137,7 @@ def test_a_store_of_one_process_has_no_nodes() -> None:
     write = catalog.change(lambda _: None)
     store.transact_group([write])
     assert write.is_acknowledged()
-    assert nodes_document(nodes, clock) == {"shared": False, "nodes": []}
+    assert nodes_document(nodes, clock, _opens_all) == {"shared": False, "nodes": []}
 
 
 def test_while_the_sight_holds_nothing_is_read() -> None:
@@ -617,7 +621,7 @@ def test_a_node_that_beats_no_more_is_silent_and_then_gone() -> None:
         world.live(0, seconds=seconds)
         one.commit(one.nodes.clear())
         one.nodes.look()
-        shown = nodes_document(one.nodes, one.clock)["nodes"]
+        shown = _document(one)["nodes"]
         states.append([each["state"] for each in shown])
     assert states == [["serves", "serves"], ["serves", "silent"], ["serves"]]
 
@@ -659,27 +663,91 @@ def test_requests_a_second_are_of_the_last_beats() -> None:
         world.live(seconds=NODE_BEAT_SECONDS)
     (seen,) = world.all[1].nodes.others()
     assert seen.rate == pytest.approx(300, rel=0.3)
-    shown = nodes_document(world.all[0].nodes, world.all[0].clock)["nodes"][0]
+    shown = _document(world.all[0])["nodes"][0]
     assert shown["requests_per_second"] == pytest.approx(300, rel=0.3)
 
 
-def test_the_record_is_as_the_page_has_it() -> None:
-    found = re.search(r"```node\n(.+)\n```", PAGE)
+def test_the_lease_is_told_with_its_term() -> None:
+    """By differences of the holder's own clock, which here is an hour ahead of the asked one's."""
+    world = _World()
+    clock = world.all[1].clock
+    clock.set(clock.now_us() // 1000 + 3_600_000)
+    world.live(seconds=1)
+    holder = world.all[1]
+    holder.commit(holder.lease.plan())
+    world.live(seconds=6)
+    lease = _document(world.all[0])["lease"]
+    assert lease["name"] == "node1"
+    assert 5 <= lease["held_seconds"] <= 7.5
+    assert LEASE_SECONDS - 8 <= lease["expires_seconds"] <= LEASE_SECONDS - 5
+    world.live(0, seconds=LEASE_SECONDS)
+    assert _document(world.all[0])["lease"]["expires_seconds"] < 0
+    world.all[0].commit(world.all[0].lease.plan())
+    world.live(0, seconds=1)
+    document = _document(world.all[0])
+    assert document["lease"]["name"] == "node0"
+    assert [each["keeper"] for each in document["nodes"]] == [True, False]  # what a dead one told
+
+
+def test_a_silent_node_is_shown_since_when_and_its_figures_are_not_added() -> None:
+    world = _World()
+    for process in world.all:
+        process.nodes.measure = lambda: NodeWork(cores=0.5, lags=(WorstLag("index", "i/t", "x"),))
+    world.all[1].nodes.name, world.all[1].nodes.worker = "node0/2", 2
+    world.all[0].nodes.name, world.all[0].nodes.worker = "node0/1", 1
+    world.live(seconds=2)
+    (server,) = _document(world.all[0])["servers"]
+    assert (server["server"], server["cores"], len(server["nodes"])) == ("node0", 1.0, 2)
+    world.live(0, seconds=SILENT_SECONDS + 3)
+    document = _document(world.all[0])
+    own, other = document["nodes"]
+    assert other["state"] == "silent"
+    assert SILENT_SECONDS <= other["beat_age_seconds"] <= SILENT_SECONDS + 5
+    assert other["seen_us"] == world.all[0].clock.now_us() - other["beat_age_seconds"] * 1e6
+    assert other["catalogue_lease_seconds"] < READ_LEASE_SECONDS + READ_LEASE_MARGIN_SECONDS - 9
+    assert document["servers"][0]["cores"] == 0.5
+    assert [each["node"] for each in document["lags"]] == [own["name"]]
+
+
+def test_names_of_tables_are_for_those_who_may_see_them() -> None:
+    world = _World(1)
+    lags = (WorstLag("global index", "shop/t", "x", 3.0), WorstLag("typed index", "other:u", "y"))
+    world.all[0].nodes.measure = lambda: NodeWork(lags=lags)
+    world.live(seconds=1)
+    document = nodes_document(world.all[0].nodes, world.all[0].clock, "shop".__eq__)
+    assert [(each["table"], each["name"]) for each in document["lags"]] == [
+        ("shop/t", "x"),
+        (None, None),
+    ]
+
+
+def test_a_server_of_an_earlier_version_tells_less_and_is_listed_all_the_same() -> None:
+    """What it does not tell is unknown; its own reading passes over what it does not know."""
+    world = _World()
+    world.all[0].nodes.measure = lambda: NodeWork(p99_ms=5.0, cores=0.1)
+    world.live(seconds=2)
+    earlier = world.all[1]
+    found = world.store.snapshot().get(node_key(earlier.nodes.own().id))
     assert found is not None
-    node = NodeRecord(
-        bytes(range(11)),
-        "db1.example:8087",
-        "0.1.0",
-        1_468_944_000_000_000,
-        17,
-        1_468_944_017_000_000,
-        42,
-        keeper=True,
-        requests=1234,
-        taken=(Taken(7, b"a\x00\x01", writes=True, units=12.5),),
-    )
-    assert encode_node(node) == found[1].encode()
-    assert decode_node(bytes(range(11)), found[1].encode()) == node
+    fields = json.loads(found)
+    for name in ("worker", "term", "work"):
+        del fields[name]
+    former = json.dumps({**fields, "beat": fields["beat"] + 1, "keeper": True}).encode()
+    key = node_key(earlier.nodes.own().id)
+    world.store.transact((key,), lambda txn: txn.put(key, former))
+    world.all[0].nodes.look()
+    document = _document(world.all[0])
+    own, other = document["nodes"]
+    assert (own["load"]["p99_ms"], other["load"]) == (5.0, None)
+    assert (other["state"], other["worker"], other["server"]) == ("serves", None, "node1")
+    assert document["lease"] == {
+        "node": other["id"],
+        "name": "node1",
+        "held_seconds": None,
+        "expires_seconds": None,
+    }
+    assert [each["server"] for each in document["servers"]] == ["node0", "node1"]
+    assert document["servers"][1]["p99_ms"] is None
 
 
 @pytest.mark.parametrize(
@@ -693,50 +761,3 @@ def test_a_record_that_is_no_node_is_damage(record: bytes) -> None:
     world.store.transact((key,), lambda txn: txn.put(key, record))
     with pytest.raises(StorageFailure):
         world.all[0].nodes.look()
-
-
-# --- rows while the catalogue is away -------------------------------------------------------------
-
-
-def test_rows_are_read_and_written_while_the_catalogue_is_away() -> None:
-    """For as long as a read lease lasts; its part of a divided database is one as the others."""
-    clock = FakeClock()
-    driver = MemoryDriver(RemoteSpace(), FakeEntropy(1), placed=True)
-    with remote_store(driver) as store:
-        engine = open_tablestore(store, clock, FakeEntropy(1))
-        engine.core.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
-        beat = engine.core.nodes.beat()
-        assert beat is not None
-        engine.core.run(beat)
-        engine.core.nodes.look()
-        driver.away = {driver.home(CATALOG_EPOCH_KEY)}
-        clock.advance(READ_LEASE_SECONDS - 1)
-        engine.core.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": 1})))
-        found = engine.rows.get_row("i", get("t", {"k": 1}))
-        assert found.row
-        planned = engine.rows.write_row("i", put("t", {"k": 2}, {"v": 1}))
-        clock.advance(2)
-        with pytest.raises(StoreBusy):
-            engine.rows.get_row("i", get("t", {"k": 1}))
-        with pytest.raises(StoreBusy):  # its body runs when the read lease is over
-            engine.core.run(planned)
-
-
-def test_a_row_that_was_planned_on_an_older_catalogue_is_planned_again() -> None:
-    world = RemoteSpace()
-    drivers = [MemoryDriver(world, FakeEntropy(number)) for number in range(2)]
-    with remote_store(drivers[0]) as left, remote_store(drivers[1], 1) as right:
-        one, other = (
-            open_tablestore(store, FakeClock(), FakeEntropy(7)) for store in (left, right)
-        )
-        one.core.run(one.create_table("i", create("t", {"k": KeyType.INTEGER})))
-        for engine in (one, other):
-            beat = engine.core.nodes.beat()
-            assert beat is not None
-            engine.core.run(beat)
-            engine.core.nodes.look()
-        planned = other.rows.write_row("i", put("t", {"k": 1}, {"v": 1}))
-        one.core.run(one.delete_table("i", "t"))
-        other.core.nodes.look()
-        with pytest.raises(NotFound):
-            other.core.run(planned)

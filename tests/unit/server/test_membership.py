@@ -5,7 +5,8 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,6 +17,7 @@ from tablestore import (
     OTSServiceError,
     ReservedThroughput,
     Row,
+    SecondaryIndexMeta,
     TableMeta,
     TableOptions,
 )
@@ -23,11 +25,13 @@ from tests.support.http import Answer, Wire
 from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.cli.main import app
+from widerow.engine.nodes.work import NodeWork
 from widerow.keys.layout import node_key
 from widerow.limits import SILENT_SECONDS
 from widerow.server.lifecycle import Server
 from widerow.server.membership import node_name
 from widerow.server.settings import Settings, SettingsInvalid
+from widerow.server.work_meter import WorkMeter
 from widerow.system import SystemClock
 from widerow.testing.clock import FakeEntropy
 
@@ -103,6 +107,58 @@ def test_every_server_lists_all_of_them(servers: "list[Running]") -> None:
         table = CliRunner().invoke(app, words)
         assert "left" in table.stdout
         assert "2 nodes" in table.stdout
+
+
+def _nodes(running: "Running", instance: str = "inst") -> dict[str, Any]:
+    words = ["nodes", "--endpoint", running.endpoint, "--instance", instance, "--json"]
+    found: dict[str, Any] = json.loads(CliRunner().invoke(app, words).stdout)
+    return found
+
+
+def test_a_server_knows_how_busy_the_others_are_and_what_they_work_on(
+    servers: "list[Running]",
+) -> None:
+    client = _client(servers[1])
+    meta = TableMeta("t", [("k", "STRING")], [("v", "STRING")])
+    client.create_table(meta, TableOptions(), ReservedThroughput(CapacityUnit(0, 0)))
+    client.create_secondary_index("t", SecondaryIndexMeta("x", ["v"], []), include_base_data=False)
+    until = time.monotonic() + 4 * SILENT_SECONDS
+    while True:
+        client.put_row("t", Row([("k", "a")], [("v", "b")]))
+        found = _nodes(servers[0])
+        loads = {each["name"]: each["load"] for each in found["nodes"]}
+        if loads["right"] and loads["right"]["p99_ms"] and found["lags"] and found["lease"]:
+            break
+        assert time.monotonic() < until, found
+    assert loads["right"]["memory_bytes"] > 2**20
+    (lag,) = found["lags"]
+    assert (lag["kind"], lag["table"], lag["name"]) == ("global index", "inst/t", "x")
+    assert lag["node"] == found["lease"]["name"]
+    (lag,) = _nodes(servers[0], "other")["lags"]
+    assert (lag["kind"], lag["table"], lag["name"]) == ("global index", None, None)
+
+
+def test_a_server_that_cannot_be_measured_beats_all_the_same(
+    space: StrictSpace,
+    serve: Serve,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The others go by its beats; what it does is unknown to them, and the log says so once."""
+
+    def broken(_: WorkMeter) -> NodeWork:
+        raise RuntimeError
+
+    monkeypatch.setattr(WorkMeter, "measure", broken)
+    one = serve(StrictStore(space, FakeEntropy(0)), node_name="left")
+    serve(StrictStore(space, FakeEntropy(1)), node_name="right")
+    ages, until = list[float](), time.monotonic() + SILENT_SECONDS
+    while sum(later < age for age, later in pairwise(ages)) < 2:  # two beats after the first
+        (_, other) = _nodes(one)["nodes"]
+        assert (other["state"], other["load"]) == ("serves", None)
+        ages.append(other["beat_age_seconds"])
+        assert time.monotonic() < until
+    assert caplog.text.count("unforeseen RuntimeError") == 2  # one for each server
 
 
 def test_a_server_that_stops_is_listed_no_more(servers: "list[Running]") -> None:

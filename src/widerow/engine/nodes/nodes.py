@@ -37,7 +37,7 @@ times to live and versions wrong for all. Of two nodes, the later one refuses.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from widerow import __version__
 from widerow.clock import Clock
@@ -69,6 +69,9 @@ from widerow.limits import (
     TRANSACTION_SECONDS_MAX,
 )
 from widerow.storage.interface import Reader, Store, Transaction, Write
+
+if TYPE_CHECKING:
+    from widerow.engine.nodes.work import NodeWork
 
 __all__ = ["LoadOfAll", "Nodes", "SeenNode", "read_nodes"]
 
@@ -106,6 +109,10 @@ class SeenNode(NamedTuple):
         """Whether the node's read lease may still hold."""
         return now_ns - self.since_ns < _ENDED_NS
 
+    def read_lease_seconds(self, now_ns: int) -> float:
+        """For how long the node's read lease may still hold at most."""
+        return max(0, _ENDED_NS - now_ns + self.since_ns) / _SECOND_NS
+
 
 class LoadOfAll(NamedTuple):
     """What the nodes tell each other of their load.
@@ -136,11 +143,15 @@ class Nodes:
     def __init__(
         self, store: Store, catalog: Catalog, lease: Lease, clock: Clock, node_id: bytes
     ) -> None:
-        """A process that is not a node yet. `name`, for people, may be set before the first beat.
+        """A process that is not a node yet.
 
+        May be set before the first beat: `name`, for people; `worker`, its number among those of
+        a server; `measure`, what tells at a beat how busy the process is.
         `node_id`: names this process and no other, in hex also for its lease.
         """
         self.name = ""
+        self.worker = 0
+        self.measure: Callable[[], NodeWork | None] = _unmeasured
         self.requests = 0
         self.load: LoadOfAll | None = None
         self.clock_fault: str | None = None  # what is wrong with this clock, as far as known
@@ -160,6 +171,7 @@ class Nodes:
         self._looked_ns: int | None = None  # when the last look began
         self._others: dict[bytes, SeenNode] = {}
         self._taken: tuple[Taken, ...] = ()
+        self._work: NodeWork | None = None  # as it was last told
         self._heard: dict[bytes, int] = {}  # by node, the number of the last notes read
         self._left: frozenset[bytes] = frozenset()  # the nodes whose records were last seen to go
         self._elders: frozenset[bytes] = frozenset()  # the nodes that were there at the first look
@@ -183,6 +195,8 @@ class Nodes:
             notes = self.load.notes.take()
             if not fresh and self.load.throttle is not None:
                 self._taken = self.load.throttle.tell()
+        if not fresh:
+            self._work = self.measure()
         record = self.own()._replace(epoch=epoch)
 
         def settled(_: None) -> None:
@@ -297,6 +311,9 @@ class Nodes:
             self._lease.held(),
             self.requests,
             self._taken,
+            self.worker,
+            self._lease.term(),
+            self._work,
         )
 
     def is_silent(self, node: str) -> bool:
@@ -394,6 +411,10 @@ class Nodes:
             f"the clock of this server is more than {CLOCK_SKEW_SECONDS_MAX} s apart from those of "
             f"{shown}: set it by NTP"
         )
+
+
+def _unmeasured() -> None:
+    """None: nothing is known of this process."""
 
 
 def _put(record: NodeRecord, txn: Transaction) -> None:

@@ -3,6 +3,8 @@
 import json
 from typing import Any, Final, NamedTuple
 
+from widerow.engine.lease import LeaseTerm
+from widerow.engine.nodes.work import NodeWork, decode_work, encode_work
 from widerow.engine.partitions.throttle import Taken
 from widerow.engine.stored_json import decode_json
 
@@ -17,6 +19,9 @@ class NodeRecord(NamedTuple):
     `id`: of the process, never used twice. `name`: for people. `beat`: counts up from 1. `now_us`:
     what its clock said. `epoch`: that of the catalogue that it goes by, or a later one. `keeper`:
     whether it looks after the store. `taken`: of reserved throughput, at most `NODE_TAKEN_MAX`.
+
+    What servers of earlier versions do not tell: `worker`, the number of a worker among those of
+    its server, 0: it is none; `term`, since when it looks after the store; `work`, how busy it is.
     """
 
     id: bytes
@@ -29,6 +34,14 @@ class NodeRecord(NamedTuple):
     keeper: bool = False
     requests: int = 0
     taken: tuple[Taken, ...] = ()
+    worker: int = 0
+    term: LeaseTerm | None = None
+    work: NodeWork | None = None
+
+    @property
+    def server(self) -> str:
+        """The name of the server: without the number of a worker."""
+        return self.name.removesuffix(f"/{self.worker}") if self.worker else self.name
 
 
 def encode_node(node: NodeRecord) -> bytes:
@@ -38,6 +51,7 @@ def encode_node(node: NodeRecord) -> bytes:
     fields["taken"] = [
         [each.table_id, each.start.hex(), each.writes, round(each.units, 3)] for each in node.taken
     ]
+    fields["work"] = None if node.work is None else encode_work(node.work)
     return json.dumps(fields).encode()
 
 
@@ -60,6 +74,9 @@ def decode_node(node_id: bytes, record: bytes) -> NodeRecord:
             bool(fields.pop("keeper")),
             int(fields.pop("requests")),
             taken,
+            int(fields.pop("worker", 0)),
+            None if (term := fields.pop("term", None)) is None else LeaseTerm(*map(int, term)),
+            None if (work := fields.pop("work", None)) is None else decode_work(work),
         )
 
     return decode_json(record, "the record of a node", read, form=_FORMAT)

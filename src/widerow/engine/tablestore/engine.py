@@ -113,6 +113,7 @@ class TablestoreEngine(OpenModel[Table]):
     """Tablestore's tables of one open store. Any thread may call; nothing waits for a sync."""
 
     name: ClassVar[str] = "tablestore"
+    index_word: ClassVar[str] = "global index"
     copies: ClassVar[bool] = True
 
     def __init__(self, core: Engine) -> None:

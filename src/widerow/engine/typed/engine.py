@@ -71,6 +71,7 @@ class TypedEngine(OpenModel[TableForm]):
     """Typed tables of one open store. For any thread; no method waits for a sync."""
 
     name: ClassVar[str] = "nosql"
+    index_word: ClassVar[str] = "typed index"
     tables: TypedTables  # type: ignore[mutable-override]  # assigned once
 
     def __init__(

@@ -72,7 +72,7 @@ OWN_ACTIONS: Final[dict[str, Action]] = {
     # The servers of a shared store; `{}` asks.
     "WiderowNodes": Action(
         lambda body: _document(body, frozenset()),
-        lambda engine, *_: engine.core.describe_nodes(),
+        lambda engine, instance, _: engine.core.describe_nodes(instance.__eq__),
         _encode,
     ),
 }
