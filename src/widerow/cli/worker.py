@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from widerow.cli.console_pages import open_console
 from widerow.cli.process import calm_collector, loop_factory, prepare_process
@@ -24,7 +25,7 @@ from widerow.system import SystemClock, SystemEntropy
 
 __all__ = ["main"]
 
-_FAILED: int = 2
+_FAILED: Final = 2
 
 
 async def _work(control: socket.socket, hand: socket.socket, descriptors: int | None) -> int:

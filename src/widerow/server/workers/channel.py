@@ -12,6 +12,9 @@
     pages: those of all                →
     ended, secret: of the console      ↔    ended
 
+A restart may start workers of a later version than the supervisor's, so either passes over kinds of
+messages that it does not know.
+
 A second pair hands over connections: a byte, and with it the descriptor of one that was accepted.
 Its end tells the worker to drain: what was handed over before it has been taken by then.
 """
@@ -81,8 +84,12 @@ def hand_over(end: socket.socket, accepted: socket.socket) -> bool:
     return True
 
 
-def take_over(end: socket.socket, take: Callable[[socket.socket], None]) -> bool:
-    """Take the connections that wait, so many that others get their turn; False: none will come."""
+def take_over(end: socket.socket, take: Callable[[socket.socket | None], None]) -> bool:
+    """Take the connections that wait, so many that others get their turn; False: none will come.
+
+    `take` gets None for a connection that was handed over in vain, because this process has no
+    descriptor left: its client sees it end.
+    """
     for _ in range(WORKER_ACCEPTS_MAX):
         try:
             mark, descriptors, _, _ = socket.recv_fds(end, 1, 1, socket.MSG_CMSG_CLOEXEC)
@@ -90,10 +97,10 @@ def take_over(end: socket.socket, take: Callable[[socket.socket], None]) -> bool
             return True
         except OSError:
             return False
-        for descriptor in descriptors:
-            accepted = socket.socket(fileno=descriptor)
-            accepted.setblocking(False)  # noqa: FBT003  # as `socket` has it
-            take(accepted)
         if not mark:
             return False
+        accepted = socket.socket(fileno=descriptors[0]) if descriptors else None
+        if accepted is not None:
+            accepted.setblocking(False)  # noqa: FBT003  # as `socket` has it
+        take(accepted)
     return True

@@ -1,6 +1,7 @@
 """A worker as its own server sees it: its place among the others, and what it asks of them."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,8 @@ from widerow.server.workers.sums import add_pages
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+
+_log = logging.getLogger("widerow.server")
 
 __all__ = ["Member", "Serves", "SystemParts", "WorkerPlace"]
 
@@ -108,9 +111,10 @@ class Member:
                 self._loop.remove_reader(self._hand)
                 self.drained.set()
 
-        def counted(accepted: socket.socket) -> None:
-            self._taken += 1
-            take(accepted)
+        def counted(accepted: socket.socket | None) -> None:
+            self._taken += 1  # also in vain: the supervisor compares it with what it handed over
+            if accepted is not None:
+                take(accepted)
 
         self._loop.add_reader(self._hand, handed)
         self._channel.say("ready", **facts)
@@ -155,8 +159,8 @@ class Member:
                 self.sessions.note(message["session"], message["ends"], now_s)
             case "secret":
                 self.sessions.replace(bytes.fromhex(message["secret"]), {})
-            case unknown:
-                raise AssertionError(f"a message of no kind: {unknown}")
+            case _:  # of a supervisor of another version
+                pass
 
     async def end(self, last_page: bytes) -> None:
         """Leave the last figures with the supervisor."""
@@ -183,14 +187,15 @@ class Member:
         pages = self._asked[number] = self._loop.create_future()
         names = None if shown.instances is None else sorted(shown.instances)
         self._channel.say("scrape", id=number, shown=names, page=own)
+        whole: bytes | None = None
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                found = await asyncio.to_thread(add_pages, await pages)
-        except TimeoutError:
-            self._asked.pop(number, None)
-            then(None)
-        else:
-            then(found.encode())
+                whole = (await asyncio.to_thread(add_pages, await pages)).encode()
+        except (TimeoutError, ValueError, LookupError) as error:  # the latter: no page of metrics
+            facts = {"kind": type(error).__name__}
+            _log.warning("the figures of all workers are not to be had", extra={"facts": facts})
+        self._asked.pop(number, None)
+        then(whole)
 
     def _do(self, work: "asyncio._CoroutineLike[None]") -> None:
         task = self._loop.create_task(work)

@@ -13,7 +13,7 @@ import time
 from asyncio import Future
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import count
@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, final
 
 from widerow.errors import WiderowError
 from widerow.limits import WORKER_ACCEPTS_MAX, WORKER_SCRAPE_SECONDS, WORKER_TICK_SECONDS
-from widerow.server.addresses import endpoint_at, taken_addresses
+from widerow.server.addresses import endpoint_at, refused_address, taken_addresses
 from widerow.server.console_sessions import ConsoleSessions
 from widerow.server.metrics import family, resident_bytes
 from widerow.server.settings import Settings
@@ -100,6 +100,7 @@ class Supervisor:
         self._restarting = False
         self._data_format = 0
         self._turn = 0
+        self._news = asyncio.Event()  # something may be due
         self._opened: Announce | None = None
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -111,31 +112,41 @@ class Supervisor:
         """Serve until `stop`, and return when all workers have ended.
 
         Raises: `SettingsInvalid` (address), `WorkersFailed`: they cannot start, or die again and
-        again. None runs then.
+        again; and what `opened` raises. None runs then.
         """
         self._opened = opened
         self._listening = taken_addresses(self._settings.host, self._settings.port)
         scheme = "http" if self._settings.tls_cert is None else "https"
         self.endpoint = endpoint_at(scheme, self._listening[0].getsockname())
+        self._do(self._tick())
         try:
             self._act()
             while self._hired or not self._stopping:
-                await asyncio.sleep(WORKER_TICK_SECONDS)
-                self._roster.tick(_now())
+                await self._news.wait()
+                self._news.clear()
                 self._act()
         finally:
-            self._close_port()
-            for each in self._hired.values():
-                each.process.kill()
+            await self._end()
         if self._roster.failure is not None:
             raise WorkersFailed(self._roster.failure)
+
+    async def _end(self) -> None:
+        """Kill what is left of the workers, and wait until none runs."""
+        self.stop()
+        for each in self._hired.values():
+            each.process.kill()
+        while self._hired:
+            await self._news.wait()
+            self._news.clear()
+        for task in self._tasks:
+            task.cancel()
 
     def stop(self) -> None:
         """Take no more connections, and let all workers drain."""
         self._stopping = True
         self._close_port()
         self._roster.stop()
-        self._act()
+        self._news.set()
 
     def hurry(self) -> None:
         """Let the workers wait no longer for requests in hand."""
@@ -150,10 +161,17 @@ class Supervisor:
             _log.info("the workers are restarted", extra={"facts": {"workers": self._count}})
             self._restarting = True
             self._roster.restart(_now())
-            self._act()
+            self._news.set()
+
+    async def _tick(self) -> None:
+        """Let the roster count the time, also of workers that say nothing, until cancelled."""
+        while True:
+            await asyncio.sleep(WORKER_TICK_SECONDS)
+            self._roster.tick(_now())
+            self._news.set()
 
     def _act(self) -> None:
-        """Do what is due."""
+        """Do what is due. For `serve` alone, which ends with what this raises."""
         for step in self._roster.due(_now()):
             match step.kind:
                 case StepKind.START:
@@ -168,32 +186,36 @@ class Supervisor:
                 _log.critical("the workers cannot serve", extra={"facts": facts})
             self.stop()
         if self._roster.opened and not self._announced and not self._stopping:
-            self._announced = True
-            for each in self._listening:
-                each.listen(_BACKLOG)
-            assert self._opened is not None, "it serves"
-            self._opened(self.endpoint, self._data_format)
+            self._announce()
         if self._restarting and not self._roster.restarting:
             self._restarting = False
             _log.info("the restart of the workers has ended")
         self._accept_if(self._announced and bool(self._roster.offered()))
 
+    def _announce(self) -> None:
+        """Open the port, and say so. Raises: `SettingsInvalid`, and what is raised by who hears."""
+        for each in self._listening:
+            try:
+                each.listen(_BACKLOG)
+            except OSError as error:  # another process has bound the port as well, and was first
+                settings = self._settings
+                raise refused_address(settings.host, settings.port, error) from error
+        self._announced = True
+        assert self._opened is not None, "it serves"
+        self._opened(self.endpoint, self._data_format)
+
     # --- processes ---------------------------------------------------------------------------
 
     def _start(self, step: Step) -> None:
-        control, its_control = socket.socketpair()
-        hand, its_hand = socket.socketpair()
-        hand.setblocking(False)  # noqa: FBT003  # as `socket` has it
-        passed = its_control.fileno(), its_hand.fileno()
-        with its_control, its_hand:
-            process = subprocess.Popen(  # noqa: S603  # our own program
-                [*self._program.command, *map(str, passed)],
-                pass_fds=passed,
-                env={**self._program.environment},
-                stdin=subprocess.DEVNULL,
-                stdout=2,  # the one log; whoever reads the ready line reads to its end
-                process_group=0,  # a terminal's signals are for this process alone
-            )
+        """Start a worker; one that the system does not give counts as one that has died."""
+        try:
+            process, control, hand = _spawned(self._program)
+        except OSError as error:  # no memory, process or descriptor is left
+            reason = f"the system starts no process: {error.strerror or error}"
+            again = self._roster.ended(step.id, _now(), reason)
+            self._tell_death({"worker": step.number, "reason": reason}, again)
+            self._news.set()
+            return
         self._hired[step.id] = _Hired(process, hand)
         self._do(self._look_after(step, control))
 
@@ -214,9 +236,9 @@ class Supervisor:
         code = await asyncio.to_thread(hired.process.wait)
         del self._hired[step.id]
         hired.hand.close()
-        self._gone = kept_counts((self._gone, hired.page))
         self._say_end(step, hired, code)
-        self._act()
+        self._news.set()
+        self._gone = kept_counts((self._gone, hired.page))
 
     async def _hear_all(self, step: Step, hired: _Hired, control: socket.socket) -> None:
         channel = hired.channel = await WorkerChannel.over(control)
@@ -229,9 +251,11 @@ class Supervisor:
             secret=self._sessions.secret.hex(),
             ended=self._sessions.ended,
         )
-        async for message in channel.messages():
-            self._hear(step, hired, message)
-        await channel.close()
+        try:
+            async for message in channel.messages():
+                self._hear(step, hired, message)
+        finally:
+            await channel.close()
 
     def _say_end(self, step: Step, hired: _Hired, code: int) -> None:
         worker = self._roster.workers[step.id]
@@ -247,6 +271,9 @@ class Supervisor:
             return
         else:
             self._ends["died"] += 1
+        self._tell_death(facts, again)
+
+    def _tell_death(self, facts: dict[str, object], again: float | None) -> None:
         if again is not None:
             _log.error("a worker has died", extra={"facts": facts | {"again_in_seconds": again}})
         elif self._roster.failure is None:
@@ -259,7 +286,7 @@ class Supervisor:
                 if self._roster.ready(step.id, _now()):
                     facts = {"worker": step.number, "pid": hired.process.pid}
                     _log.info("a worker has started", extra={"facts": facts})
-                    self._act()
+                    self._news.set()
             case "failed":
                 hired.failure = message["reason"]
             case "beat":
@@ -267,7 +294,7 @@ class Supervisor:
                 self._roster.beat(step.id)
             case "leaving":
                 self._roster.leaves(step.id)
-                self._act()
+                self._news.set()
             case "page":
                 hired.page = message["page"]
                 waiting = hired.asked.pop(message["id"], None)
@@ -278,8 +305,8 @@ class Supervisor:
                 self._do(self._scrape(hired, message))
             case "ended":
                 self._end_session(hired, message)
-            case unknown:
-                raise AssertionError(f"a message of no kind: {unknown}")
+            case _:  # a restart may have brought a worker of a later version
+                pass
 
     def _do(self, work: "asyncio._CoroutineLike[None]") -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -344,6 +371,9 @@ class Supervisor:
     async def _scrape(self, asker: _Hired, message: WorkerMessage) -> None:
         """Collect the pages of all; of those that do not answer in time, their last figures."""
         others = [each for each in self._hired.values() if each is not asker and each.channel]
+        gone = (
+            self._gone
+        )  # of those that end meanwhile, the page counts, and not what is kept of it
         loop = asyncio.get_running_loop()
         waiting: dict[int, Future[str]] = {}
         for each in others:
@@ -356,7 +386,7 @@ class Supervisor:
         for each, (number, told) in zip(others, waiting.items(), strict=True):
             each.asked.pop(number, None)
             pages.append(told.result() if told.done() else without_tables(each.page))
-        pages += [self._gone, "\n".join(own_lines(self._serving(), self._ends))]
+        pages += [gone, "\n".join(own_lines(self._serving(), self._ends))]
         asker.say("pages", id=message["id"], pages=pages)
 
     def _serving(self) -> dict[int, int]:
@@ -366,6 +396,31 @@ class Supervisor:
             for each in self._roster.workers.values()
             if each.phase is Phase.SERVING
         }
+
+
+def _spawned(program: Program) -> tuple[subprocess.Popen[bytes], socket.socket, socket.socket]:
+    """A new worker, and the ends of its channel and of what hands connections over.
+
+    Raises: `OSError`; nothing is left open then.
+    """
+    with ExitStack() as own, ExitStack() as passed:
+        pairs = []
+        for _ in range(2):
+            end, its = socket.socketpair()
+            pairs.append((own.enter_context(end), passed.enter_context(its)))
+        (control, its_control), (hand, its_hand) = pairs
+        hand.setblocking(False)  # noqa: FBT003  # as `socket` has it
+        descriptors = its_control.fileno(), its_hand.fileno()
+        process = subprocess.Popen(  # noqa: S603  # our own program
+            [*program.command, *map(str, descriptors)],
+            pass_fds=descriptors,
+            env={**program.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # the one log; whoever reads the ready line reads to its end
+            process_group=0,  # a terminal's signals are for this process alone
+        )
+        own.pop_all()
+    return process, control, hand
 
 
 def own_lines(serving: Mapping[int, int], ends: Mapping[str, int]) -> Iterator[str]:
