@@ -9,11 +9,12 @@ import subprocess
 import sys
 from typing import Final
 
-__all__ = ["CHROMIUM", "INSTALL_SECONDS", "MARIADB", "POSTGRES", "install", "main"]
+__all__ = ["CHROMIUM", "INSTALL_SECONDS", "MARIADB", "POSTGRES", "PROMETHEUS", "install", "main"]
 
 CHROMIUM: Final = ("chromium", "chromium-driver")
 POSTGRES: Final = ("postgresql",)
 MARIADB: Final = ("mariadb-server-core", "mariadb-client-core")
+PROMETHEUS: Final = ("prometheus",)
 INSTALL_SECONDS: Final = 400
 
 
@@ -47,6 +48,7 @@ def main() -> int:
         *(CHROMIUM if shutil.which("chromedriver") is None else ()),
         *(POSTGRES if shutil.which("psql") is None else ()),
         *(MARIADB if shutil.which("mariadbd") is None else ()),
+        *(PROMETHEUS if shutil.which("promtool") is None else ()),
     ]
     return install(*missing) if missing else 0
 
