@@ -16,9 +16,9 @@ from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import JSON, FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, JsonNull
 from widerow.rows.typed import typed_record
-from widerow.wire.nosql.answers import encoded_value
 from widerow.wire.nosql.convert import row_columns
 from widerow.wire.nosql.nson import EncodedValue
+from widerow.wire.nosql.typed_values import encoded_value
 
 __all__ = ["PathBound", "RowQuery", "columns_sent", "received_row", "row_query"]
 

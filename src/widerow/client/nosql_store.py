@@ -47,7 +47,6 @@ from widerow.model.typed.requests import (
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
 from widerow.nosql.operation import Operation, Operations, RowWrites
-from widerow.wire.nosql.answers import encoded_value
 from widerow.wire.nosql.faults import TABLE_NOT_FOUND
 from widerow.wire.nosql.operations.rows import WRITE_KINDS
 from widerow.wire.nosql.requests import (
@@ -60,6 +59,7 @@ from widerow.wire.nosql.requests import (
     TABLES_CODE,
 )
 from widerow.wire.nosql.sql.parse import writes_rows
+from widerow.wire.nosql.typed_values import encoded_value
 
 __all__ = ["NotRemote", "ServerStore", "ServerTable"]
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 import msgpack
+from mypy_extensions import i64
 
 from widerow.errors import StoreDamaged
 from widerow.model.typed.table import TypedTable
@@ -23,11 +24,14 @@ __all__ = [
     "TypedHeader",
     "ValueForm",
     "pack_value",
+    "packed_array_head",
+    "packed_end",
     "typed_header",
     "typed_record",
     "typed_table_and_expiry",
     "typed_times",
     "unpack_value",
+    "value_reader",
 ]
 
 TYPED_ROW: Final = 4  # the kind; 1 to 3 are rows of the Tablestore dialect (rows/record.py)
@@ -173,12 +177,64 @@ def pack_value(value: TypedValue, kind: FieldType) -> bytes:
 
 def unpack_value(data: bytes, kind: FieldType) -> TypedValue:
     """The value that `pack_value` packed. Raises `StoreDamaged`."""
-    value = _unpacked(data)
+    return value_reader(kind)(data)
+
+
+def value_reader(kind: FieldType) -> Callable[[bytes], TypedValue]:
+    """What reads values of a type that `pack_value` packed. It raises `StoreDamaged`."""
     unpack = _unpacker(kind)
-    try:
-        return value if unpack is None or value is None else unpack(value)
-    except _WRONG as error:
-        raise StoreDamaged(f"a value is not of its type: {error}") from error
+
+    def read(data: bytes) -> TypedValue:
+        value = _unpacked(data)
+        try:
+            return value if unpack is None or value is None else unpack(value)
+        except _WRONG as error:
+            raise StoreDamaged(f"a value is not of its type: {error}") from error
+
+    return read
+
+
+def packed_array_head(count: int) -> bytes:
+    """What an array of so many values begins with."""
+    packer = msgpack.Packer()
+    head: bytes = packer.pack_array_header(count)
+    return head
+
+
+def packed_end(data: bytes, at: i64) -> i64:
+    """Where the value ends that begins at a position. Raises `IndexError` beyond the data."""
+    left: i64 = 1
+    while left > 0:
+        left -= 1
+        first: i64 = data[at]
+        at += 1
+        if first >= 0xE0 or first <= 0x7F or 0xC0 <= first <= 0xC3:
+            continue
+        if first <= 0x8F:
+            left += 2 * (first - 0x80)
+        elif first <= 0x9F:
+            left += first - 0x90
+        elif first <= 0xBF:
+            at += first - 0xA0
+        else:
+            kind: i64 = first - 0xC4
+            size: i64 = 0
+            stop: i64 = at + _LENGTH_BYTES[kind]
+            while at < stop:
+                size = size << 8 | data[at]
+                at += 1
+            if first >= 0xDC:  # an array or a map
+                left += size if first <= 0xDD else 2 * size
+            else:
+                at += size + _FIXED_BYTES[kind]
+    return at
+
+
+# Of the first bytes from C4 on: how many bytes of a length follow, and how many others behind them.
+_LENGTH_BYTES: Final = bytes((1, 2, 4, 1, 2, 4, *bytes(15), 1, 2, 4, 2, 4, 2, 4))
+_FIXED_BYTES: Final = bytes(
+    (*bytes(3), 1, 1, 1, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17, *bytes(7))
+)
 
 
 def _packed(value: Any) -> bytes:  # noqa: ANN401  # what MessagePack takes

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.typed_values import kinds, values_of
 from tests.support.volume import examples
 
 from widerow.errors import StoreDamaged
@@ -14,19 +15,9 @@ from widerow.model.typed.coerce import coerce
 from widerow.model.typed.evolve import TableEvolver
 from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import (
-    BINARY,
-    DOUBLE,
     LONG,
-    NUMBER,
     STRING,
-    UUID,
-    Field,
     FieldType,
-    array_of,
-    enum_of,
-    map_of,
-    record_of,
-    timestamp,
 )
 from widerow.rows.typed import (
     ValueForm,
@@ -38,44 +29,6 @@ from widerow.rows.typed import (
 )
 
 unhurried = settings(deadline=None, max_examples=examples(60))  # machines under load are slow
-
-scalars = st.sampled_from(
-    [LONG, DOUBLE, NUMBER, STRING, UUID, BINARY, timestamp(9), enum_of(["x", "y"])]
-)
-kinds = st.recursive(
-    scalars,
-    lambda inner: (
-        st.builds(array_of, inner)
-        | st.builds(map_of, inner)
-        | st.builds(lambda a, b: record_of(Field("a", a), Field("b", b)), inner, inner)
-    ),
-    max_leaves=4,
-)
-LEAVES: dict[str, st.SearchStrategy[Any]] = {
-    "LONG": st.integers(-(2**63), 2**63 - 1),
-    "DOUBLE": st.floats(allow_nan=False),
-    "NUMBER": st.decimals(allow_nan=False, allow_infinity=False),
-    "STRING": st.text(max_size=4),
-    "BINARY": st.binary(max_size=4),
-    "TIMESTAMP": st.datetimes(),
-    "ENUM": st.sampled_from("xy"),
-}
-
-
-def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
-    """Python values that a type takes."""
-    if kind.uuid:
-        return st.uuids().map(str)
-    if kind.element is not None:
-        inner = values_of(kind.element)
-        if kind.kind.value == "ARRAY":
-            return st.lists(inner, max_size=3)
-        return st.dictionaries(st.text(max_size=2), inner, max_size=3)
-    if kind.fields:
-        return st.fixed_dictionaries(
-            {field.name: st.none() | values_of(field.type) for field in kind.fields}
-        )
-    return LEAVES[kind.kind.value]
 
 
 @unhurried

@@ -29,6 +29,7 @@ from widerow.engine.typed.index_builds import TypedBuilds
 from widerow.engine.typed.index_keeper import IndexKeeper
 from widerow.engine.typed.multi_delete import DeletedRows, delete_selected
 from widerow.engine.typed.prepare import prepare
+from widerow.engine.typed.row_pages import RowPages
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
 from widerow.engine.typed.single_rows import HOUR_MS, WRITE_BYTES, SingleRows
 from widerow.engine.typed.stored import Key, StoredRow
@@ -43,8 +44,7 @@ from widerow.model.typed.requests import Direction, FieldRange, WriteChoice
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.rows.typed import typed_table_and_expiry
-from widerow.storage.interface import Outcome, Reader, Transaction, Write
-from widerow.storage.read_anew import read_anew
+from widerow.storage.interface import Outcome, Transaction, Write
 
 __all__ = ["PAGE_ROWS_DEFAULT", "MultiRow", "TypedEngine"]
 
@@ -96,6 +96,7 @@ class TypedEngine(OpenModel[TableForm]):
             *(store, self.tables, clock, core.entropy, self.observers),
             *(self._note_load, self._note_expiry),
         )
+        self._pages = RowPages(store, self.now_hour, self._rows.note)
         self.sweep = TypedSweep(self.tables, clock, self.observers)
         self.build_source = TypedBuilds(self, clock, core.nodes.settled)
         self.builds = IndexBuilds(self.build_source)
@@ -139,7 +140,7 @@ class TypedEngine(OpenModel[TableForm]):
         if access.index:
             return scan_by_index(self.store, table, access, self.now_hour, after)
         selection = select_by_key(table, access, after)
-        rows = self._pages(selection, SCAN_PAGE_ROWS, reverse=access.reverse)
+        rows = self._pages.rows(selection, SCAN_PAGE_ROWS, reverse=access.reverse)
         return map(_scanned, rows)
 
     # --- tables ------------------------------------------------------------------------------
@@ -247,7 +248,7 @@ class TypedEngine(OpenModel[TableForm]):
         selection = self._select(form, rows)
         if selection.leading < form.key.shard_length:
             raise InvalidRequest(TypedRule.MULTI_GET_SHARD)
-        found = self._briefly(
+        found = self._pages.briefly(
             selection,
             REMOTE_PAGE_ROWS_MAX,
             lambda reader: list(scan_rows(reader, selection, self.now_hour())),
@@ -271,7 +272,7 @@ class TypedEngine(OpenModel[TableForm]):
             raise InvalidRequest(TypedRule.BATCH_SIZE)
         selection = self._select(form, rows)
         reverse = direction is Direction.REVERSE
-        return self._pages(selection, batch_rows or PAGE_ROWS_DEFAULT, reverse=reverse)
+        return self._pages.rows(selection, batch_rows or PAGE_ROWS_DEFAULT, reverse=reverse)
 
     def scan_selection(
         self, selection: MultiRowSelection, batch_rows: int, *, reverse: bool = False
@@ -280,57 +281,7 @@ class TypedEngine(OpenModel[TableForm]):
 
         Memory: `batch_rows` rows.
         """
-        return self._pages(selection, batch_rows, reverse=reverse)
-
-    def _pages(
-        self, selection: MultiRowSelection, batch_rows: int, *, reverse: bool
-    ) -> Iterator[StoredRow]:
-        told = [b""] * len(selection.ancestors)
-        more = True
-        while more:
-            page, more = self._briefly(
-                selection,
-                batch_rows,
-                partial(self._page, selection, batch_rows, told, reverse=reverse),
-            )
-            self._note_page(selection.target, page)
-            yield from page
-            if more:
-                # An ancestor stands before its target, so a page never ends with one.
-                selection = selection.since(page[-1].encoded_key, reverse=reverse)
-
-    def _page(
-        self,
-        selection: MultiRowSelection,
-        batch_rows: int,
-        told: list[bytes],
-        reader: Reader,
-        *,
-        reverse: bool,
-    ) -> tuple[list[StoredRow], bool]:
-        """The first `batch_rows` rows of a selection, and whether there may be more."""
-        page: list[StoredRow] = []
-        now_hour = self.now_hour()
-        for row in scan_rows(reader, selection, now_hour, reverse=reverse, told=told):
-            page.append(row)
-            if len(page) >= batch_rows and row.table.id in selection.shown:
-                return page, True
-        return page, False
-
-    def _briefly(self, selection: MultiRowSelection, rows: int, read: Callable[[Reader], T]) -> T:
-        """Read from a brief snapshot, again if that was lost; `rows`: how many are wanted.
-
-        Ancestors take reads of their own: a selection with ancestors gets a snapshot that lasts.
-        """
-        if selection.ancestors:
-            return read(self.store.snapshot())
-        return read_anew(lambda: read(self.store.brief_snapshot(rows)))
-
-    def _note_page(self, form: TableForm, page: Sequence[StoredRow]) -> None:
-        """Count the read of a whole page at the shard of its first row."""
-        if page:
-            shard = form.key.shard_of(page[0].encoded_key)
-            self._rows.note(shard, sum(len(row.record) for row in page))
+        return self._pages.rows(selection, batch_rows, reverse=reverse)
 
     def counted(self, form: TableForm, rows: Iterator[StoredRow]) -> Iterator[StoredRow]:
         """The rows that an index led to, each counted at its own shard when it is taken."""

@@ -64,7 +64,8 @@ def _entries(
 ) -> Iterator[bytes]:
     if not store.capabilities.atomic_across_shards:
         found = late_entry_rows(store, selection, now_hour, ENTRIES_PAGE, reverse=reverse)
-        yield from (each.entry for each in found)
+        for each in found:
+            yield each.entry
         return
     for _, keys in _index_pages(store.snapshot, selection, now_hour, reverse=reverse):
         yield from keys

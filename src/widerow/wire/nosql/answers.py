@@ -1,28 +1,19 @@
 """Rows and what stands around them in answers (nosql-wire §3, §4)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
-from typing import Any, Final, NamedTuple, final
+from collections.abc import Sequence
+from typing import Any, Final, final
 
-from librt.strings import BytesWriter, write_f64_be
+from librt.strings import BytesWriter
 
 from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.table import TypedTable
-from widerow.model.typed.types import Field, FieldType, Kind
-from widerow.model.typed.values import JSON_NULL
-from widerow.wire.nosql.moments import answer_text
+from widerow.model.typed.types import Kind
 from widerow.wire.nosql.nson import (
-    NSON_ARRAY,
     NSON_BINARY,
-    NSON_BOOLEAN,
-    NSON_DOUBLE,
     NSON_INTEGER,
     NSON_LONG,
     NSON_MAP,
     NSON_NULL,
-    NSON_NUMBER,
-    NSON_STRING,
-    NSON_TIMESTAMP,
     EncodedValue,
     begin_container,
     end_container,
@@ -31,18 +22,10 @@ from widerow.wire.nosql.nson import (
     put_text,
     put_value,
 )
+from widerow.wire.nosql.row_copy import RowCopy
+from widerow.wire.nosql.typed_values import EncodedColumn, encoded_member, json_member
 
-__all__ = [
-    "Cost",
-    "EncodedColumn",
-    "begun_message",
-    "encoded_columns",
-    "encoded_value",
-    "json_document",
-    "put_typed",
-    "row_value",
-    "stored_row",
-]
+__all__ = ["Cost", "RowColumns", "begun_message", "row_value", "stored_row"]
 
 _COLUMNS_KEPT: Final = 1000  # tables whose columns are kept
 
@@ -72,21 +55,14 @@ class Cost:
         return EncodedValue(out.getvalue())
 
 
-def _name(name: str, *code: int) -> bytes:
-    """The name of a member, encoded, and the code of its value's type."""
-    out = BytesWriter()
-    put_text(out, name)
-    return out.getvalue() + bytes(code)
-
-
-_READ_UNITS: Final = _name("ru", NSON_INTEGER)
-_READ_KB: Final = _name("rk", NSON_INTEGER)
-_WRITE_KB: Final = _name("wk", NSON_INTEGER)
-_CREATED: Final = _name("ct", NSON_LONG) + b"\x7f"  # 0, which says that it is not known
-_MODIFIED: Final = _name("md", NSON_LONG)
-_EXPIRES: Final = _name("xp", NSON_LONG)
-_VERSION: Final = _name("rv", NSON_BINARY)
-_ROW: Final = _name("l")
+_READ_UNITS: Final = encoded_member("ru", NSON_INTEGER)
+_READ_KB: Final = encoded_member("rk", NSON_INTEGER)
+_WRITE_KB: Final = encoded_member("wk", NSON_INTEGER)
+_CREATED: Final = encoded_member("ct", NSON_LONG) + b"\x7f"  # 0, which says that it is not known
+_MODIFIED: Final = encoded_member("md", NSON_LONG)
+_EXPIRES: Final = encoded_member("xp", NSON_LONG)
+_VERSION: Final = encoded_member("rv", NSON_BINARY)
+_ROW: Final = encoded_member("l")
 
 
 def begun_message(cost: Cost, *, tells_cost: bool) -> dict[str, Any]:
@@ -106,74 +82,74 @@ def row_value(row: StoredRow, *, by_name: bool = False) -> EncodedValue:
 
 
 def _put_row(out: BytesWriter, row: StoredRow, *, by_name: bool) -> None:
-    columns, values, document = _columns_of(row.table), row.values_in_order(), row.document()
+    columns = _columns_of(row.table)
     if by_name:
-        values = [
-            _sorted(value) if column.type.kind is Kind.JSON else value
-            for column, value in zip(columns, values, strict=False)
-        ]
-    at = begin_container(out, NSON_MAP, len(columns) + len(document))
-    _put_columns(out, columns, values)
-    for field, value in document.items():
-        put_text(out, field)
-        put_value(out, _inner(value))
-    end_container(out, at)
+        columns.put_values(out, row, _by_name(columns, row.values_in_order()))
+    else:
+        columns.put(out, row)
 
 
-class EncodedColumn(NamedTuple):
-    """A column as answers have it: its name, encoded, and what appends a value.
-
-    `text`: the name with the code of a text behind it, where the values are texts.
-    """
-
-    name: bytes
-    put: Callable[[BytesWriter, Any, FieldType], None]
-    type: FieldType
-    text: bytes = b""
-
-    @classmethod
-    def of(
-        cls, field: Field, put: Callable[[BytesWriter, Any, FieldType], None] | None = None
-    ) -> "EncodedColumn":
-        """A column of a table; `put`: where its values are not sent as GET sends them."""
-        kind = field.type.kind
-        text = _name(field.name, NSON_STRING) if _PUT[kind] is _text else b""
-        return cls(_name(field.name), put or _PUT[kind], field.type, text)
+def _by_name(columns: "RowColumns", values: Sequence[Any]) -> Sequence[Any]:
+    """The values of a row with the names inside JSON sorted."""
+    return [
+        _sorted(values[index]) if kind.kind is Kind.JSON else values[index]
+        for index, (_, _, kind, _) in enumerate(columns.columns)
+    ]
 
 
-def encoded_columns(columns: Sequence[EncodedColumn], values: Sequence[Any]) -> EncodedValue:
-    """Columns with their values, encoded."""
-    out = BytesWriter()
-    at = begin_container(out, NSON_MAP, len(columns))
-    _put_columns(out, columns, values)
-    end_container(out, at)
-    return EncodedValue(out.getvalue())
+@final
+class RowColumns:
+    """The columns of a table as answers have them, and how whole rows are made of them."""
+
+    __slots__ = ("_copy", "columns")
+
+    def __init__(self, table: TypedTable, columns: Sequence[EncodedColumn]) -> None:
+        """`columns`: those that are shown, in their declared order."""
+        self.columns = columns
+        self._copy = RowCopy(table, columns) if RowCopy.can_copy(table) else None
+
+    def encoded(self, row: StoredRow) -> EncodedValue:
+        """A row, encoded."""
+        out = BytesWriter()
+        self.put(out, row)
+        return EncodedValue(out.getvalue())
+
+    def put(self, out: BytesWriter, row: StoredRow) -> None:
+        """Append a row: copied from its record, or else its values one by one."""
+        copy = self._copy
+        if copy is None or not copy.put(out, row.encoded_key, row.record):
+            self.put_values(out, row, row.values_in_order())
+
+    def put_values(self, out: BytesWriter, row: StoredRow, values: Sequence[Any]) -> None:
+        """Append a row with these values of its columns, and behind them what its document has."""
+        document = row.document()
+        at = begin_container(out, NSON_MAP, len(self.columns) + len(document))
+        for index, (name, put, kind, text) in enumerate(self.columns):
+            value = values[index]
+            if text and type(value) is str:
+                out.write(text)
+                put_text(out, value)
+                continue
+            out.write(name)
+            if value is None:
+                out.append(NSON_NULL)
+            else:
+                put(out, value, kind)
+        for field, value in document.items():
+            put_text(out, field)
+            put_value(out, json_member(value))
+        end_container(out, at)
 
 
-def _put_columns(out: BytesWriter, columns: Sequence[EncodedColumn], values: Sequence[Any]) -> None:
-    """Append the columns, to which the first of the values belong."""
-    for index, (name, put, kind, text) in enumerate(columns):
-        value = values[index]
-        if text and type(value) is str:
-            out.write(text)
-            put_text(out, value)
-            continue
-        out.write(name)
-        if value is None:
-            out.append(NSON_NULL)
-        else:
-            put(out, value, kind)
+_COLUMNS: Final[dict[int, tuple[TypedTable, RowColumns]]] = {}
 
 
-_COLUMNS: Final[dict[int, tuple[TypedTable, tuple[EncodedColumn, ...]]]] = {}
-
-
-def _columns_of(table: TypedTable) -> tuple[EncodedColumn, ...]:
+def _columns_of(table: TypedTable) -> RowColumns:
     """The columns of a row in their order, worked out once for a definition of a table."""
     known = _COLUMNS.get(table.id)
     if known is not None and known[0] is table:
         return known[1]
-    columns = tuple([EncodedColumn.of(field) for field in table.shown_fields])
+    columns = RowColumns(table, tuple([EncodedColumn.of(field) for field in table.shown_fields]))
     if len(_COLUMNS) >= _COLUMNS_KEPT:
         _COLUMNS.clear()
     _COLUMNS[table.id] = table, columns
@@ -202,119 +178,3 @@ def stored_row(row: StoredRow) -> EncodedValue:
     _put_row(out, row, by_name=False)
     end_container(out, at)
     return EncodedValue(out.getvalue())
-
-
-def encoded_value(value: Any, kind: FieldType) -> EncodedValue:  # noqa: ANN401  # a column's value
-    """A value of a type, encoded."""
-    out = BytesWriter()
-    put_typed(out, value, kind)
-    return EncodedValue(out.getvalue())
-
-
-def put_typed(out: BytesWriter, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # same
-    """Append a value of a type; None is NULL."""
-    if value is None:
-        out.append(NSON_NULL)
-    else:
-        _PUT[kind.kind](out, value, kind)
-
-
-def _integer(out: BytesWriter, value: int, _: FieldType) -> None:
-    out.append(NSON_INTEGER)
-    put_int(out, value)
-
-
-def _long(out: BytesWriter, value: int, _: FieldType) -> None:
-    out.append(NSON_LONG)
-    put_int(out, value)
-
-
-def _double(out: BytesWriter, value: float, _: FieldType) -> None:
-    out.append(NSON_DOUBLE)
-    write_f64_be(out, value)
-
-
-def _number(out: BytesWriter, value: Decimal, _: FieldType) -> None:
-    out.append(NSON_NUMBER)
-    put_text(out, str(value))
-
-
-def _text(out: BytesWriter, value: str, _: FieldType) -> None:
-    out.append(NSON_STRING)
-    put_text(out, value)
-
-
-def _boolean(out: BytesWriter, value: bool, _: FieldType) -> None:  # noqa: FBT001  # a value
-    out.append(NSON_BOOLEAN)
-    out.append(1 if value else 0)
-
-
-def _timestamp(out: BytesWriter, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # a Timestamp
-    out.append(NSON_TIMESTAMP)
-    put_text(out, answer_text(value, kind.precision))
-
-
-def _binary(out: BytesWriter, value: bytes, _: FieldType) -> None:
-    out.append(NSON_BINARY)
-    put_binary(out, value)
-
-
-def _array(out: BytesWriter, value: list[Any], kind: FieldType) -> None:
-    assert kind.element is not None
-    at = begin_container(out, NSON_ARRAY, len(value))
-    for item in value:
-        put_typed(out, item, kind.element)
-    end_container(out, at)
-
-
-def _map(out: BytesWriter, value: Mapping[str, Any], kind: FieldType) -> None:
-    assert kind.element is not None
-    at = begin_container(out, NSON_MAP, len(value))
-    for name, item in value.items():
-        put_text(out, name)
-        put_typed(out, item, kind.element)
-    end_container(out, at)
-
-
-def _record(out: BytesWriter, value: Mapping[str, Any], kind: FieldType) -> None:
-    at = begin_container(out, NSON_MAP, len(kind.fields))
-    for field in kind.fields:
-        put_text(out, field.name)
-        put_typed(out, value.get(field.name), field.type)
-    end_container(out, at)
-
-
-def _json(out: BytesWriter, value: Any, _: FieldType) -> None:  # noqa: ANN401  # a document
-    put_value(out, json_document(value))
-
-
-def json_document(value: Any) -> Any:  # noqa: ANN401  # a document
-    """A document whose nulls are JSON nulls, which inside documents are None."""
-    if isinstance(value, dict):
-        return {name: _inner(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_inner(item) for item in value]
-    return value
-
-
-def _inner(value: Any) -> Any:  # noqa: ANN401  # same
-    return JSON_NULL if value is None else json_document(value)
-
-
-_PUT: Final[Mapping[Kind, Callable[[BytesWriter, Any, FieldType], None]]] = {
-    Kind.INTEGER: _integer,
-    Kind.LONG: _long,
-    Kind.FLOAT: _double,
-    Kind.DOUBLE: _double,
-    Kind.NUMBER: _number,
-    Kind.STRING: _text,
-    Kind.ENUM: _text,
-    Kind.BOOLEAN: _boolean,
-    Kind.TIMESTAMP: _timestamp,
-    Kind.BINARY: _binary,
-    Kind.FIXED_BINARY: _binary,
-    Kind.ARRAY: _array,
-    Kind.MAP: _map,
-    Kind.RECORD: _record,
-    Kind.JSON: _json,
-}

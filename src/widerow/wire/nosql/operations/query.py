@@ -98,6 +98,11 @@ class KeptStatements:
     def __init__(self) -> None:
         self._kept: dict[AskedStatement, Prepared] = {}
 
+    def writes(self, statement: AskedStatement) -> bool:
+        """Whether a statement writes; its first word is read if it was not prepared lately."""
+        kept = self._kept.get(statement)
+        return writes_rows(statement.text) if kept is None else kept.writes
+
     def of(self, engine: TypedEngine, statement: AskedStatement) -> Prepared:
         """A statement, prepared for the tables as they are now. Raises as `prepare_statement`."""
         kept = self._kept.get(statement)
@@ -116,7 +121,7 @@ _STATEMENTS: Final = KeptStatements()
 def permission_of_query(body: bytes, mode: NosqlMode = CLOUD) -> Permission:
     """What a statement needs: reading or writing. Raises `InvalidRequest`."""
     statement, _ = _statement_of(decode_row_request(body, mode), "")
-    return Permission.WRITE if writes_rows(statement.text) else Permission.READ
+    return Permission.WRITE if _STATEMENTS.writes(statement) else Permission.READ
 
 
 def _statement_of(asked: Frame, namespace: str) -> tuple[AskedStatement, bool]:

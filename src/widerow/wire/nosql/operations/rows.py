@@ -13,7 +13,7 @@ from widerow.engine.typed.write import WriteResult
 from widerow.errors import InvalidRequest
 from widerow.model.typed.requests import OperationKind, ReturnRow, Version, WriteChoice
 from widerow.model.typed.table import TimeToLive
-from widerow.wire.nosql.answers import Cost, begun_message, encoded_value, row_value, stored_row
+from widerow.wire.nosql.answers import Cost, begun_message, row_value, stored_row
 from widerow.wire.nosql.convert import key_columns, row_columns
 from widerow.wire.nosql.envelope import Frame, read_frame
 from widerow.wire.nosql.members import absolute, binary_member, flag_member, text_member
@@ -21,6 +21,7 @@ from widerow.wire.nosql.modes import CLOUD, NosqlMode
 from widerow.wire.nosql.nson import Long, encode
 from widerow.wire.nosql.operations.tables_found import named_table
 from widerow.wire.nosql.rules import NosqlRule
+from widerow.wire.nosql.typed_values import encoded_value
 
 __all__ = [
     "WRITE_KINDS",

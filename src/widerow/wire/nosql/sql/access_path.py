@@ -8,6 +8,7 @@ from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.scan import MultiRowSelection
+from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.index_paths import EMPTY
 from widerow.model.typed.types import FieldType
 from widerow.model.typed.values import JSON_NULL, JsonNull
@@ -156,30 +157,31 @@ class AccessPath:
         position: bytes = b"",
         *,
         inclusive: bool = False,
-    ) -> Iterator[tuple[Scanned, bool]]:
+    ) -> Iterator[Scanned]:
         """The rows of the ranges, behind a position (b"": all) or from it on.
 
-        With each whether it is the first of its entries; a row comes for each entry in the ranges.
+        A row comes for each of its entries in the ranges.
         """
         left = ranges_left(ranges, position, inclusive=inclusive, reverse=self.reverse)
         if self.index is None:
             selection = MultiRowSelection(self.form, b"", b"", 0, {self.form.id: self.form})
-            for found in scan_keys(engine, selection, left, reverse=self.reverse):
-                yield found, True
+            for row in scan_keys(engine, selection, left, reverse=self.reverse):
+                yield Scanned(row, row.encoded_key, True)  # noqa: FBT003  # one for each row
             return
         entries = scan_entries(engine, self.form, self.index, left, reverse=self.reverse)
-        for found in entries:
-            yield found, not self.multikey or self._is_first(found, ranges)
+        multikey = self.multikey
+        for entry, row in entries:
+            yield Scanned(row, entry, not multikey or self._is_first(entry, row, ranges))
 
-    def _is_first(self, found: Scanned, ranges: Sequence[ByteRange]) -> bool:
+    def _is_first(self, entry: bytes, row: StoredRow, ranges: Sequence[ByteRange]) -> bool:
         """Whether no other entry of the row stands in front of this one in the ranges."""
         assert self.index is not None
         inside = [
-            entry
-            for entry in self.index.entries(found.row)
-            if any(start <= entry < stop for start, stop in ranges)
+            each
+            for each in self.index.entries(row)
+            if any(start <= each < stop for start, stop in ranges)
         ]
-        return found.position == (max(inside) if self.reverse else min(inside))
+        return entry == (max(inside) if self.reverse else min(inside))
 
 
 def _is_single(condition: KeyCondition) -> bool:

@@ -59,15 +59,15 @@ def delete_page(
     found: dict[bytes, list[bytes]] = {}
     count = 0
     following: QueryResume | None = None
-    for place in looping.places(resume):
-        if place is None:
+    for is_place in looping.places(resume):
+        if not is_place:
             continue
         row: StoredRow = frame.rows[plan.loop.slot]
         if plan.where is None or is_true(plan.where, frame):
             found.setdefault(form.key.shard_of(row.encoded_key), []).append(row.encoded_key)
             count += 1
         if count == NOSQL_ROWS_CHANGED_MAX:
-            following = QueryResume(position=place.position, within=place.within)
+            following = QueryResume(position=looping.position, within=looping.within)
             break
     if not found:
         return DeletedPage([], 0, None, looping.counted_kb, 0)

@@ -6,7 +6,7 @@ outermost loop is over a table; a query goes on from any place of it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from widerow.engine.between import Between
 from widerow.engine.typed.engine import TypedEngine
@@ -27,7 +27,6 @@ __all__ = [
     "Expr",
     "ItemLoop",
     "Loop",
-    "Looped",
     "Looping",
     "TableLoop",
 ]
@@ -86,17 +85,12 @@ class ItemLoop:
 Loop = TableLoop | ItemLoop
 
 
-class Looped(NamedTuple):
-    """A place in the loops: the outermost row's position, and the number of its inner steps."""
-
-    position: bytes
-    within: int
-
-
 class Looping:
     """One run through the loops of a statement.
 
     `kb`: kilobytes read so far; `reads`: of one shard. `between` is called every so many steps.
+    `position`, `within`: the place it is at: the outermost row's position, and the number of its
+    inner steps, -1 where there are none.
     """
 
     def __init__(
@@ -116,6 +110,8 @@ class Looping:
         self._known: dict[int, tuple[list[ByteRange], list[StoredRow]]] = {}
         self.kb = 0
         self.reads = False
+        self.position = b""
+        self.within = -1
 
     @property
     def _outermost(self) -> TableLoop:
@@ -123,27 +119,32 @@ class Looping:
         assert isinstance(first, TableLoop)
         return first
 
-    def places(self, resume: QueryResume) -> Iterator[Looped | None]:
-        """Every place behind one, each as the frame stands at it; None: a row that gave none."""
+    def places(self, resume: QueryResume) -> Iterator[bool]:
+        """Every place behind one, each as the frame stands at it; False: a row that gave none."""
         first, frame = self._outermost, self._frame
         ranges = first.path.ranges(frame)
         self.reads = bool(ranges) and first.path.one_shard
         inclusive = resume.within >= 0
-        scanned = first.path.scan(self._engine, ranges, resume.position, inclusive=inclusive)
-        for (row, position), is_first in scanned:
-            self._count(row, first.slot)
-            if not is_first:
-                yield None
+        alone = self._simple and not first.ancestors
+        is_whole = first.slot in frame.whole
+        for scanned in first.path.scan(self._engine, ranges, resume.position, inclusive=inclusive):
+            row = scanned.row
+            self.kb += row_kilobytes(row) if is_whole else 1
+            self._step()
+            if not scanned.is_first:
+                yield False
                 continue
             frame.rows[first.slot] = row
-            if self._simple and not first.ancestors:
-                yield Looped(position, -1)
+            self.position, self.within = scanned.position, -1
+            if alone:
+                yield True
                 continue
-            done = resume.within if inclusive and position == resume.position else 0
+            done = resume.within if inclusive and scanned.position == resume.position else 0
             for within, _ in enumerate(self._inside(first, row), start=1):
                 if within > done:
-                    yield Looped(position, -1 if self._simple else within)
-            yield None
+                    self.within = -1 if self._simple else within
+                    yield True
+            yield False
 
     def _count(self, row: StoredRow, slot: int) -> None:
         """Count a row that was read: its kilobytes, or one where its key is enough."""
@@ -198,11 +199,11 @@ class Looping:
             yield from known[1]
             return
         kept: list[StoredRow] = []
-        for (row, _), is_first in loop.path.scan(self._engine, ranges):
-            self._count(row, loop.slot)
-            if is_first:
-                kept += [row] if single else []
-                yield row
+        for scanned in loop.path.scan(self._engine, ranges):
+            self._count(scanned.row, loop.slot)
+            if scanned.is_first:
+                kept += [scanned.row] if single else []
+                yield scanned.row
         if single:
             self._known[loop.slot] = (ranges, kept)
 
@@ -263,9 +264,9 @@ class Looping:
         start = table.form.key.encode(values)
         selection = MultiRowSelection(table.form, b"", b"", 0, {table.form.id: table.form})
         part = [ByteRange(start, after_prefix(start))]
-        for scanned in scan_keys(self._engine, selection, part, reverse=False):
-            self._count(scanned.row, table.slot)
-            yield scanned.row
+        for child in scan_keys(self._engine, selection, part, reverse=False):
+            self._count(child, table.slot)
+            yield child
 
 
 def _true(condition: Expr, frame: Any) -> bool:  # noqa: ANN401  # the frame of expressions

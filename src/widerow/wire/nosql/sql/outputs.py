@@ -9,7 +9,7 @@ from widerow.wire.nosql.sql.expressions import compile_expression
 from widerow.wire.nosql.sql.items import SentRow, inside
 from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.names import row_item, row_kind
-from widerow.wire.nosql.sql.results import OutputColumn, row_sender
+from widerow.wire.nosql.sql.results import OutputColumn, encoded_row_columns
 from widerow.wire.nosql.sql.scope import Compiled, ScopeTable, SqlFrame, SqlScope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
@@ -55,7 +55,7 @@ def star(scope: SqlScope, *, by_name: bool = False) -> Outputs:
 
 
 def _whole_row(table: ScopeTable) -> MakeRow:
-    slot, send = table.slot, row_sender(table.form.table)
+    slot, send = table.slot, encoded_row_columns(table.form.table).encoded
 
     def row(frame: SqlFrame) -> SentRow:
         found = frame.rows[slot]

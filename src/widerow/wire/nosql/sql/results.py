@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 from librt.strings import BytesWriter
 
-from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, Timestamp
-from widerow.wire.nosql.answers import EncodedColumn, encoded_columns
+from widerow.wire.nosql.answers import RowColumns
 from widerow.wire.nosql.nson import EncodedValue, Long, TimestampText, put_value
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.items import LongInt, RecordItem, SentRow, StampItem, item_of
+from widerow.wire.nosql.typed_values import EncodedColumn
 
-__all__ = ["OutputColumn", "result_row", "row_sender", "schema_text"]
+__all__ = ["OutputColumn", "encoded_row_columns", "result_row", "schema_text"]
 
 
 class OutputColumn(NamedTuple):
@@ -43,10 +43,10 @@ _ALIKE = frozenset(
 )
 
 
-def row_sender(table: TypedTable) -> Callable[[StoredRow], EncodedValue]:
+def encoded_row_columns(table: TypedTable) -> RowColumns:
     """What encodes whole rows of a table that is no collection, as `result_row` has them."""
-    columns = tuple(EncodedColumn.of(field, _put_of(field.type)) for field in table.fields)
-    return lambda row: encoded_columns(columns, row.values_in_order())
+    columns = tuple([EncodedColumn.of(field, _put_of(field.type)) for field in table.fields])
+    return RowColumns(table, columns)
 
 
 def _put_of(kind: FieldType) -> Callable[[BytesWriter, Any, FieldType], None] | None:

@@ -1,11 +1,12 @@
 """Reading the rows of ranges of a primary key or an index, in their order, from any place on."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import final
 
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
+from widerow.engine.typed.index_late import EntryRow
 from widerow.engine.typed.index_scan import scan_entry_rows
 from widerow.engine.typed.index_selection import IndexSelection
 from widerow.engine.typed.row_units import counted_kilobytes
@@ -18,11 +19,19 @@ __all__ = ["Scanned", "ranges_left", "row_kilobytes", "scan_entries", "scan_keys
 PAGE_ROWS = 100
 
 
-class Scanned(NamedTuple):
-    """A row that a scan gives; `position`: its key, or the entry that led to it."""
+@final
+class Scanned:
+    """A row that a scan gives. `position`: its key, or the entry that led to it.
 
-    row: StoredRow
-    position: bytes
+    `is_first`: it has not come before in the scan, by another entry.
+    """
+
+    __slots__ = ("is_first", "position", "row")
+
+    def __init__(self, row: StoredRow, position: bytes, is_first: bool) -> None:  # noqa: FBT001  # one for each row
+        self.row = row
+        self.position = position
+        self.is_first = is_first
 
 
 def row_kilobytes(row: StoredRow) -> int:
@@ -47,14 +56,13 @@ def ranges_left(
 
 def scan_keys(
     engine: TypedEngine, selection: MultiRowSelection, ranges: Sequence[ByteRange], *, reverse: bool
-) -> Iterator[Scanned]:
+) -> Iterator[StoredRow]:
     """The rows of a selection's tables in ranges of keys, which are in the order of the scan."""
     for start, stop in ranges:
         part = MultiRowSelection(
             selection.target, start, stop, 0, selection.shown, selection.ancestors
         )
-        for row in engine.scan_selection(part, PAGE_ROWS, reverse=reverse):
-            yield Scanned(row, row.encoded_key)
+        yield from engine.scan_selection(part, PAGE_ROWS, reverse=reverse)
 
 
 def scan_entries(
@@ -64,12 +72,11 @@ def scan_entries(
     ranges: Sequence[ByteRange],
     *,
     reverse: bool,
-) -> Iterator[Scanned]:
+) -> Iterator[EntryRow]:
     """The rows that entries of an index lead to; a row of several entries comes for each of them.
 
     Raises as `scan_entry_rows`.
     """
     for start, stop in ranges:
         part = IndexSelection(form, index, start, stop)
-        for entry, row in scan_entry_rows(engine.store, part, engine.now_hour, reverse=reverse):
-            yield Scanned(row, entry)
+        yield from scan_entry_rows(engine.store, part, engine.now_hour, reverse=reverse)

@@ -19,7 +19,7 @@ from widerow.wire.nosql.sql.aggregates import Holder, SqlAggregation, accumulato
 from widerow.wire.nosql.sql.covered import KeyCovered
 from widerow.wire.nosql.sql.items import SentRow
 from widerow.wire.nosql.sql.lexis import TextPlace
-from widerow.wire.nosql.sql.loops import Expr, Loop, Looped, Looping
+from widerow.wire.nosql.sql.loops import Expr, Loop, Looping
 from widerow.wire.nosql.sql.order_keys import SortWay, group_key, is_atomic, sort_key
 from widerow.wire.nosql.sql.ordered_page import OrderedPage, OrderedRow
 from widerow.wire.nosql.sql.resume import QueryResume
@@ -150,30 +150,24 @@ def _streamed(
 ) -> PageOfRows:
     rows: list[SentRow] = []
     skipped, returned, size = resume.skipped, resume.returned, 0
-    wanted = _rows_wanted(bounds, resume)
-    last: Looped | None = None
+    wanted, limit, offset = _rows_wanted(bounds, resume), bounds.limit, bounds.offset
+    where, make = plan.where, plan.row
     read_max = min(bounds.read_kb or _PAGE_KB, _PAGE_KB)
-
-    def stopped() -> PageOfRows:
-        assert last is not None
-        following = QueryResume(skipped, returned, last.position, last.within)
-        return PageOfRows(rows, following, looping.counted_kb)
-
-    for place in looping.places(resume):
-        if place is not None:
-            last = place
-            if plan.where is None or is_true(plan.where, frame):
-                if skipped < bounds.offset:
-                    skipped += 1
-                else:
-                    rows.append(plan.row(frame))
-                    size += _size(rows[-1])
-                    returned += 1
-        if returned == bounds.limit:
+    for is_place in looping.places(resume):
+        if is_place and (where is None or is_true(where, frame)):
+            if skipped < offset:
+                skipped += 1
+            else:
+                row = make(frame)
+                rows.append(row)
+                size += _size(row)
+                returned += 1
+        if returned == limit:
             break
         full = len(rows) == wanted or size > NOSQL_PAGE_BYTES_MAX or looping.kb > read_max
-        if full and last is not None:
-            return stopped()
+        if full and looping.position:
+            following = QueryResume(skipped, returned, looping.position, looping.within)
+            return PageOfRows(rows, following, looping.counted_kb)
     return PageOfRows(rows, None, looping.counted_kb)
 
 
@@ -181,7 +175,7 @@ _PAGE_KB = NOSQL_PAGE_BYTES_MAX // 1024
 
 
 def _fill(plan: SelectPlan, looping: Looping, frame: Any, page: OrderedPage) -> None:  # noqa: ANN401  # as above
-    for place in _true_places(plan, looping, frame):
+    for _ in _true_places(plan, looping, frame):
         head = _order_key(plan.sorting, frame)
         if plan.distinct:
             items = [expression.evaluate(frame) for expression in plan.outputs]
@@ -189,17 +183,17 @@ def _fill(plan: SelectPlan, looping: Looping, frame: Any, page: OrderedPage) -> 
                 continue
             tail = b"".join([group_key(each) for each in items])
         else:
-            tail = place.position + (place.within + 1).to_bytes(8, "big")
+            tail = looping.position + (looping.within + 1).to_bytes(8, "big")
         key = head + tail
         if page.wants(key):
             row = plan.row(frame)
             page.take(OrderedRow(key, row, _size(row) + len(key)))
 
 
-def _true_places(plan: SelectPlan, looping: Looping, frame: Any) -> Iterator[Looped]:  # noqa: ANN401  # as above
-    for place in looping.places(QueryResume()):
-        if place is not None and (plan.where is None or is_true(plan.where, frame)):
-            yield place
+def _true_places(plan: SelectPlan, looping: Looping, frame: Any) -> Iterator[None]:  # noqa: ANN401  # as above
+    for is_place in looping.places(QueryResume()):
+        if is_place and (plan.where is None or is_true(plan.where, frame)):
+            yield
 
 
 def _order_key(sorting: Sequence[Sorting], frame: Any) -> bytes:  # noqa: ANN401  # as above
