@@ -72,7 +72,6 @@ NOT_SHARED: Final[Mapping[str, str]] = MappingProxyType(
         "check_indexes_are_read": _LATER,
         "check_entries_follow_their_rows": _LATER,
         "check_indexes_made_later": _LATER,
-        "test_the_life_of_the_product_tables": "a table with indexes of typed rows is refused",
     }
 )
 

@@ -253,6 +253,7 @@ def main() -> None:
     endpoint, phase, file = sys.argv[1:]
     config = borneo.NoSQLHandleConfig(endpoint, Anybody())
     config.set_consistency(borneo.Consistency.ABSOLUTE).set_logger(None)
+    config.set_table_request_timeout(60_000)  # a change waits for a server that was killed
     handle = borneo.NoSQLHandle(config)
     try:
         life = Life(handle, json.loads(Path(file).read_text(encoding="utf-8")))

@@ -61,7 +61,10 @@ func main() {
 		Endpoint:              os.Args[1],
 		AuthorizationProvider: &cloudsim.AccessTokenProvider{TenantID: "anybody"},
 		LoggingConfig:         nosqldb.LoggingConfig{Logger: logger.New(os.Stderr, logger.Error, false)},
-		RequestConfig:         nosqldb.RequestConfig{Consistency: types.Absolute},
+		RequestConfig: nosqldb.RequestConfig{
+			Consistency:         types.Absolute,
+			TableRequestTimeout: time.Minute, // a change waits for a server that was killed
+		},
 	})
 	must(err)
 	defer client.Close()

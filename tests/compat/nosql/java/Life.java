@@ -78,6 +78,7 @@ final class Life {
     public static void main(String[] arguments) throws Exception {
         NoSQLHandleConfig config = new NoSQLHandleConfig(arguments[0], new Anybody());
         config.setConsistency(Consistency.ABSOLUTE);
+        config.setTableRequestTimeout(60_000); // a change waits for a server that was killed
         String text = Files.readString(Path.of(arguments[2]));
         MapValue given = FieldValue.createFromJson(text, JSON).asMap();
         try (NoSQLHandle handle = NoSQLHandleFactory.createNoSQLHandle(config)) {

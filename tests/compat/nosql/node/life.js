@@ -13,6 +13,7 @@ const [endpoint, phase, file] = process.argv.slice(2);
 const given = JSON.parse(fs.readFileSync(file, 'utf8'));
 const client = new NoSQLClient({
   serviceType: ServiceType.CLOUDSIM, endpoint, consistency: Consistency.ABSOLUTE,
+  ddlTimeout: 60000, // a change waits for a server that was killed
 });
 const DAY = 24 * 60 * 60 * 1000;
 const PRODUCTS = 'myProducts';
