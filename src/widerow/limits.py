@@ -273,6 +273,12 @@ RANGE_CHANGE_SECONDS_MAX: Final = 600.0  # then a change that does not end is le
 RANGE_REPEAT_SECONDS: Final = 3600.0  # before a change that somebody has undone is made again
 HOUSEKEEPING_PAUSE_SECONDS: Final = 0.02  # between two steps of it: a step takes about 1 ms
 FIRST_LOOK_SECONDS: Final = 1.0  # for the first table whose rows leave intents behind
+# Writers wait whose table's indexes are further behind: a read of an index that is behind by
+# INDEX_INTENTS_MAX rows is refused, which a busy table is in a few seconds.
+ENTRY_LAG_PACED_SECONDS: Final = 1.0
+ENTRY_PACE_SECONDS_MAX: Final = 1.0  # a writer waits for; drivers wait five for an answer
+ENTRY_PACE_LOOK_SECONDS: Final = 0.25  # between two looks at which tables are behind
+NODE_BEHIND_MAX: Final = 100  # tables that one beat names
 LAG_TOLD_SECONDS: Final = 15  # of an index or stream; after a server died others take that long
 STREAM_TRIM_SECONDS: Final = 60  # between two looks for stream records that are too old
 CLEAR_STEP_NOTES: Final = 32  # dropped tables whose ranges are removed in one step
@@ -337,7 +343,7 @@ JOURNAL_PACE_SECONDS_MAX: Final = 0.25  # a writer waits for; whoever takes rows
 NOT_YET_SECONDS_MAX: Final = 3.0
 NOT_YET_LOOK_SECONDS: Final = 0.05  # between two looks for it: each costs a few round trips
 STREAM_WAIT_SECONDS: Final = 1.5  # of them, for records that are on their way to a page
-JOURNAL_PACE_LOOK_SECONDS: Final = 0.002  # between two looks whether a writer still has to wait
+ANSWER_PACE_LOOK_SECONDS: Final = 0.002  # between two looks whether a writer still has to wait
 SEARCH_BUILD_ROWS_AT_ONCE: Final = 10_000  # built inside a request (search §1.3); more: beside them
 SEARCH_CHECKPOINT_CHANGES: Final = 50_000  # that a start would otherwise apply again: seconds
 # between checkpoints with few changes, which would stay in the journal

@@ -1,6 +1,7 @@
 """What indexes cost and refuse over stores whose transactions reach one shard (model §11)."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
@@ -9,18 +10,21 @@ from tests.support.strict import StrictSpace, StrictStore
 from widerow import nosql
 from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Engine
+from widerow.engine.entry_applier import STEP_ENTRIES
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.typed.ddl.parse import parse
 from widerow.engine.typed.ddl.planned import planned
 from widerow.engine.typed.ddl.result import Context
+from widerow.engine.typed.engine import MultiRow
 from widerow.engine.typed.index_build import begin_index
 from widerow.engine.typed.plug import TYPED
+from widerow.engine.typed.scan import MultiRowSelection
 from widerow.engine.typed.schema_changes import SchemaChanges
 from widerow.errors import Exhausted
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_INTENTS
-from widerow.limits import TRANSACTION_SECONDS_MAX
+from widerow.limits import ENTRY_LAG_PACED_SECONDS, TRANSACTION_SECONDS_MAX
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.rules import TypedRule
 from widerow.nosql import Index, IndexField, Kind
@@ -216,3 +220,37 @@ def test_tables_without_indexes_pay_nothing() -> None:
     assert trips("plain", 4) == bare
     assert trips("indexed", 4) > bare
     assert steps() > looked
+
+
+def test_writers_of_a_table_whose_index_is_far_behind_wait_and_nobody_else(
+    store: nosql.TypedStore, things: nosql.TableHandle, clock: FakeClock
+) -> None:
+    """Each kind of write of the table does, of the other one none (docs/internals/queues.md)."""
+    builder = nosql.TableBuilder("calm").add_field("id", nosql.INTEGER)
+    builder.add_field("n", nosql.INTEGER)
+    calm = store.create_table(builder.primary_key("id").build())
+    indexed(store, things, clock)
+    indexed(store, calm, clock)
+    things.put_many({"id": number, "n": number} for number in range(4 * STEP_ENTRIES))
+    engine = store.engine
+    for _ in range(3):
+        clock.advance(ENTRY_LAG_PACED_SECONDS)
+        step = engine.core.housekeeping(ChoreLine.ENTRIES)
+        assert step is not None
+        store.commit(step)
+
+    def paces(table: nosql.TableHandle) -> list[bool]:
+        form, row = table.form, WriteChoice(OperationKind.PUT, {"id": 1, "n": 1})
+        key = MultiRowSelection(form, *form.key.range(), 1, {form.id: form})
+        plans: list[Plan[Any]] = [
+            engine.write(form, row),
+            engine.execute([(form, row)]),
+            engine.multi_delete(form, MultiRow({"id": 1})),
+            engine.change_rows(form.key.shard([1]), [key], lambda _: None),
+        ]
+        return [plan.pace is not None and plan.pace.waits() for plan in plans]
+
+    assert paces(things) == [True] * 4
+    assert paces(calm) == [False] * 4
+    settle(store, clock)
+    assert paces(things) == [False] * 4

@@ -26,6 +26,7 @@ from widerow.engine.check_part import CheckPart
 from widerow.engine.chores import ChoreLine, ChoreTurns
 from widerow.engine.copying import CopyMoment, ModelCopy
 from widerow.engine.ends import end_of, outcomes_of
+from widerow.engine.entry_pace import EntryPace
 from widerow.engine.lag import Lag
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.document import nodes_document
@@ -145,6 +146,13 @@ class OpenModel(ABC, Generic[T]):
         """How far indexes that are written behind their rows are behind them. Any thread calls."""
         return []
 
+    def tables_behind(self) -> Iterable[int]:
+        """Tables whose indexes are further behind than writers let them be. Any thread calls.
+
+        By the numbers under which their intents stand.
+        """
+        return ()
+
     def log_lags(self) -> list[Lag]:
         """How far logs that are written behind their rows are behind them. Any thread calls."""
         return []
@@ -212,6 +220,8 @@ class Engine:
         node_id = entropy.token_bytes(NODE_ID_BYTES) if store.capabilities.shared else b""
         self.lease = Lease(store, clock, node_id.hex())
         self.nodes = Nodes(store, self.catalog, self.lease, clock, node_id)
+        self.nodes.behind = self.tables_behind
+        self.entry_pace = EntryPace(clock, self.tables_behind)
         self.partitions = Partitions(
             CatalogPartitions(self.catalog), store, clock, self.lease, settings.thresholds
         )
@@ -332,6 +342,17 @@ class Engine:
         """
         held = self.lease.held()
         return [lag for model in self._open.values() for lag in model.index_lags() if held]
+
+    def tables_behind(self) -> frozenset[int]:
+        """The tables whose indexes are further behind than writers let them be, by their numbers.
+
+        As this process sees it where it looks after the store, else as the server told that does.
+        Any thread may call.
+        """
+        if not self.lease.held():
+            return self.nodes.told_behind()
+        models = list(self._open.values())
+        return frozenset([number for model in models for number in model.tables_behind()])
 
     def log_lags(self) -> list[Lag]:
         """How far streams and other logs are behind the rows of their tables, as `index_lags`."""

@@ -31,7 +31,12 @@ from widerow.engine.rounds import Rounds
 from widerow.errors import Replan, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_INTENTS, intent_prefix
-from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS, INT64_MAX
+from widerow.limits import (
+    ENTRY_LAG_PACED_SECONDS,
+    FIRST_LOOK_SECONDS,
+    HOUSEKEEPING_PAUSE_SECONDS,
+    INT64_MAX,
+)
 from widerow.storage.interface import Outcome, Reader, Store, Write
 
 __all__ = ["ATTEMPTS", "STEP_ENTRIES", "EntryApplier", "FollowedIndex", "IntentRow", "Portion"]
@@ -164,6 +169,20 @@ class EntryApplier(ABC, Generic[T, R]):
             for number, _ in each.entries:
                 ages[number] = max(age, ages.get(number, 0.0))
         return count, ages
+
+    def tables_behind(self) -> Iterator[int]:
+        """The tables with an index that is behind by more than `ENTRY_LAG_PACED_SECONDS`.
+
+        By the numbers under which their intents stand; of an index that is held back on purpose
+        beyond that. Any thread may call.
+        """
+        if not (self.follows() or self._is_needed):
+            return
+        bound_us = self._clock.now_us() - self.lag_us - ENTRY_LAG_PACED_SECONDS * 1_000_000
+        for each in self.followed():
+            until = self._rounds.done_until(each.queue, each.id)
+            if until is not None and until < bound_us:
+                yield each.queue
 
     def lags(self) -> list[Lag]:
         """The lags of all indexes that may follow, without those whose lag is not known yet.

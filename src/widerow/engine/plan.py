@@ -5,18 +5,36 @@ with those of other requests. `concluded` turns their outcomes into the operatio
 the plan to be committed next where the catalogue has changed meanwhile.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, NamedTuple, TypeVar, final
 
 from widerow.errors import Exhausted, Replan, Rule
 from widerow.limits import REPLANS_MAX
 from widerow.storage.interface import Outcome, Write
 
-__all__ = ["Plan", "PlanAgain", "concluded", "failing", "put_off", "single"]
+__all__ = ["Pace", "Plan", "PlanAgain", "concluded", "failing", "put_off", "single", "slowest"]
 
 T = TypeVar("T")
 S = TypeVar("S")
+
+
+class Pace(NamedTuple):
+    """What the answer to a write waits for, when its rows are durable: work that follows them.
+
+    `waits`: whether it still has to. `seconds`: it waits no longer, whatever becomes of the work.
+    """
+
+    waits: Callable[[], bool]
+    seconds: float
+
+
+def slowest(paces: "Iterable[Pace | None]") -> Pace | None:
+    """A pace at which an answer waits as long as by any of these; None: it never waits."""
+    known = [each for each in paces if each is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    return Pace(lambda: any(each.waits() for each in known), max([each[1] for each in known]))
 
 
 @final
@@ -27,8 +45,7 @@ class Plan(Generic[T]):
     be planned by `again`. `size` is about how many bytes the writes hold, for bounds on waiting
     plans. `alone`: a write needs a group of its own. `prepares`: the writes only prepare the
     operation, which is planned by `again` in any case. `attempts`: how often it was planned again.
-    `pace`: whether the answer still has to wait for work that follows the writes, such as entries
-    of global indexes; None: it never waits.
+    `pace`: what the answer waits for; None: for nothing.
     """
 
     __slots__ = ("again", "alone", "attempts", "finish", "pace", "prepares", "size", "writes")
@@ -47,7 +64,7 @@ class Plan(Generic[T]):
         self.again = again
         self.prepares = prepares
         self.attempts = 0
-        self.pace: Callable[[], bool] | None = None
+        self.pace: Pace | None = None
         self.alone = any(write.alone for write in writes)
 
     def groups(self) -> Iterator[list[Write[Any]]]:

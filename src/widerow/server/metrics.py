@@ -127,6 +127,18 @@ class LineCounts:
         self.waiting = 0
 
 
+@final
+class PacedCounts:
+    """Answers to writers that wait for indexes of their tables: now, and all that have waited."""
+
+    __slots__ = ("held", "held_total")
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.held_total = 0
+
+
+@final
 class Metrics:
     """All counters of the server."""
 
@@ -136,6 +148,7 @@ class Metrics:
         "commit_seconds",
         "commits",
         "credentials_failures",
+        "paced",
         "statements",
         "writes",
     )
@@ -148,6 +161,7 @@ class Metrics:
         self.credentials_failures = 0
         self.commit_seconds = DurationHistogram()
         self.statements = LineCounts()
+        self.paced = PacedCounts()
 
     def of(self, action: str) -> ActionCounts:
         """The counts of `action`, which must come from a bounded set: clients choose no labels."""
@@ -245,6 +259,13 @@ def _singles(
             "Statements that ended because their client was gone.",
             metrics.statements.cancelled,
         ),
+        (
+            "answers_paced",
+            "gauge",
+            "Answers to writers that wait for indexes of their tables.",
+            metrics.paced.held,
+        ),
+        ("answers_paced_total", "counter", "All that have waited.", metrics.paced.held_total),
         ("connections", "gauge", "Open connections.", admission.connections),
         ("requests_in_flight", "gauge", "Not yet answered.", admission.requests_in_flight),
         ("bytes_in_flight", "gauge", "Bytes of their bodies.", admission.bytes_in_flight),

@@ -26,9 +26,7 @@ from widerow.server.unforeseen import log_unforeseen
 from widerow.wire.dialect import Dialect, Opened, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from widerow.engine.plan import Plan
+    from widerow.engine.plan import Pace, Plan
     from widerow.storage.foresight import ForeseenReads
 
 __all__ = ["Answer", "Outcomes", "Task"]
@@ -107,7 +105,7 @@ class Task:
         self.call.kind = request.headers.get("content-type", "")
         self.on_thread = False
         self.decoded = False
-        self.pace: Callable[[], bool] | None = None  # of the plan being committed
+        self.pace: Pace | None = None  # of the plan being committed
         # values read for it before it was handed to a thread
         self.reads: ForeseenReads | None = None
         # First the body, then the operation's decoded request, then the result of a read.
@@ -137,7 +135,7 @@ class Outcomes:
         self.recent: RecentRequests | None = None  # keeps slow and refused requests
         self.ids = RequestIds(service.entropy)
         self.answers = AnswersTogether(service.clock)
-        self.paced = PacedAnswers(schedule, self.answers.hand_over)
+        self.paced = PacedAnswers(schedule, self.answers.hand_over, service.metrics.paced)
         self._schedule = schedule
         self._store = service.engine.store
         self._committer = service.committer
@@ -167,7 +165,7 @@ class Outcomes:
     ) -> None:
         """Take the outcome of a write: durable, or refused."""
         pace = task.pace
-        if pace is not None and pace():
+        if pace is not None and pace.waits():
             task.pace = None
             self.paced.hold(pace, partial(self.settled, task, answer, error))
             return

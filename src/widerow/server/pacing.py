@@ -1,8 +1,8 @@
-"""Delays answers of writes until search indexes have caught up (`Plan.pace`).
+"""Delays answers of writes until the indexes of their tables have caught up (`Plan.pace`).
 
-The rows are durable, and their client is answered a little later: so clients of a searched table
-write no faster than its indexes take rows, and a search finds few rows left to take. No other
-client waits, and no thread.
+The rows are durable, and their client is answered a little later: so clients of a table write no
+faster than its search indexes take rows, and its entries follow. No other client waits, and no
+thread.
 """
 
 from collections import deque
@@ -10,7 +10,9 @@ from collections.abc import Callable
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-from widerow.limits import JOURNAL_PACE_LOOK_SECONDS, JOURNAL_PACE_SECONDS_MAX
+from widerow.engine.plan import Pace
+from widerow.limits import ANSWER_PACE_LOOK_SECONDS
+from widerow.server.metrics import PacedCounts
 
 __all__ = ["PacedAnswers"]
 
@@ -21,36 +23,40 @@ class _Timer(Protocol):
 
 class _Held(NamedTuple):
     until: float
-    pace: Callable[[], bool]
+    pace: Pace
     tell: Callable[[], None]
 
 
 class PacedAnswers:
     """The answers that wait. On the loop's thread."""
 
-    def __init__(self, timer: _Timer, told: Callable[[], None]) -> None:
+    def __init__(self, timer: _Timer, told: Callable[[], None], counts: PacedCounts) -> None:
         """`timer`: the loop's. `told` is called after some `tell`s were called together."""
         self._timer = timer
         self._told = told
+        self._counts = counts
         self._held: deque[_Held] = deque()
 
-    def hold(self, pace: Callable[[], bool], tell: Callable[[], None]) -> None:
-        """Call `tell` once `pace` is false, or after `JOURNAL_PACE_SECONDS_MAX`."""
+    def hold(self, pace: Pace, tell: Callable[[], None]) -> None:
+        """Call `tell` once `pace` waits for nothing more, or after its seconds."""
         if not self._held:
-            self._timer.when_passed(JOURNAL_PACE_LOOK_SECONDS, self._look)
-        self._held.append(_Held(monotonic() + JOURNAL_PACE_SECONDS_MAX, pace, tell))
+            self._timer.when_passed(ANSWER_PACE_LOOK_SECONDS, self._look)
+        self._held.append(_Held(monotonic() + pace.seconds, pace, tell))
+        self._counts.held = len(self._held)
+        self._counts.held_total += 1
 
     def _look(self) -> None:
         now = monotonic()
         held, self._held = self._held, deque()
         ready = []
         for each in held:
-            if now < each.until and each.pace():
+            if now < each.until and each.pace.waits():
                 self._held.append(each)
             else:
                 ready.append(each)
+        self._counts.held = len(self._held)
         if self._held:
-            self._timer.when_passed(JOURNAL_PACE_LOOK_SECONDS, self._look)
+            self._timer.when_passed(ANSWER_PACE_LOOK_SECONDS, self._look)
         for each in ready:
             each.tell()
         self._told()

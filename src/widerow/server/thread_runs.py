@@ -140,7 +140,7 @@ class ThreadRuns:
     def _performed(self, task: Task, future: "Future[Any]") -> None:
         """Write an answer that a thread has made. On the loop."""
         pace = task.pace
-        if pace is not None and future.exception() is None and future.result() and pace():
+        if pace is not None and future.exception() is None and future.result() and pace.waits():
             task.pace = None
             self._outcomes.paced.hold(pace, partial(self._performed, task, future))
             return

@@ -40,6 +40,7 @@ def test_the_record_is_as_the_page_has_it() -> None:
                 WorstLag("search index", "shop/orders", "text", rows=12),
             ),
         ),
+        behind=(7,),
     )
     assert encode_node(node) == found[1].encode()
     assert decode_node(bytes(range(11)), found[1].encode()) == node

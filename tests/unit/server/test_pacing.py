@@ -10,6 +10,7 @@ from tests.support.changes import put as put_change
 from tests.support.requests import ANY
 from tests.unit.server.desk import SENDER, Desk, read, signed
 
+from widerow.engine.plan import Pace
 from widerow.limits import (
     JOURNAL_PACE_SECONDS_MAX,
     JOURNAL_PACED_ROWS,
@@ -22,6 +23,7 @@ from widerow.model.search.schema import SearchField, SearchFieldType, SearchSche
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.values import KeyType
 from widerow.server import pacing
+from widerow.server.metrics import PacedCounts
 from widerow.server.pacing import PacedAnswers
 from widerow.storage.memory import MemoryStore
 from widerow.wire.tablestore import messages as m
@@ -59,10 +61,10 @@ def timer(monkeypatch: pytest.MonkeyPatch) -> Timer:
 
 def test_an_answer_is_told_when_nothing_is_ahead_any_more(timer: Timer) -> None:
     told: list[str] = []
-    paced = PacedAnswers(timer, lambda: told.append("all"))
+    paced = PacedAnswers(timer, lambda: told.append("all"), PacedCounts())
     ahead = {"a": True, "b": True}
-    paced.hold(lambda: ahead["a"], lambda: told.append("a"))
-    paced.hold(lambda: ahead["b"], lambda: told.append("b"))
+    paced.hold(Pace(lambda: ahead["a"], JOURNAL_PACE_SECONDS_MAX), lambda: told.append("a"))
+    paced.hold(Pace(lambda: ahead["b"], JOURNAL_PACE_SECONDS_MAX), lambda: told.append("b"))
     assert len(timer.due) == 1  # one look for all
     timer.pass_by(0.01)
     assert told == ["all"]
@@ -78,15 +80,18 @@ def test_an_answer_is_told_when_nothing_is_ahead_any_more(timer: Timer) -> None:
 def test_an_answer_waits_for_so_long_and_no_longer(timer: Timer) -> None:
     """Whoever takes rows may have failed: writers go on then, up to the bound that refuses them."""
     told: list[str] = []
-    paced = PacedAnswers(timer, lambda: None)
-    paced.hold(lambda: True, lambda: told.append("first"))
+    counts = PacedCounts()
+    paced = PacedAnswers(timer, lambda: None, counts)
+    paced.hold(Pace(lambda: True, JOURNAL_PACE_SECONDS_MAX), lambda: told.append("first"))
     timer.pass_by(JOURNAL_PACE_SECONDS_MAX / 2)
-    paced.hold(lambda: True, lambda: told.append("second"))
+    paced.hold(Pace(lambda: True, JOURNAL_PACE_SECONDS_MAX), lambda: told.append("second"))
     assert told == []
     timer.pass_by(JOURNAL_PACE_SECONDS_MAX / 2)
     assert told == ["first"]
+    assert counts.held == 1
     timer.pass_by(JOURNAL_PACE_SECONDS_MAX / 2)
     assert told == ["first", "second"]
+    assert (counts.held, counts.held_total) == (0, 2)
 
 
 # --- in the dispatcher ----------------------------------------------------------------------------
@@ -178,7 +183,7 @@ def test_rows_of_a_batch_wait_for_the_slowest_of_their_tables(timer: Timer) -> N
             tuple([TableWrite(name, (put_change(name, {"k": "b"}, {"v": 1}),)) for name in tables])
         )
         plan = desk.engine.rows.batch_write_row(INSTANCE, asked)
-        return plan.pace is not None and plan.pace()
+        return plan.pace is not None and plan.pace.waits()
 
     assert not batch("plain")
     assert batch("plain", "searched")

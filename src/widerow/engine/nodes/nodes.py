@@ -60,6 +60,7 @@ from widerow.keys.layout import (
 from widerow.limits import (
     CLOCK_SKEW_SECONDS_MAX,
     NODE_BEAT_SECONDS,
+    NODE_BEHIND_MAX,
     NODE_CLOCKS,
     NODE_GONE_SECONDS,
     NODE_NOTES_KEPT,
@@ -154,6 +155,7 @@ class Nodes:
         self.measure: Callable[[], NodeWork | None] = _unmeasured
         self.requests = 0
         self.load: LoadOfAll | None = None
+        self.behind: Callable[[], frozenset[int]] = frozenset  # what a keeper tells of its tables
         self.clock_fault: str | None = None  # what is wrong with this clock, as far as known
         self.read_lease = ReadLease(clock)
         self.is_shared = store.capabilities.shared
@@ -300,6 +302,8 @@ class Nodes:
 
     def own(self) -> NodeRecord:
         """This node's record as it would be written now, with the number of the last beat."""
+        keeps = self._lease.held()
+        behind = sorted(self.behind())[:NODE_BEHIND_MAX] if keeps else ()
         return NodeRecord(
             self._id,
             self.name,
@@ -308,12 +312,13 @@ class Nodes:
             self._number,
             self._clock.now_us(),
             self._catalog.state.epoch,
-            self._lease.held(),
+            keeps,
             self.requests,
             self._taken,
             self.worker,
             self._lease.term(),
             self._work,
+            tuple(behind),
         )
 
     def is_silent(self, node: str) -> bool:
@@ -326,6 +331,11 @@ class Nodes:
         if seen is None:
             return node_id in self._left
         return not seen.lives(self._clock.monotonic_ns())
+
+    def told_behind(self) -> frozenset[int]:
+        """The tables whose indexes are far behind, as the server tells that keeps the store."""
+        told = [each.record.behind for each in self.others() if each.record.keeper]
+        return frozenset([number for numbers in told for number in numbers])
 
     def seen(self) -> list[SeenNode]:
         """Every other node that has a record, alive or not."""

@@ -21,7 +21,8 @@ class NodeRecord(NamedTuple):
     whether it looks after the store. `taken`: of reserved throughput, at most `NODE_TAKEN_MAX`.
 
     What servers of earlier versions do not tell: `worker`, the number of a worker among those of
-    its server, 0: it is none; `term`, since when it looks after the store; `work`, how busy it is.
+    its server, 0: it is none; `term`, since when it looks after the store; `work`, how busy it is;
+    `behind`, of a keeper the tables whose indexes are far behind, at most `NODE_BEHIND_MAX`.
     """
 
     id: bytes
@@ -37,6 +38,7 @@ class NodeRecord(NamedTuple):
     worker: int = 0
     term: LeaseTerm | None = None
     work: NodeWork | None = None
+    behind: tuple[int, ...] = ()
 
     @property
     def server(self) -> str:
@@ -77,6 +79,7 @@ def decode_node(node_id: bytes, record: bytes) -> NodeRecord:
             int(fields.pop("worker", 0)),
             None if (term := fields.pop("term", None)) is None else LeaseTerm(*map(int, term)),
             None if (work := fields.pop("work", None)) is None else decode_work(work),
+            tuple(map(int, fields.pop("behind", ()))),
         )
 
     return decode_json(record, "the record of a node", read, form=_FORMAT)

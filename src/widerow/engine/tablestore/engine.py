@@ -24,7 +24,7 @@ from widerow.engine.once import Once
 from widerow.engine.partitions.partitioned_tables import Partitioned
 from widerow.engine.partitions.places import places_of
 from widerow.engine.partitions.split_points import find_locations, find_split_points
-from widerow.engine.plan import Plan, failing, single
+from widerow.engine.plan import Pace, Plan, failing, single, slowest
 from widerow.engine.scan import ColumnPage, RowAccess, ScannedRow
 from widerow.engine.tablestore.bodies import BodyContext
 from widerow.engine.tablestore.columns import ColumnReader
@@ -139,8 +139,10 @@ class TablestoreEngine(OpenModel[Table]):
         deferred = not store.capabilities.atomic_across_shards
         recorder = ChangeRecorder(self.backlog.note, queue if deferred else None)
         self.observe((self.indexes.observer, recorder))
+        follows = self.indexes.observer.deferred
         self.rows = RowOperations(
-            *(store, self._context, self.indexes, names, core.throttle), self.backlog.pace
+            *(store, self._context, self.indexes, names, core.throttle),
+            self._pace if follows else self.backlog.pace,
         )
         shared = store.capabilities.shared
         kept = ShardTransactions if shared else MemoryTransactions
@@ -242,6 +244,15 @@ class TablestoreEngine(OpenModel[Table]):
         if line is ChoreLine.ENTRIES:
             return self.indexes.intents.pause(seconds)
         return self._mover.pause(seconds) if line is ChoreLine.CHANGES else seconds
+
+    def _pace(self, table: Table) -> Pace | None:
+        """What the answers to writers of a table wait for, where entries follow their rows."""
+        entries = self.core.entry_pace.of(table.id) if table.indexes else None
+        return slowest((self.backlog.pace(table), entries))
+
+    def tables_behind(self) -> Iterable[int]:
+        """Tables with a global index that is far behind."""
+        return self.indexes.intents.tables_behind()
 
     def index_lags(self) -> list[Lag]:
         """How far each global index is behind its table."""

@@ -13,7 +13,7 @@ from widerow.engine.capacity import units
 from widerow.engine.locks import check_unlocked
 from widerow.engine.partitions.table_load import END
 from widerow.engine.partitions.throttle import Throttle
-from widerow.engine.plan import Plan, single
+from widerow.engine.plan import Pace, Plan, single, slowest
 from widerow.engine.tablestore.batch import (
     arrange,
     atomic_scope_error,
@@ -74,7 +74,7 @@ class RowOperations:
         indexes: Indexes,
         names: ColumnNames,
         throttle: Throttle | None,
-        pace: Callable[[Table], Callable[[], bool] | None],
+        pace: Callable[[Table], Pace | None],
     ) -> None:
         """`names`: the rule for names of columns; `throttle`: enforces reserved throughput.
 
@@ -271,7 +271,7 @@ class RowOperations:
         if planned.epoch < 0 and self._context.observers is None:
             return Plan((write,), single, _weight(change))
         plan = Plan((write,), single, _weight(change), lambda _: self.write_row(instance, change))
-        if table.search:
+        if table.search or table.indexes:
             plan.pace = self._pace(table)
         return plan
 
@@ -288,12 +288,13 @@ class RowOperations:
         rows.size = size
         return rows.answering(partial(arrange, request))
 
-    def _pace_of(self, writes: Sequence[RowBody]) -> Callable[[], bool] | None:
-        """Whether any of the tables makes its writers wait; None: none ever does."""
-        tables = {write.table.id: write.table for write in writes if write.table.search}
-        paces = [self._pace(table) for table in tables.values()]
-        known = [each for each in paces if each is not None]
-        return (lambda: any(each() for each in known)) if known else None
+    def _pace_of(self, writes: Sequence[RowBody]) -> Pace | None:
+        """What the answer waits for, for the sake of any of the tables; None: for nothing."""
+        tables: dict[int, Table] = {}
+        for write in writes:
+            if write.table.search or write.table.indexes:
+                tables[write.table.id] = write.table
+        return slowest([self._pace(table) for table in tables.values()]) if tables else None
 
     def _plan_rows(self, instance: str, request: BatchWrite) -> Plan[list[RowOutcome]]:
         """One write a row; the errors of rows that cannot be planned come in their places."""

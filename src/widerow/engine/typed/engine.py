@@ -17,7 +17,7 @@ from widerow.engine.index_builds import IndexBuilds
 from widerow.engine.intents import IntentQueue
 from widerow.engine.lag import Lag
 from widerow.engine.observer import Observers, RowObserver
-from widerow.engine.plan import Plan, failing, single
+from widerow.engine.plan import Plan, failing, single, slowest
 from widerow.engine.scan import RowAccess, ScannedRow
 from widerow.engine.typed.access import SCAN_PAGE_ROWS, scan_by_index, select_by_key
 from widerow.engine.typed.change_rows import ChangedTypedRow, RowChanger, change_selected
@@ -111,6 +111,17 @@ class TypedEngine(OpenModel[TableForm]):
     def pause(self, seconds: float, line: ChoreLine) -> float:
         """Seconds until entries of indexes are due."""
         return self._applier.pause(seconds) if line is ChoreLine.ENTRIES else seconds
+
+    def tables_behind(self) -> Iterable[int]:
+        """Hierarchies of tables with an index that is far behind, by their top tables."""
+        return self._applier.tables_behind()
+
+    def _paced(self, plan: Plan[T], *forms: TableForm) -> Plan[T]:
+        """A plan of writes to these tables, with what its answer waits for."""
+        if self.keeper.deferred:
+            tops = {form.table.top for form in forms if form.table.indexes}
+            plan.pace = slowest([self.core.entry_pace.of(top) for top in tops])
+        return plan
 
     def index_lags(self) -> list[Lag]:
         """How far each index is behind; 0 where entries are written with their rows."""
@@ -236,7 +247,7 @@ class TypedEngine(OpenModel[TableForm]):
 
     def write(self, form: TableForm, choice: WriteChoice) -> Plan[WriteResult]:
         """Put or delete one row, as `choice.kind` says (model §5)."""
-        return self._rows.write(form, choice)
+        return self._paced(self._rows.write(form, choice), form)
 
     # --- several rows ------------------------------------------------------------------------
 
@@ -336,7 +347,7 @@ class TypedEngine(OpenModel[TableForm]):
             *selection.shown.values(),
             *selection.ancestors,
         )
-        return Plan((write,), single, again=again)
+        return self._paced(Plan((write,), single, again=again), *selection.shown.values())
 
     def change_rows(
         self, shard: bytes, selections: Sequence[MultiRowSelection], decide: RowChanger
@@ -366,7 +377,7 @@ class TypedEngine(OpenModel[TableForm]):
 
         settled = partial(self._note_changed, form, shard)
         write = self._rows.reading(Write(shards, body, settled=settled), form)
-        return Plan((write,), single, again=again)
+        return self._paced(Plan((write,), single, again=again), form)
 
     def _note_changed(self, form: TableForm, shard: bytes, changed: list[ChangedTypedRow]) -> None:
         rows = size = written = 0
@@ -396,7 +407,8 @@ class TypedEngine(OpenModel[TableForm]):
 
         Raises: `InvalidRequest`; its plan raises `OperationFailed`.
         """
-        return self._plan_sequence(operations, MadeValues(self._rows.generator))
+        plan = self._plan_sequence(operations, MadeValues(self._rows.generator))
+        return self._paced(plan, *[form for form, _ in operations])
 
     def _plan_sequence(
         self, operations: Sequence[tuple[TableForm, WriteChoice]], values: MadeValues

@@ -25,7 +25,7 @@ ADDED: Final = frozenset(
         *("writes_waiting", "statements_running", "statements_waiting", "connections"),
         *("requests_in_flight", "bytes_in_flight", "unsent_bytes", "partition_notes"),
         *("process_resident_memory_bytes", "search_memory_bytes", "worker_connections"),
-        *("local_transactions", "lease_held"),
+        *("local_transactions", "lease_held", "answers_paced"),
     )
 )
 """The gauges that are added up; what is no gauge and not among the largest is added up, too."""

@@ -7,18 +7,22 @@ process: where several servers share a store, each holds its own writers to what
 follow.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import final
+from typing import TYPE_CHECKING, final
 
+from widerow.engine.plan import Pace
 from widerow.errors import Exhausted, Rule
 from widerow.limits import (
     JOURNAL_BACKLOG_MAX,
+    JOURNAL_PACE_SECONDS_MAX,
     JOURNAL_PACED_ROWS,
     JOURNAL_PACED_ROWS_SEARCHED,
     SEARCH_ASKED_CHANGES,
 )
 from widerow.model.tablestore.schema import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["JournalBacklog"]
 
@@ -96,9 +100,11 @@ class JournalBacklog:
 
     # --- the pace of writers -----------------------------------------------------------------
 
-    def pace(self, table: Table) -> Callable[[], bool] | None:
-        """What tells whether answers to writers of a table wait; None: they never do."""
-        return partial(self._is_ahead, table) if table.search and self.is_paced else None
+    def pace(self, table: Table) -> Pace | None:
+        """What the answers to writers of a table wait for; None: for nothing."""
+        if not table.search or not self.is_paced:
+            return None
+        return Pace(partial(self._is_ahead, table), JOURNAL_PACE_SECONDS_MAX)
 
     def _is_ahead(self, table: Table) -> bool:
         for index in table.search:
