@@ -2,9 +2,12 @@
 
     PYTHONPATH=build/compiled:. python -m bench.instructions [--json] [--keep FOLDER] [CASE ...]
 
-Cases are get, put, update, batch, range, batch-get and points; of the last four a row or a point
-is counted. Those of NoSQL's drivers are nosql-get, nosql-put, and, with a row counted, nosql-query
-and nosql-delete; the goal of the first two is said where get and put are counted too.
+Cases are get, put, update, and, with a row or a point counted, batch, batch-delete, range,
+batch-get and points. Those of NoSQL's drivers are nosql-get, nosql-put, statements about one row by
+its key (nosql-point, nosql-update, nosql-insert, nosql-remove), and, with a row counted, statements
+about a hundred rows (nosql-query and nosql-fields by the shard key, nosql-ordered by an index) and
+MULTI_DELETE of as many (nosql-delete). The goal of one is said where what stands beside it is
+counted too.
 Connections are handed the bytes of signed requests, a turn of the loop at a time, and their answers
 go nowhere; everything between is the server's. Valgrind's callgrind counts what runs, so the figure
 is the same at every hour and on every machine with the same libraries, and a change of one in a
@@ -53,7 +56,7 @@ from widerow.storage.opener import open_store
 from widerow.system import SystemClock, SystemEntropy
 from widerow.wire.dialects import DIALECTS
 
-__all__ = ["BESIDE", "CASES", "Turns", "counted", "goal_of", "main", "total_of"]
+__all__ = ["BESIDE", "CASES", "Turns", "counted", "main", "ratio_of", "total_of"]
 
 ROWS: Final = 4000
 ASKED_ROWS: Final = 640  # about: what is asked for while it is counted
@@ -62,8 +65,9 @@ ASKED_ROWS: Final = 640  # about: what is asked for while it is counted
 class Case(NamedTuple):
     """What is sent: by `make`, from a row's number on, on so many connections at once.
 
-    `table`, `put`: what makes the table, and each of its rows before. `once`: asked once for each
-    row, because it is gone then. `sign`: what is in every answer that is not an error.
+    `table`, `put`: what makes the table, and each of its rows before; `more`: what changes the
+    table before rows come. `once`: asked once for each row, because it is gone then. `sign`: what
+    is in every answer that is not an error.
     """
 
     make: Callable[[int], bytes]
@@ -73,6 +77,7 @@ class Case(NamedTuple):
     rows: int = 1  # of one request
     once: bool = False
     sign: bytes = b" 200 OK"
+    more: tuple[Callable[[], bytes], ...] = ()
 
     def requests(self) -> list[bytes]:
         """Those that are counted."""
@@ -118,17 +123,27 @@ def _points(_number: int) -> bytes:
     return _point_template().at(points.BEGIN_US + step * points.STEP_US for step in steps)
 
 
+def _batch_delete(number: int) -> bytes:
+    return rows.batch_delete(range(number, number + rows.PARTITION_ROWS))
+
+
 def _typed(
-    make: Callable[[int], bytes], connections: int, count: int = 1, *, once: bool = False
+    make: Callable[[int], bytes],
+    connections: int,
+    count: int = 1,
+    *,
+    once: bool = False,
+    more: tuple[Callable[[], bytes], ...] = (),
 ) -> Case:
     first, sign = typed_rows.table, typed_rows.SUCCESS
-    return Case(make, connections, first, typed_rows.put, count, once, sign)
+    return Case(make, connections, first, typed_rows.put, count, once, sign, more)
 
 
 CASES: Final[dict[str, Case]] = {
     "get": Case(rows.get, 32),
     "put": Case(rows.put, 128),
     "batch": Case(_batch, 2, rows=rows.BATCH_WRITE_ROWS),
+    "batch-delete": Case(_batch_delete, 2, rows=rows.PARTITION_ROWS, once=True),
     "update": Case(rows.update, 128),
     "range": Case(rows.page, 8, rows=rows.PARTITION_ROWS),
     "batch-get": Case(_batch_get, 8, rows=_BATCH_GET_ROWS),
@@ -141,14 +156,33 @@ CASES: Final[dict[str, Case]] = {
     ),
     "nosql-get": _typed(typed_rows.get, 32),
     "nosql-put": _typed(typed_rows.put, 128),
+    "nosql-point": _typed(typed_rows.point, 32),
+    "nosql-update": _typed(typed_rows.change, 128),
+    "nosql-insert": _typed(typed_rows.insert, 128),
+    "nosql-remove": _typed(typed_rows.remove, 128, once=True),
     "nosql-query": _typed(typed_rows.page, 8, rows.PARTITION_ROWS),
+    "nosql-fields": _typed(typed_rows.fields, 8, rows.PARTITION_ROWS),
+    "nosql-ordered": _typed(typed_rows.ordered, 8, rows.PARTITION_ROWS, more=(typed_rows.index,)),
     "nosql-delete": _typed(typed_rows.delete_shard, 8, rows.PARTITION_ROWS, once=True),
 }
 
 
-BESIDE: Final = {"nosql-get": "get", "nosql-put": "put"}
-"""The request of Tablestore's clients that does as much as one of NoSQL's drivers."""
-BESIDE_MOST: Final = 1.3  # times as many instructions: the goal
+BESIDE: Final = {
+    "nosql-get": "get",
+    "nosql-put": "put",
+    "nosql-point": "nosql-get",
+    "nosql-update": "nosql-put",
+    "nosql-insert": "nosql-put",
+    "nosql-remove": "nosql-put",
+    "nosql-query": "range",
+    "nosql-fields": "range",
+    "nosql-ordered": "range",
+    "nosql-delete": "batch-delete",
+}
+"""What does as much as a request of NoSQL's drivers: of Tablestore's clients, or without SQL."""
+BESIDE_MOST: Final = {"nosql-get": 1.3, "nosql-put": 1.3, "nosql-delete": 1.0}
+"""The goals: how many times as many instructions at most."""
+STATEMENT_MOST: Final = 1.5  # of other statements
 
 
 class Turns:
@@ -236,6 +270,8 @@ def _work(case: str) -> None:
                     turns.end()
 
         ask([asked.table()])
+        for change in asked.more:
+            ask([change()])
         ask([asked.put(number) for number in range(ROWS)])
         ask(asked.warming())
         requests = asked.requests()
@@ -314,18 +350,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.json:
         print(json.dumps(found))
         return 0
-    table = Table("request", "instructions for a row", "goal")
-    table.columns[1].justify = table.columns[2].justify = "right"
+    table = Table("request", "instructions for a row", "beside it", "times", "goal")
+    for column in (1, 3, 4):
+        table.columns[column].justify = "right"
     for case, number in found.items():
-        table.add_row(case, f"{number:,}", goal_of(case, found))
+        times, goal = ratio_of(case, found)
+        table.add_row(case, f"{number:,}", BESIDE.get(case, ""), times, goal)
     Console().print(table)
     return 0
 
 
-def goal_of(case: str, found: Mapping[str, int]) -> str:
-    """The goal of a case, where what it is set beside was counted too; else "" for none."""
+def ratio_of(case: str, found: Mapping[str, int]) -> tuple[str, str]:
+    """How many times as many as beside it, and the goal; "" where that was not counted too."""
     beside = BESIDE.get(case, "")
-    return f"{BESIDE_MOST * found[beside]:,.0f}" if beside in found else ""
+    if beside not in found:
+        return "", ""
+    return f"{found[case] / found[beside]:.2f}", str(BESIDE_MOST.get(case, STATEMENT_MOST))
 
 
 if __name__ == "__main__":

@@ -118,6 +118,19 @@ def batch_write(numbers: Iterable[int], variant: int = 0, table: str = TABLE) ->
     return SENDER.request("BatchWriteRow", body.SerializeToString())
 
 
+def batch_delete(numbers: Iterable[int], table: str = TABLE) -> bytes:
+    """BatchWriteRow that deletes these rows, signed."""
+    rows = [
+        m.RowInBatchWriteRowRequest(
+            type=3, row_change=row_buffer(key(number), marker=True), condition=ANY
+        )
+        for number in numbers
+    ]
+    written = m.TableInBatchWriteRowRequest(table_name=table, rows=rows)
+    body = m.BatchWriteRowRequest(tables=[written])
+    return SENDER.request("BatchWriteRow", body.SerializeToString())
+
+
 def batch_get(numbers: Iterable[int]) -> bytes:
     """BatchGetRow of these rows, signed."""
     keys = [key_buffer(key(number)) for number in numbers]

@@ -11,7 +11,21 @@ from bench.rows import COLUMNS, PARTITION_ROWS, TABLE, texts
 
 from widerow.wire.nosql.nson import encode
 
-__all__ = ["SUCCESS", "delete_shard", "get", "page", "put", "table"]
+__all__ = [
+    "SUCCESS",
+    "change",
+    "delete_shard",
+    "fields",
+    "get",
+    "index",
+    "insert",
+    "ordered",
+    "page",
+    "point",
+    "put",
+    "remove",
+    "table",
+]
 
 SUCCESS: Final = b"\x80e\x04\x7f"
 """What every answer without an error begins with: the member `e`, 0."""
@@ -63,6 +77,66 @@ def page(number: int) -> bytes:
     """QUERY for the rows of a shard key."""
     shard = _key(number)["k"]
     return _request(7, {"st": f'SELECT * FROM {TABLE} WHERE k = "{shard}"', "qv": 4}, "")  # noqa: S608  # no input
+
+
+def index() -> bytes:
+    """The request that creates an index of a column."""
+    return _request(15, {"st": f"CREATE INDEX by_{_NAMES[0]} ON {TABLE} ({_NAMES[0]})"}, "")
+
+
+def _prepared(text: str, values: Mapping[str, Any], limit: int = 0) -> bytes:
+    """QUERY of a prepared statement with the values of its variables."""
+    bound = [{"m": name, "l": value} for name, value in values.items()]
+    kept = b"WIDEROW01" + text.encode()
+    return _request(7, {"qv": 4, "iq": True, "pq": kept, "bv": bound, "nl": limit}, "")
+
+
+_OF_KEY: Final = "DECLARE $k STRING; $n INTEGER; "
+_WHERE_KEY: Final = "WHERE k = $k AND n = $n"
+
+
+def _bound_key(number: int) -> dict[str, Any]:
+    return {f"${name}": value for name, value in _key(number).items()}
+
+
+def point(number: int) -> bytes:
+    """QUERY for a row by its whole key."""
+    return _prepared(f"{_OF_KEY}SELECT * FROM {TABLE} {_WHERE_KEY}", _bound_key(number))  # noqa: S608  # same
+
+
+def fields(number: int) -> bytes:
+    """QUERY for two columns of the rows of a shard key."""
+    text = f"DECLARE $k STRING; SELECT n, {_NAMES[1]} FROM {TABLE} WHERE k = $k LIMIT 100"  # noqa: S608  # same
+    return _prepared(text, {"$k": _key(number)["k"]})
+
+
+def ordered(number: int) -> bytes:
+    """QUERY for a page of rows in the order of an index, from a value on."""
+    name = _NAMES[0]
+    text = f"DECLARE $c STRING; SELECT * FROM {TABLE} WHERE {name} >= $c ORDER BY {name}"  # noqa: S608  # same
+    return _prepared(text, {"$c": texts()[number % len(texts())][0][:1]}, PARTITION_ROWS)
+
+
+def change(number: int) -> bytes:
+    """UPDATE of a column of a row."""
+    value = texts()[(number + 1) % len(texts())][0]
+    text = f"{_OF_KEY}$v STRING; UPDATE {TABLE} SET {_NAMES[0]} = $v {_WHERE_KEY}"  # noqa: S608  # same
+    return _prepared(text, _bound_key(number) | {"$v": value})
+
+
+def insert(number: int) -> bytes:
+    """UPSERT of a row."""
+    values = texts()[number % len(texts())]
+    names = [f"${name}" for name in _NAMES]
+    declared = "".join([f"{name} STRING; " for name in names])
+    given = ", ".join(("$k", "$n", *names))
+    text = f"{_OF_KEY}{declared}UPSERT INTO {TABLE} VALUES ({given})"  # same
+    return _prepared(text, _bound_key(number) | dict(zip(names, values, strict=True)))
+
+
+def remove(number: int) -> bytes:
+    """DELETE of a row by its whole key."""
+    return _prepared(f"{_OF_KEY}DELETE FROM {TABLE} {_WHERE_KEY}", _bound_key(number))  # noqa: S608  # same
 
 
 def delete_shard(number: int) -> bytes:

@@ -39,6 +39,8 @@ def test_unknown_cases_are_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_goal_is_said_where_what_it_is_set_beside_was_counted() -> None:
-    assert instructions.goal_of("nosql-get", {"get": 100_000, "nosql-get": 1}) == "130,000"
-    assert instructions.goal_of("nosql-get", {"put": 100_000, "nosql-get": 1}) == ""
-    assert instructions.goal_of("get", {"get": 100_000}) == ""
+    ratio = instructions.ratio_of
+    assert ratio("nosql-get", {"get": 100_000, "nosql-get": 125_000}) == ("1.25", "1.3")
+    assert ratio("nosql-query", {"range": 20_000, "nosql-query": 25_000}) == ("1.25", "1.5")
+    assert ratio("nosql-get", {"put": 100_000, "nosql-get": 1}) == ("", "")
+    assert ratio("get", {"get": 100_000}) == ("", "")
