@@ -199,7 +199,6 @@ HOT_MODULES = (
     "wire/nosql/sql/scans",
     "wire/nosql/sql/scope",
     "wire/nosql/sql/select_run",
-    "wire/nosql/sql/update_run",
     "wire/tablestore/bounds",
     "wire/tablestore/envelope",
     "wire/tablestore/flat_points",

@@ -173,15 +173,17 @@ class EntryApplier(ABC, Generic[T, R]):
     def tables_behind(self) -> Iterator[int]:
         """The tables with an index that is behind by more than `ENTRY_LAG_PACED_SECONDS`.
 
-        By the numbers under which their intents stand; of an index that is held back on purpose
-        beyond that. Any thread may call.
+        Only those of which more waits than one step takes: where steps are slow all tables are
+        behind, and holding back the writers of the others would not help. By the numbers under
+        which their intents stand; of an index that is held back on purpose beyond that. Any thread
+        may call.
         """
         if not (self.follows() or self._is_needed):
             return
         bound_us = self._clock.now_us() - self.lag_us - ENTRY_LAG_PACED_SECONDS * 1_000_000
         for each in self.followed():
             until = self._rounds.done_until(each.queue, each.id)
-            if until is not None and until < bound_us:
+            if until is not None and until < bound_us and self._rounds.has_more(each.queue):
                 yield each.queue
 
     def lags(self) -> list[Lag]:

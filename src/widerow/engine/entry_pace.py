@@ -1,9 +1,10 @@
 """Makes writers wait whose tables' indexes are far behind, where entries follow their rows.
 
 The server that applies intents (`entry_applier.py`) knows how far each index is behind its table.
-By its beats it tells the others which tables are behind by more than a bound (`nodes/record.py`).
-Every server holds back the answers to writers of these tables, each for a bounded time, so that
-clients do not write faster than entries follow for long. Writers of other tables do not wait.
+By its beats it tells the others which tables are behind by more than a bound, and have more waiting
+than one step takes (`nodes/record.py`). Every server holds back the answers to writers of these
+tables, each for a bounded time, so that clients do not write faster than entries follow for long.
+Writers of other tables do not wait.
 """
 
 from collections.abc import Callable

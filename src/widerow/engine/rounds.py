@@ -78,8 +78,8 @@ class _Queue(Generic[N]):
 class Rounds(Generic[Q, N]):
     """Rounds over queues of type `Q`, whose records concern names of type `N`.
 
-    For one caller at a time, but for `done_until`, which any thread may call. Times are in
-    microseconds since 1970.
+    For one caller at a time, but for `done_until` and `has_more`, which any thread may call. Times
+    are in microseconds since 1970.
     """
 
     def __init__(self) -> None:
@@ -167,6 +167,11 @@ class Rounds(Generic[Q, N]):
         """How many queues there are to go on with: they had more than a portion."""
         states = self._queues.values()
         return sum([bool(state.position) and not state.is_unread for state in states])
+
+    def has_more(self, queue: Q) -> bool:
+        """Whether the last portion of a queue did not reach its end."""
+        state = self._queues.get(queue)
+        return state is not None and bool(state.position)
 
     def done_until(self, queue: Q, name: N) -> int | None:
         """Everything of a queue that concerns a name and was left before this moment is done.

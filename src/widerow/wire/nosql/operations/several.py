@@ -151,7 +151,9 @@ def _ending(writes: Sequence[WriteAsked], plan: Plan[list[WriteResult]]) -> Plan
             return SequenceEnd(_together(writes, results), error.index)
 
     rest = None if again is None else lambda outcomes: _ending(writes, again(outcomes))
-    return Plan(plan.writes, ended, plan.size, rest, prepares=plan.prepares)
+    made = Plan(plan.writes, ended, plan.size, rest, prepares=plan.prepares)
+    made.pace = plan.pace
+    return made
 
 
 def _together(writes: Sequence[WriteAsked], results: Sequence[WriteResult]) -> tuple[Written, ...]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from widerow.engine.between import Between
-from widerow.engine.plan import Plan
+from widerow.engine.plan import Plan, slowest
 from widerow.engine.typed.change_rows import ChangedTypedRow, NewValues
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
@@ -89,7 +89,9 @@ def delete_page(
         rows = [] if plan.row is None else [_returned(plan, frames(), old) for old, _ in changed]
         return DeletedPage(rows, len(changed), following, looping.kb + len(changed), written)
 
-    return Plan(tuple(write for each in plans for write in each.writes), finish)
+    made = Plan(tuple([write for each in plans for write in each.writes]), finish)
+    made.pace = slowest([each.pace for each in plans])
+    return made
 
 
 def _one(form: TableForm, key: bytes) -> MultiRowSelection:
