@@ -13,6 +13,7 @@ from widerow.keys.encode import after_prefix
 from widerow.keys.layout import revision_key, row_prefix
 from widerow.rows.fields import field
 from widerow.storage.hbase.driver import HBaseDriver
+from widerow.storage.hbase.greeting import Address
 from widerow.storage.hbase.messages import (
     BytesBytesPair,
     ColumnFamilySchema,
@@ -28,7 +29,7 @@ from widerow.storage.hbase.opening import open_driver, open_hbase
 from widerow.storage.hbase.regions import MovePauses, Region
 from widerow.storage.hbase.requests import change_nothing
 from widerow.storage.hbase.rows import row_of
-from widerow.storage.hbase.rpc import Address, PendingCall, RpcConnection
+from widerow.storage.hbase.rpc import PendingCall, RpcConnection
 from widerow.storage.interface import Write
 from widerow.storage.opener import open_store
 from widerow.storage.remote.driver import ShardChange

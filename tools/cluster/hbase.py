@@ -34,7 +34,7 @@ from time import monotonic, sleep
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-__all__ = ["Cluster", "ClusterError", "missing_programs", "private_cluster"]
+__all__ = ["Cluster", "ClusterError", "Settings", "missing_programs", "private_cluster"]
 
 POM: Final = Path(__file__).with_name("pom.xml")
 BUILD: Final = Path(__file__).resolve().parent.parent.parent / "build" / "cluster"
@@ -153,10 +153,26 @@ def _xml(properties: Mapping[str, str | int]) -> str:
     return f"<configuration>\n{''.join(lines)}</configuration>\n"
 
 
+class Settings(NamedTuple):
+    """What a cluster has beside the usual: properties of its files, and options for Java.
+
+    `on_hdfs`: whether it is on HDFS; else on the file system, with one region server.
+    """
+
+    hbase: Mapping[str, str | int] = MappingProxyType({})
+    core: Mapping[str, str | int] = MappingProxyType({})
+    java: tuple[str, ...] = ()
+    on_hdfs: bool = True
+
+
+USUAL: Final = Settings()
+
+
 class Cluster:
     """A cluster in a directory, whether it runs or not."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, settings: Settings = USUAL) -> None:
+        self.settings = settings
         self.directory = directory.resolve()
         self._conf = self.directory / "conf"
         self._logs = self.directory / "logs"
@@ -199,9 +215,14 @@ class Cluster:
 
     def _configure(self, ports: Mapping[str, int], servers: int) -> None:
         data = self.directory / "data"
-        filesystem = f"hdfs://{HOST}:{ports['namenode']}"
+        on_hdfs = self.settings.on_hdfs
+        filesystem = f"hdfs://{HOST}:{ports['namenode']}" if on_hdfs else f"file://{data}"
         files: dict[str, Mapping[str, str | int]] = {
-            "core-site.xml": {"fs.defaultFS": filesystem, "hadoop.tmp.dir": f"{data}/hadoop"},
+            "core-site.xml": {
+                "fs.defaultFS": filesystem,
+                "hadoop.tmp.dir": f"{data}/hadoop",
+                **self.settings.core,
+            },
             "hdfs-site.xml": {
                 "dfs.replication": min(servers, 3),
                 "dfs.namenode.name.dir": f"{data}/names",
@@ -251,6 +272,8 @@ class Cluster:
                 "hbase.hfile.compaction.discharger.interval": 1000,
                 "hbase.catalogjanitor.interval": 2000,
                 "hbase.balancer.period": 20000,
+                "hbase.unsafe.stream.capability.enforce": str(on_hdfs).lower(),
+                **self.settings.hbase,
             },
         }
         self._conf.mkdir(exist_ok=True)
@@ -264,9 +287,10 @@ class Cluster:
 
     def _programs(self, ports: Mapping[str, int], servers: int) -> Iterator[Program]:
         hdfs, hbase = "org.apache.hadoop.hdfs.server", "org.apache.hadoop.hbase"
-        yield Program("namenode", "128m", f"{hdfs}.namenode.NameNode")
+        if self.settings.on_hdfs:
+            yield Program("namenode", "128m", f"{hdfs}.namenode.NameNode")
         yield Program("zookeeper", "64m", f"{hbase}.zookeeper.HQuorumPeer")
-        for number in range(1, servers + 1):
+        for number in range(1, servers + 1) if self.settings.on_hdfs else ():
             data = f"-Ddfs.datanode.data.dir={self.directory}/data/blocks{number}"
             yield Program(f"data{number}", "96m", f"{hdfs}.datanode.DataNode", (data,))
         yield Program("master", "192m", f"{hbase}.master.HMaster", ("start",))
@@ -293,7 +317,8 @@ class Cluster:
         said = log.stat().st_size if log.exists() else 0  # by those before it
         programs = {each.name: each for each in self._programs(ports, servers)}
         try:
-            if not (self.directory / "data" / "names" / "current").is_dir():
+            formatted = (self.directory / "data" / "names" / "current").is_dir()
+            if self.settings.on_hdfs and not formatted:
                 self._format(library, programs["namenode"])
             for program in programs.values():
                 self._launch(library, program)
@@ -314,7 +339,8 @@ class Cluster:
 
     def _command(self, library: Path, program: Program) -> list[str]:
         path = f"{self._conf}:{library}/*"
-        return [*JAVA, f"-Xmx{program.heap}", *program.properties, "-cp", path, program.main]
+        options = [*JAVA, *self.settings.java, f"-Xmx{program.heap}", *program.properties]
+        return [*options, "-cp", path, program.main]
 
     def _format(self, library: Path, namenode: Program) -> None:
         command = [*self._command(library, namenode), "-format", "-nonInteractive"]
@@ -428,13 +454,13 @@ def _is_ours(pid: int, conf: Path) -> bool:
 
 
 @contextmanager
-def private_cluster(servers: int) -> Iterator[Cluster]:
+def private_cluster(servers: int, settings: Settings = USUAL) -> Iterator[Cluster]:
     """A new cluster of its own, which is stopped and forgotten at the end.
 
     Raises: `ClusterError` where there can be none.
     """
     with tempfile.TemporaryDirectory(prefix="widerow-hbase-") as directory:
-        cluster = Cluster(Path(directory) / "cluster")
+        cluster = Cluster(Path(directory) / "cluster", settings)
         cluster.start(servers)
         try:
             yield cluster

@@ -21,6 +21,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from widerow.errors import StoreBusy
 from widerow.keys.layout import SPACE_REVISIONS
+from widerow.storage.hbase.greeting import Address, ServerLost
 from widerow.storage.hbase.messages import (
     CreateTableResponse,
     GetProcedureResultRequest,
@@ -33,7 +34,7 @@ from widerow.storage.hbase.messages import (
 from widerow.storage.hbase.regions import CLIENT, Region, Regions, Servers
 from widerow.storage.hbase.requests import RangeRead, close_scanner, scan_range
 from widerow.storage.hbase.rows import DATA, RowSpan
-from widerow.storage.hbase.rpc import Address, RemoteFailure, ServerLost
+from widerow.storage.hbase.rpc import RemoteFailure
 
 __all__ = ["REFUSALS", "RegionKeeper"]
 

@@ -21,6 +21,7 @@ from typing import Final, final
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
 from widerow.keys.layout import ROW_PREFIX_BYTES
 from widerow.storage.hbase.encoded import CellPlace
+from widerow.storage.hbase.greeting import ServerLost
 from widerow.storage.hbase.loop import HBaseLoopReads
 from widerow.storage.hbase.messages import (
     CoprocessorServiceRequest,
@@ -32,7 +33,7 @@ from widerow.storage.hbase.regions import Region, Regions, refused_untouched, st
 from widerow.storage.hbase.requests import mutate_rows
 from widerow.storage.hbase.room import ServerRoom
 from widerow.storage.hbase.rows import ROW_BYTES_MAX, row_of
-from widerow.storage.hbase.rpc import RemoteFailure, ServerLost
+from widerow.storage.hbase.rpc import RemoteFailure
 from widerow.storage.hbase.table import HBaseTable
 from widerow.storage.hbase.view import HBaseReads, HBaseView, SharedReads
 from widerow.storage.interface import Capabilities

@@ -10,13 +10,12 @@ thread then, which finds out what a refusal or a silence means (`regions.py`, `r
 Compiled, because every GetRow goes through it.
 """
 
-import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from widerow.errors import StoreDamaged, WiderowError
 from widerow.storage.hbase.encoded import (
@@ -28,10 +27,14 @@ from widerow.storage.hbase.encoded import (
     further_rows,
     single_rows,
 )
+from widerow.storage.hbase.greeting import Address, Greeted, ServerLost
 from widerow.storage.hbase.regions import Region
 from widerow.storage.hbase.rows import row_of
-from widerow.storage.hbase.rpc import Address, ServerLost
+from widerow.storage.hbase.sealing import Sealing
 from widerow.storage.sockets import KeysTold, Sockets
+
+if TYPE_CHECKING:
+    import socket
 
 __all__ = ["HBaseLoopReads", "LoopConnection"]
 
@@ -64,12 +67,23 @@ class _Pending:
 class LoopConnection:
     """A connection that a loop watches, on whose thread everything here is called."""
 
-    __slots__ = ("_buffer", "_calls", "_filled", "_pending", "_socket", "_sockets", "_unsent")
+    __slots__ = (
+        "_buffer",
+        "_calls",
+        "_filled",
+        "_pending",
+        "_sealing",
+        "_socket",
+        "_sockets",
+        "_unsent",
+    )
 
-    def __init__(self, connected: socket.socket, sockets: Sockets) -> None:
-        """`connected`: greeted already, and the connection's own from now on."""
+    def __init__(self, greeted: Greeted, sockets: Sockets) -> None:
+        """`greeted`: the connection's own from now on."""
+        connected = greeted.connected
         connected.settimeout(0)
         self._socket: socket.socket | None = connected
+        self._sealing = greeted.sealing
         self._sockets = sockets
         self._pending: dict[int, _Pending] = {}
         self._calls = 0
@@ -91,14 +105,16 @@ class LoopConnection:
         self._pending[number] = _Pending(answered, monotonic())
         frame = call_frame(number, _SCAN, _ANSWER_MS_MAX, request)
         sent = 0
-        if not self._unsent:
-            try:
+        try:
+            if self._sealing is not None:
+                frame = self._sealing.seal(frame)
+            if not self._unsent:
                 sent = connected.send(frame)
-            except BlockingIOError:
-                pass
-            except OSError:
-                self._sockets.call_later(0, self.lose)
-                return
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._sockets.call_later(0, self.lose)
+            return
         if sent < len(frame):
             if not self._unsent:
                 self._sockets.add_writer(connected.fileno(), self._writable)
@@ -149,19 +165,33 @@ class LoopConnection:
         if connected is None:
             return
         try:
-            with memoryview(self._buffer) as room:
-                size = connected.recv_into(room[self._filled :])
+            if self._sealing is None:
+                with memoryview(self._buffer) as room:
+                    size = connected.recv_into(room[self._filled :])
+                self._filled += size
+            else:
+                size = self._take_sealed(connected.recv(_BUFFER_BYTES), self._sealing)
         except BlockingIOError:
             return
         except OSError:
             self.lose()
             return
-        self._filled += size
         try:
             if not size or not self._take_frames():
                 self.lose()
         except StoreDamaged:  # an answer of the server cannot be read
             self.lose()
+
+    def _take_sealed(self, part: bytes, sealing: Sealing) -> int:
+        """Put into the buffer what is whole with `part`; the length of `part`. Raises `OSError`."""
+        if part:
+            plain = sealing.open(part)
+            end = self._filled + len(plain)
+            if end > len(self._buffer):
+                self._buffer += bytes(end - len(self._buffer))
+            self._buffer[self._filled : end] = plain
+            self._filled = end
+        return len(part)
 
     def _take_frames(self) -> bool:
         """Take every whole answer out of the buffer; False where an answer is too long.
@@ -258,7 +288,7 @@ class HBaseLoopReads:
     def __init__(
         self,
         region_of: Callable[[bytes], Region | None],
-        connect: Callable[[Address], socket.socket],
+        connect: Callable[[Address], Greeted],
         sockets: Sockets,
     ) -> None:
         """`region_of`: the region of a row as far as it is known; `connect`: waits for a server.
@@ -333,21 +363,21 @@ class HBaseLoopReads:
 
     def _open(self, address: Address) -> None:
         """Make a connection to a server. Runs on a thread of its own."""
-        connected: socket.socket | None = None
+        connected: Greeted | None = None
         with suppress(ServerLost, WiderowError, OSError):
             connected = self._connect(address)
         try:
             self._sockets.call_soon_threadsafe(partial(self._opened, address, connected))
         except RuntimeError:  # the loop has ended
             if connected is not None:
-                connected.close()
+                connected.connected.close()
 
-    def _opened(self, address: Address, connected: socket.socket | None) -> None:
+    def _opened(self, address: Address, connected: Greeted | None) -> None:
         self._unready.discard(address)
         if connected is None:
             self._refused[address] = monotonic()
         elif self._closed:
-            connected.close()
+            connected.connected.close()
         else:
             self._connections[address] = LoopConnection(connected, self._sockets)
 

@@ -16,6 +16,7 @@ from typing import Final, TypeVar, final
 from widerow.errors import StorageFailure, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS, may_begin_range
+from widerow.storage.hbase.greeting import ServerLost
 from widerow.storage.hbase.messages import (
     GetProcedureResultRequest,
     GetProcedureResultResponse,
@@ -28,7 +29,7 @@ from widerow.storage.hbase.messages import (
 )
 from widerow.storage.hbase.regions import Region, Regions, storage_failure
 from widerow.storage.hbase.rows import DATA, row_of
-from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection, ServerLost
+from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection
 from widerow.storage.placement import PlacedRange
 
 __all__ = ["RUNNING", "HBasePlacement"]

@@ -1,6 +1,5 @@
 """Which server has which rows, and what the refusals of servers mean."""
 
-import socket
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -10,6 +9,14 @@ from typing import Final, NamedTuple, TypeVar, final
 from google.protobuf.message import DecodeError, Message
 
 from widerow.errors import StorageFailure, StoreBusy, StoreHangs
+from widerow.storage.hbase.greeting import (
+    UNSECURED,
+    Address,
+    Greeted,
+    Security,
+    ServerLost,
+    greeted,
+)
 from widerow.storage.hbase.messages import (
     Column,
     GetActiveMasterRequest,
@@ -24,7 +31,7 @@ from widerow.storage.hbase.messages import (
     ScanResponse,
     TableName,
 )
-from widerow.storage.hbase.rpc import Address, RemoteFailure, RpcConnection, ServerLost, greeted
+from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection
 
 __all__ = [
     "CLIENT",
@@ -114,9 +121,10 @@ class MovePauses:
 class Servers:
     """The connections, one for each service of each server. Any thread."""
 
-    def __init__(self, seeds: Sequence[Address]) -> None:
+    def __init__(self, seeds: Sequence[Address], security: Security = UNSECURED) -> None:
         """`seeds`: masters or region servers that are asked first. Connects to none."""
         self._seeds = seeds
+        self._security = security
         self._connections: dict[tuple[Address, str], RpcConnection] = {}
         self._hung: set[Address] = set()
         self._lock = threading.Lock()
@@ -150,13 +158,13 @@ class Servers:
         if self.hang(address):
             raise ServerLost(f"{address} hangs", sent=False, hung=True)
         try:
-            return RpcConnection(address, service)
+            return RpcConnection(address, service, self._security)
         except ServerLost as error:
             if error.hung:
                 self._watch(address)
             raise
 
-    def socket(self, address: Address) -> socket.socket:
+    def socket(self, address: Address) -> Greeted:
         """A new connection for the caller alone.
 
         Raises `ServerLost`, at once for a server that hangs.
@@ -164,7 +172,7 @@ class Servers:
         self.check_open()
         if self.hang(address):
             raise ServerLost(f"{address} hangs", sent=False, hung=True)
-        made = greeted(address, CLIENT)
+        made = greeted(address, CLIENT, self._security)
         self.opened += 1
         return made
 
@@ -182,7 +190,7 @@ class Servers:
         """Ask a server that hangs until it answers or refuses, or its connection fails."""
         while self.wait(_HUNG_PAUSE_SECONDS):
             try:
-                connection = RpcConnection(address, _REGISTRY)
+                connection = RpcConnection(address, _REGISTRY, self._security)
                 try:
                     connection.call(
                         "GetActiveMaster", GetActiveMasterRequest(), GetActiveMasterResponse

@@ -17,9 +17,10 @@ from contextlib import suppress
 from typing import Final, final
 
 from widerow.errors import StoreBusy
+from widerow.storage.hbase.greeting import Address, ServerLost
 from widerow.storage.hbase.regions import Region
 from widerow.storage.hbase.requests import change_nothing
-from widerow.storage.hbase.rpc import Address, PendingCall, RpcConnection, ServerLost
+from widerow.storage.hbase.rpc import PendingCall, RpcConnection
 
 __all__ = ["ServerRoom"]
 

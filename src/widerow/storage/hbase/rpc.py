@@ -18,27 +18,26 @@ from concurrent.futures import TimeoutError as NoAnswer
 from contextlib import suppress
 from math import inf
 from time import monotonic
-from typing import Final, NamedTuple, TypeVar, final
+from typing import Final, TypeVar, final
 
 from google.protobuf.message import DecodeError, Message
 
 from widerow.errors import StoreDamaged
 from widerow.storage.hbase.encoded import answer_place, call_frame
-from widerow.storage.hbase.messages import ConnectionHeader, ResponseHeader, UserInformation
+from widerow.storage.hbase.greeting import UNSECURED, Address, Security, ServerLost, greeted
+from widerow.storage.hbase.messages import ResponseHeader
 
-__all__ = ["Address", "PendingCall", "RemoteFailure", "RpcConnection", "ServerLost", "greeted"]
+__all__ = ["PendingCall", "RemoteFailure", "RpcConnection"]
 
 Answer = TypeVar("Answer", bound=Message)
 
-CONNECT_SECONDS_MAX: Final = 3
 ANSWER_SECONDS_MAX: Final[float] = 10
 QUIET_SECONDS_MAX: Final[float] = 1  # nothing takes longer where nothing is wrong
 HUNG_SECONDS: Final[float] = 2  # above the pauses of a JVM that collects garbage
 FRAME_BYTES_MAX: Final = 256 * 1024 * 1024  # what HBase itself takes in one frame
 
-_PREAMBLE: Final = b"HBas\x00\x50"  # version 0, and who asks is believed
-_USER: Final = "widerow"
 _LENGTH: Final = struct.Struct("!I")
+_NO_CALL: Final = 2**32 - 1  # what an answer is for that refuses the connection itself
 _READ_BYTES: Final = 256 * 1024
 # Methods of services that ask for nothing with an empty message. Of other services a method is
 # called that does not exist: the refusal is an answer too.
@@ -49,28 +48,6 @@ _COSTS_NOTHING: Final = {
 }
 
 
-class Address(NamedTuple):
-    """Where a server listens."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
-
-
-class ServerLost(Exception):
-    """No answer will come. `sent`: whether the server may have got the call.
-
-    `hung`: it keeps the connection, and does not answer.
-    """
-
-    def __init__(self, reason: object, *, sent: bool, hung: bool = False) -> None:
-        super().__init__(str(reason))
-        self.sent = sent
-        self.hung = hung
-
-
 class RemoteFailure(Exception):
     """The server answers with an exception; `kind`: the name of its class, without its package."""
 
@@ -78,25 +55,6 @@ class RemoteFailure(Exception):
         first = trace.partition("\n")[0][:500]
         super().__init__(first or class_name)
         self.kind = class_name.rpartition(".")[2]
-
-
-def greeted(address: Address, service: str) -> socket.socket:
-    """A connection for a service of a server, with the greeting sent. Raises `ServerLost`."""
-    header = ConnectionHeader(
-        user_info=UserInformation(effective_user=_USER), service_name=service
-    ).SerializeToString()
-    made: socket.socket | None = None
-    try:
-        made = socket.create_connection(address, timeout=CONNECT_SECONDS_MAX)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.settimeout(QUIET_SECONDS_MAX + HUNG_SECONDS)
-        made.sendall(_PREAMBLE + _LENGTH.pack(len(header)) + header)
-    except OSError as error:
-        if made is not None:
-            made.close()
-        hung = isinstance(error, TimeoutError)
-        raise ServerLost(f"{address}: {error}", sent=False, hung=hung) from error
-    return made
 
 
 @final
@@ -146,7 +104,7 @@ class PendingCall:
 class RpcConnection:
     """A connection for one service of a server. Any thread."""
 
-    def __init__(self, address: Address, service: str) -> None:
+    def __init__(self, address: Address, service: str, security: Security = UNSECURED) -> None:
         """Connect. Raises `ServerLost`."""
         self.address = address
         self._sending = threading.Lock()
@@ -156,7 +114,8 @@ class RpcConnection:
         self._heard = monotonic()  # when the server last sent anything
         self._tried = -inf  # when it was last asked whether it hangs
         self._costs_nothing = _COSTS_NOTHING.get(service, service)
-        self._socket = greeted(address, service)
+        self._socket, self._sealing = greeted(address, service, security)
+        self._socket.settimeout(QUIET_SECONDS_MAX + HUNG_SECONDS)
         name = f"hbase-{address}"
         threading.Thread(target=self._read, name=name, daemon=True).start()
 
@@ -177,8 +136,8 @@ class RpcConnection:
         body = request if isinstance(request, bytes) else request.SerializeToString()
         future: Future[bytes] = Future()
         with self._sending:
-            if not self.usable():
-                raise ServerLost(f"{self.address}: the connection was lost", sent=False)
+            if self._lost is not None:
+                raise ServerLost(self._lost, sent=False)
             self._send(method, body, future)
         if not self.usable():  # lost since the call was listed: no other thread ends the call
             self.lose("the connection was lost")
@@ -193,8 +152,9 @@ class RpcConnection:
         self._calls = (self._calls + 1) & 0x7FFFFFFF
         number = self._calls
         self._pending[number] = future
-        left = memoryview(call_frame(number, method.encode(), int(1000 * ANSWER_SECONDS_MAX), body))
+        frame = call_frame(number, method.encode(), int(1000 * ANSWER_SECONDS_MAX), body)
         try:
+            left = memoryview(frame if self._sealing is None else self._sealing.seal(frame))
             while left:  # a time-out is of each part: what is long may take long
                 left = left[self._socket.send(left) :]
         except OSError as error:
@@ -230,15 +190,15 @@ class RpcConnection:
         while self._lost is None:
             try:
                 part = self._socket.recv(_READ_BYTES)
+                if not part:
+                    self.lose("the server closed the connection")
+                    return
+                buffer += part if self._sealing is None else self._sealing.open(part)
             except TimeoutError:
                 continue  # each caller has a time-out of its own
             except OSError as error:
                 self.lose(error)
                 return
-            if not part:
-                self.lose("the server closed the connection")
-                return
-            buffer += part
             self._heard = monotonic()
             try:
                 while len(buffer) >= needed:
@@ -258,14 +218,15 @@ class RpcConnection:
             frame = bytes(view[_LENGTH.size : end])
         number, is_answer, start, stop = answer_place(frame)
         future = self._pending.pop(number, None)
+        failure = None if is_answer else _failure(frame[start:stop])
         if future is not None:
             with suppress(InvalidStateError):
-                if is_answer:
+                if failure is None:
                     future.set_result(frame[start:stop])
                 else:
-                    told = ResponseHeader.FromString(frame[start:stop]).exception
-                    failure = RemoteFailure(str(told.exception_class_name), str(told.stack_trace))
                     future.set_exception(failure)
+        elif failure is not None and number == _NO_CALL:
+            self.lose(f"the server refuses the connection ({failure.kind}): {failure}")
         del buffer[:end]
         return _LENGTH.size
 
@@ -291,3 +252,9 @@ class RpcConnection:
     def close(self) -> None:
         """Close it."""
         self.lose("the store is closed")
+
+
+def _failure(header: bytes) -> RemoteFailure:
+    """What a header tells of an exception. Raises `DecodeError`."""
+    told = ResponseHeader.FromString(header).exception
+    return RemoteFailure(str(told.exception_class_name), str(told.stack_trace))

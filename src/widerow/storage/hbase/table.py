@@ -10,6 +10,7 @@ from time import sleep
 from typing import Final, final
 
 from widerow.errors import StorageFailure, StoreBusy
+from widerow.storage.hbase.greeting import ServerLost
 from widerow.storage.hbase.messages import (
     BytesBytesPair,
     ColumnFamilySchema,
@@ -25,7 +26,7 @@ from widerow.storage.hbase.messages import (
 from widerow.storage.hbase.placement import RUNNING
 from widerow.storage.hbase.regions import Regions, storage_failure
 from widerow.storage.hbase.rows import DATA, FAMILY
-from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection, ServerLost
+from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection
 
 __all__ = ["ENDPOINT", "SAFE_ATTRIBUTES", "HBaseTable"]
 

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple, TypeVar, final
 from widerow.errors import StoreBusy, StoreDamaged, ViewLost
 from widerow.keys.layout import SPACE_REVISIONS
 from widerow.storage.hbase.encoded import CellPlace, FoundCell, result_cells
+from widerow.storage.hbase.greeting import ServerLost
 from widerow.storage.hbase.messages import ScanCells, ScanRequest, ScanResponse
 from widerow.storage.hbase.regions import MovePauses, Region, Regions, Servers, storage_failure
 from widerow.storage.hbase.requests import (
@@ -34,7 +35,7 @@ from widerow.storage.hbase.requests import (
     scan_single_rows,
 )
 from widerow.storage.hbase.rows import RowSpan, key_of, row_of, row_spans
-from widerow.storage.hbase.rpc import PendingCall, RemoteFailure, RpcConnection, ServerLost
+from widerow.storage.hbase.rpc import PendingCall, RemoteFailure, RpcConnection
 from widerow.storage.page import Page, PageWanted
 
 __all__ = ["HBaseReads", "HBaseView", "SharedReads"]

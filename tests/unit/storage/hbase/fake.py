@@ -8,15 +8,24 @@ from typing import NamedTuple
 
 from google.protobuf.message import Message
 
+from widerow.storage.hbase.greeting import UNSECURED, Address, Security
 from widerow.storage.hbase.messages import (
     ConnectionHeader,
     ExceptionResponse,
     RequestHeader,
     ResponseHeader,
 )
-from widerow.storage.hbase.rpc import Address
 
-__all__ = ["FakeServer", "Received", "answer_frame", "failure_frame"]
+__all__ = [
+    "UNSECURED_SERVER",
+    "FakeServer",
+    "Received",
+    "Secured",
+    "answer_frame",
+    "exactly",
+    "failure_frame",
+    "unsecured",
+]
 
 
 class Received(NamedTuple):
@@ -54,11 +63,36 @@ def failure_frame(number: int, class_name: str) -> bytes:
     return _frame(ResponseHeader(call_id=number, exception=told))
 
 
-class FakeServer:
-    """Takes connections, and hands each to `serve` on a thread of its own."""
+def unsecured(connection: socket.socket) -> socket.socket:
+    """A connection of which nobody wants to know whose it is."""
+    assert exactly(connection, 6) == b"HBas\x00\x50"
+    return connection
 
-    def __init__(self, serve: Callable[["FakeServer", socket.socket], None]) -> None:
+
+class Secured(NamedTuple):
+    """How both sides begin a connection: the server, which `secure` is called for, and widerow."""
+
+    secure: Callable[[socket.socket], socket.socket]
+    security: Security
+
+
+UNSECURED_SERVER = Secured(unsecured, UNSECURED)
+
+
+class FakeServer:
+    """Takes connections, and hands each to `serve` on a thread of its own.
+
+    `secure` takes what stands in front of the header, and gives what is spoken through then.
+    """
+
+    def __init__(
+        self,
+        serve: Callable[["FakeServer", socket.socket], None],
+        secure: Callable[[socket.socket], socket.socket] = unsecured,
+    ) -> None:
         self.services: list[str] = []
+        self.users: list[str] = []
+        self._secure = secure
         self._serve = serve
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._accepted: list[socket.socket] = []
@@ -80,10 +114,12 @@ class FakeServer:
 
     def _greet(self, connection: socket.socket) -> None:
         try:
-            assert _exactly(connection, 6) == b"HBas\x00\x50"
-            (size,) = struct.unpack("!I", _exactly(connection, 4))
-            header = ConnectionHeader.FromString(_exactly(connection, size))
+            connection = self._secure(connection)
+            self._accepted.append(connection)
+            (size,) = struct.unpack("!I", exactly(connection, 4))
+            header = ConnectionHeader.FromString(exactly(connection, size))
             self.services.append(str(header.service_name))
+            self.users.append(str(header.user_info.effective_user))
             self._serve(self, connection)
         except OSError:
             connection.close()
@@ -91,8 +127,8 @@ class FakeServer:
     @staticmethod
     def receive(connection: socket.socket) -> Received:
         """The next call. Raises `OSError` where the other side has gone."""
-        (size,) = struct.unpack("!I", _exactly(connection, 4))
-        frame = _exactly(connection, size)
+        (size,) = struct.unpack("!I", exactly(connection, 4))
+        frame = exactly(connection, size)
         length, start = _length(frame, 0)
         header = RequestHeader.FromString(frame[start : start + length])
         length, start = _length(frame, start + length)
@@ -104,7 +140,7 @@ class FakeServer:
             connection.close()
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
+def exactly(connection: socket.socket, size: int) -> bytes:
     found = b""
     while len(found) < size:
         part = connection.recv(size - len(found))

@@ -9,14 +9,21 @@ from contextlib import contextmanager
 from typing import Final
 
 import pytest
-from tests.unit.storage.hbase.fake import FakeServer, Received, answer_frame, failure_frame
+from tests.unit.storage.hbase.fake import (
+    UNSECURED_SERVER,
+    FakeServer,
+    Received,
+    Secured,
+    answer_frame,
+    failure_frame,
+)
 
 from widerow.storage.hbase import loop as loop_module
+from widerow.storage.hbase.greeting import Address, Greeted, ServerLost, greeted
 from widerow.storage.hbase.loop import HBaseLoopReads, LoopConnection
 from widerow.storage.hbase.messages import Cell, Result, ScanRequest, ScanResponse
 from widerow.storage.hbase.regions import CLIENT, Region
 from widerow.storage.hbase.rows import row_of
-from widerow.storage.hbase.rpc import Address, ServerLost, greeted
 
 KEYS: Final = [b"\x10a", b"\x10b", b"\x10n", b"\x10z"]
 SCANNER: Final = 2**63 + 5  # servers begin at a random number, half of them beyond 63 bits
@@ -43,16 +50,19 @@ def found(values: Mapping[bytes, bytes], *, more: bool = False) -> ScanResponse:
 class Cluster:
     """Servers that have one region each, and reads over them."""
 
-    def __init__(self, edges: Sequence[bytes], answers: Answers) -> None:
+    def __init__(
+        self, edges: Sequence[bytes], answers: Answers, secured: Secured = UNSECURED_SERVER
+    ) -> None:
         self.calls: list[Received] = []
         self._answers = answers
-        self.servers = [FakeServer(self._serve) for _ in range(len(edges) + 1)]
+        self.servers = [FakeServer(self._serve, secured.secure) for _ in range(len(edges) + 1)]
         bounds = list(zip([b"", *edges], [*edges, b""], strict=True))
         self.regions = [
             Region(b"r%d" % number, *bound, server.address)
             for number, (bound, server) in enumerate(zip(bounds, self.servers, strict=True))
         ]
         self.connects = 0
+        self._security = secured.security
         self.refuses = False
 
     def _serve(self, server: FakeServer, connection: socket.socket) -> None:
@@ -65,11 +75,11 @@ class Cluster:
     def region_of(self, row: bytes) -> Region | None:
         return next((each for each in self.regions if each.has(row)), None)
 
-    def connect(self, address: Address) -> socket.socket:
+    def connect(self, address: Address) -> Greeted:
         self.connects += 1
         if self.refuses:
             raise ServerLost("refused", sent=False)
-        return greeted(address, CLIENT)
+        return greeted(address, CLIENT, self._security)
 
     def close(self) -> None:
         for server in self.servers:
@@ -77,8 +87,10 @@ class Cluster:
 
 
 @contextmanager
-def cluster(answers: Answers, edges: Sequence[bytes] = ()) -> Iterator[Cluster]:
-    made = Cluster(edges, answers)
+def cluster(
+    answers: Answers, edges: Sequence[bytes] = (), secured: Secured = UNSECURED_SERVER
+) -> Iterator[Cluster]:
+    made = Cluster(edges, answers, secured)
     try:
         yield made
     finally:
@@ -300,7 +312,7 @@ def test_what_the_socket_does_not_take_is_sent_later() -> None:
     body = bytes(1024 * 1024)
 
     async def work() -> list[int]:
-        connection = LoopConnection(ours, asyncio.get_running_loop())
+        connection = LoopConnection(Greeted(ours), asyncio.get_running_loop())
         told: list[object] = []
         for _ in range(2):
             connection.scan(body, told.append)

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.storage.hbase.fake import FakeServer, Received, answer_frame, failure_frame
 
 from widerow.errors import StorageFailure, StoreBusy, StoreHangs
+from widerow.storage.hbase.greeting import ServerLost
 from widerow.storage.hbase.messages import (
     Cell,
     GetMetaRegionLocationsResponse,
@@ -19,7 +20,7 @@ from widerow.storage.hbase.messages import (
     TableName,
 )
 from widerow.storage.hbase.regions import Regions, Servers, refused_untouched, storage_failure
-from widerow.storage.hbase.rpc import RemoteFailure, ServerLost
+from widerow.storage.hbase.rpc import RemoteFailure
 
 
 def row(start: bytes, stop: bytes, *, server: bytes = b"host:1", split: bool = False) -> Result:

@@ -10,9 +10,10 @@ import pytest
 from tests.unit.storage.hbase.fake import FakeServer, answer_frame, failure_frame
 
 from widerow.storage.hbase import rpc
+from widerow.storage.hbase.greeting import Address, ServerLost
 from widerow.storage.hbase.messages import Scan, ScanRequest, ScanResponse
 from widerow.storage.hbase.regions import Servers
-from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection, ServerLost
+from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection
 
 Serve = Callable[[FakeServer, socket.socket], None]
 
@@ -253,7 +254,7 @@ def test_a_server_that_hangs_is_asked_again_when_it_answers(
 
 def test_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = rpc.Address(*listener.getsockname())
+        address = Address(*listener.getsockname())
     with pytest.raises(ServerLost) as lost:
         RpcConnection(address, "ClientService")
     assert not lost.value.sent
