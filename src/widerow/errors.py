@@ -224,6 +224,13 @@ class StoreBusy(StorageFailure):
     """The engine underneath asks for a pause (write stall). Nothing was changed."""
 
 
+class StoreAwaited(StoreBusy):
+    """What it takes to open the store is not there yet, and may come: whoever can wait tries again.
+
+    Other failures to open a store are those of its URL, or of a machine that is not reached.
+    """
+
+
 class StoreHangs(StoreBusy):
     """A part of the store keeps its connections and does not answer: requests fail at once."""
 

@@ -199,6 +199,9 @@ WORKER_SILENT_SECONDS: Final = 2  # without a beat; then others get the new conn
 # more, and as long as SDKs wait for an answer.
 WORKER_HUNG_SECONDS: Final = 30
 WORKER_START_SECONDS_MAX: Final = 600  # a database may be slow to answer; as systemd's unit has it
+# A server waits so long for what its store is made by (a master of HBase), and asks as often.
+STORE_AWAITED_SECONDS_MAX: Final = 600.0
+STORE_AWAITED_PAUSE_SECONDS: Final = 2.0
 WORKER_QUICK_SECONDS: Final = 10  # a worker that ends sooner did not die of what it served
 WORKER_QUICK_DEATHS_MAX: Final = 8  # in a row; then something is wrong that no restart mends
 WORKER_PAUSE_SECONDS: Final = 0.5  # before a worker that died quickly is replaced; it doubles

@@ -39,6 +39,7 @@ async def _serve(given: Given, settings: Settings, descriptors: int | None) -> N
             server.hurry()  # asked twice: whoever asks does not want to wait
         else:
             _log.info("the server stops", extra={"facts": {"signal": number.name}})
+            server.stop_waiting()
         asked.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -40,8 +40,13 @@ async def _work(control: socket.socket, hand: socket.socket, descriptors: int | 
     server.join(member)
     fit_connections(server.admission, descriptors)
     loop = asyncio.get_running_loop()
+
+    def leave() -> None:
+        server.stop_waiting()
+        member.leave()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, member.leave)
+        loop.add_signal_handler(number, leave)
     loop.add_signal_handler(signal.SIGHUP, server.reload)
     hearing = loop.create_task(member.listen(server))
     try:

@@ -29,12 +29,14 @@ from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.tablestore.engine import TablestoreEngine, TablestoreSettings
 from widerow.engine.tablestore.plug import TABLESTORE
 from widerow.engine.timeseries.settings import TimeseriesSettings
-from widerow.errors import StorageFailure, StorePoisoned
+from widerow.errors import StorageFailure, StoreAwaited, StorePoisoned
 from widerow.limits import (
     BLOCKING_THREADS_MAX,
     DRAIN_SECONDS_MAX,
     FLUSH_SECONDS_MAX,
     REQUEST_SAMPLE_SECONDS,
+    STORE_AWAITED_PAUSE_SECONDS,
+    STORE_AWAITED_SECONDS_MAX,
     WORKER_PARTING_SECONDS,
     WORKER_THREADS_MIN,
 )
@@ -139,6 +141,7 @@ class Server:
         self._probes: Probes | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
+        self._leaves = asyncio.Event()  # whether a `start` waits for its store no more
         self._told_ns = -_REPEAT_NS
         self._poisoned = False
 
@@ -178,7 +181,7 @@ class Server:
             identity = self._load_identity()
             self._tls = _load_tls(self.settings)
             self._begin_dev()
-            store = self._store = self._given or self._open_store()
+            store = self._store = self._given or await self._await_store()
             engine = Engine(
                 *(store, self._engine_clock, self._entropy, TABLE_MODELS),
                 self._engine_settings(store),
@@ -261,6 +264,10 @@ class Server:
             await self._membership.leave()
             self._membership = None
 
+    def stop_waiting(self) -> None:
+        """Let a `start` that waits for its store end with the reason."""
+        self._leaves.set()
+
     def hurry(self) -> None:
         """Let a running `stop` wait no longer for requests in hand."""
         self._hurried = True
@@ -329,6 +336,25 @@ class Server:
         """Use the rules of `identity` from the next request on."""
         if self._dispatcher is not None:
             self._dispatcher.identity = identity
+
+    async def _await_store(self) -> Store:
+        """Open the store. Raises `StoreAwaited` where what it takes stays away, or on a stop."""
+        waited = 0.0
+        while True:
+            try:
+                store = self._open_store()
+            except StoreAwaited as error:
+                if waited >= STORE_AWAITED_SECONDS_MAX or self._leaves.is_set():
+                    raise
+                facts = {"reason": str(error), "seconds": waited}
+                _log.warning("the store is waited for", extra={"facts": facts})
+            else:
+                if waited:
+                    _log.info("the store is open", extra={"facts": {"seconds": waited}})
+                return store
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._leaves.wait(), STORE_AWAITED_PAUSE_SECONDS)
+            waited += STORE_AWAITED_PAUSE_SECONDS
 
     def _open_store(self) -> Store:
         settings = self.settings

@@ -9,7 +9,7 @@ import threading
 from time import sleep
 from typing import Final, final
 
-from widerow.errors import StorageFailure, StoreBusy
+from widerow.errors import StorageFailure, StoreAwaited, StoreBusy
 from widerow.storage.hbase.greeting import ServerLost
 from widerow.storage.hbase.messages import (
     BytesBytesPair,
@@ -75,8 +75,10 @@ class HBaseTable:
             self._ask()
         except (ServerLost, RemoteFailure, StoreBusy) as error:
             failure = error if isinstance(error, StoreBusy) else storage_failure(error)
-            if not isinstance(failure, StoreBusy) or not self._is_there():
+            if not isinstance(failure, StoreBusy):
                 raise
+            if not self._is_there():
+                raise self._unmade(error, failure) from error
             name = "hbase-table-check"
             threading.Thread(target=self._ask_later, name=name, daemon=True).start()
             return (
@@ -84,6 +86,19 @@ class HBaseTable:
                 f"regions are neither split, merged nor moved until then ({failure})"
             )
         return ""
+
+    def _unmade(self, error: Exception, failure: StoreBusy) -> StoreBusy:
+        """What a table is refused with that region servers do not show, while no master answers.
+
+        Where servers of the cluster answer, a master may follow; where none does, the URL may be
+        wrong.
+        """
+        if isinstance(error, ServerLost):
+            return failure
+        return StoreAwaited(
+            f"HBase has no master that could make the table {self._regions.table.decode()}, and no "
+            f"region server shows it: start a master ({failure})"
+        )
 
     def _is_there(self) -> bool:
         """Whether region servers have the table. Asks no master, and makes no table."""

@@ -1,5 +1,6 @@
 """Opening a store while no master is active (storage/hbase/table.py), against a server here."""
 
+import asyncio
 import socket
 from collections.abc import Iterator, Mapping
 from time import monotonic
@@ -8,8 +9,10 @@ import pytest
 from tests.unit.storage.hbase.fake import FakeServer, Received, answer_frame, failure_frame
 from tests.unit.storage.hbase.test_regions import row
 
-from widerow.errors import StorageFailure, StoreBusy
+from widerow.errors import StorageFailure, StoreAwaited, StoreBusy
 from widerow.keys.layout import row_prefix
+from widerow.server import lifecycle
+from widerow.server.settings import Settings
 from widerow.storage.hbase import table
 from widerow.storage.hbase.messages import (
     BytesBytesPair,
@@ -148,8 +151,52 @@ def until_refused(store: Store) -> StorageFailure:
 
 def test_a_table_that_is_not_there_takes_a_master(cluster: SmallCluster) -> None:
     cluster.has_table = False
-    with pytest.raises(StoreBusy, match="no master"):
+    with pytest.raises(StoreAwaited, match="no master that could make the table t,"):
         open_hbase(cluster.url)
+
+
+def test_a_server_waits_for_a_master_and_says_so(
+    cluster: SmallCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """docs/operating/cluster.md: a table that is not there takes a master."""
+    monkeypatch.setattr(lifecycle, "STORE_AWAITED_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(table, "_PROCEDURE_PAUSE_SECONDS", 0.01)
+    caplog.set_level("INFO")
+    cluster.has_table = False
+    server = lifecycle.Server(Settings(store=cluster.url))
+
+    async def work() -> None:
+        opening = asyncio.create_task(server._await_store())
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while caplog.messages.count("the store is waited for") < 2:  # noqa: ASYNC110  # its log
+                await asyncio.sleep(0.01)
+            assert not opening.done()
+            cluster.has_master = cluster.has_table = True
+            (await opening).close()
+
+    asyncio.run(work())
+    assert caplog.messages[-1] == "the store is open"
+
+
+def test_a_signal_ends_the_wait_for_a_master(cluster: SmallCluster) -> None:
+    cluster.has_table = False
+
+    async def work() -> None:
+        server = lifecycle.Server(Settings(store=cluster.url))
+        opening = asyncio.create_task(server._await_store())
+        await asyncio.sleep(0)
+        server.stop_waiting()
+        with pytest.raises(StoreAwaited):
+            await opening
+
+    asyncio.run(work())
+
+
+def test_a_server_does_not_wait_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle, "STORE_AWAITED_PAUSE_SECONDS", 3600)
+    server = lifecycle.Server(Settings(store="hbase://127.0.0.1:1/t"))
+    with pytest.raises(StoreBusy, match=r"127\.0\.0\.1:1"):
+        asyncio.run(server._await_store())
 
 
 def test_a_table_that_is_not_safe_is_refused_by_a_master(cluster: SmallCluster) -> None:
