@@ -10,7 +10,7 @@ import pytest
 from widerow.engine.lag import Lag
 from widerow.engine.lease import LeaseTerm
 from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
-from widerow.engine.nodes.slowest import Figures, slowest
+from widerow.engine.nodes.slowest import Figures, slowest_server
 from widerow.engine.nodes.work import NodeWork, WorstLag, worst_lags
 from widerow.engine.partitions.throttle import Taken
 
@@ -89,7 +89,7 @@ def _figures(name: str, p99_ms: float | None, rate: float = 100.0, **work: Any) 
 def test_the_slowest_server_stands_out_and_its_figures_say_why(
     servers: tuple[Figures, ...], found: bytes, words: str
 ) -> None:
-    told = slowest(servers)
+    told = slowest_server(servers)
     assert (told is not None) == bool(found)
     if told is not None:
         assert told[0] == found

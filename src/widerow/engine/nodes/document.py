@@ -7,7 +7,7 @@ from widerow.clock import Clock
 from widerow.engine.lag import owner_of
 from widerow.engine.nodes.nodes import Nodes, SeenNode
 from widerow.engine.nodes.record import NodeRecord
-from widerow.engine.nodes.slowest import Figures, slowest
+from widerow.engine.nodes.slowest import Figures, slowest_server
 from widerow.engine.nodes.work import NodeWork, WorstLag
 
 __all__ = ["nodes_document"]
@@ -54,7 +54,7 @@ def nodes_document(nodes: Nodes, clock: Clock, opens: Callable[[str], bool]) -> 
     living = [each for each in known if each.serves]
     lease = _lease(known)
     keeper = None if lease is None else lease["node"]
-    slow = slowest(
+    slow = slowest_server(
         [Figures(each.record.id, each.rate, each.record.work or NodeWork()) for each in living]
     )
     return {

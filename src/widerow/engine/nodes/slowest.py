@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from widerow.engine.nodes.work import NodeWork
 from widerow.limits import SLOWEST_FACTOR, SLOWEST_MS_MIN
 
-__all__ = ["Figures", "slowest"]
+__all__ = ["Figures", "slowest_server"]
 
 _BUSY_CORES: Final = 0.9  # of the one that a server computes on
 _UNEXPLAINED: Final = "its figures do not say why: look at its slow requests"
@@ -25,7 +25,7 @@ class Figures(NamedTuple):
     work: NodeWork
 
 
-def slowest(servers: Sequence[Figures]) -> tuple[bytes, str] | None:
+def slowest_server(servers: Sequence[Figures]) -> tuple[bytes, str] | None:
     """The slowest of these and why; None where none stands out, or fewer than two have answered."""
     known = [(each.work.p99_ms, each) for each in servers if each.work.p99_ms is not None]
     if len(known) < 2:
