@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.nosql_wire import request
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 from tests.support.strict import StrictSpace, StrictStore
 
@@ -30,6 +31,7 @@ from widerow.model.typed.rules import TypedRule
 from widerow.nosql import Index, IndexField, Kind
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.wire.nosql.dialect import NOSQL_DIALECT
 from widerow.wire.nosql.faults import UNAVAILABLE, fault_of
 
 BY_N = Index("by_n", (IndexField("n"),))
@@ -231,6 +233,8 @@ def test_writers_of_a_table_whose_index_is_far_behind_wait_and_nobody_else(
     calm = store.create_table(builder.primary_key("id").build())
     indexed(store, things, clock)
     indexed(store, calm, clock)
+    calm.put({"id": 1, "n": 1})
+    settle(store, clock)
     things.put_many({"id": number, "n": number} for number in range(4 * STEP_ENTRIES))
     engine = store.engine
     for _ in range(3):
@@ -239,7 +243,14 @@ def test_writers_of_a_table_whose_index_is_far_behind_wait_and_nobody_else(
         assert step is not None
         store.commit(step)
 
+    def asked(code: int, payload: dict[str, Any]) -> Any:  # noqa: ANN401  # its plan
+        body = request(code, payload, "")
+        operation = NOSQL_DIALECT.select("POST", "/V2/nosql/data", body)
+        return operation.call(engine, "", operation.decode(body))
+
     def paces(table: nosql.TableHandle) -> list[bool]:
+        name = table.definition.name
+        sequence = {"os": [{"n": name, "o": 3, "l": {"id": 1, "n": 1}}]}
         form, row = table.form, WriteChoice(OperationKind.PUT, {"id": 1, "n": 1})
         key = MultiRowSelection(form, *form.key.range(), 1, {form.id: form})
         plans: list[Plan[Any]] = [
@@ -247,10 +258,14 @@ def test_writers_of_a_table_whose_index_is_far_behind_wait_and_nobody_else(
             engine.execute([(form, row)]),
             engine.multi_delete(form, MultiRow({"id": 1})),
             engine.change_rows(form.key.shard([1]), [key], lambda _: None),
+            asked(9, sequence),
+            asked(7, {"st": f"DELETE FROM {name} WHERE id = 1"}),  # no input
+            asked(7, {"st": f"UPDATE {name} SET n = 2 WHERE id = 1"}),  # same
+            asked(7, {"st": f"INSERT INTO {name} (id, n) VALUES (1, 1)"}),  # same
         ]
         return [plan.pace is not None and plan.pace.waits() for plan in plans]
 
-    assert paces(things) == [True] * 4
-    assert paces(calm) == [False] * 4
+    assert paces(things) == [True] * 8
+    assert paces(calm) == [False] * 8
     settle(store, clock)
-    assert paces(things) == [False] * 4
+    assert paces(things) == [False] * 8
