@@ -12,7 +12,7 @@ Who may ask (docs/protocol/nosql.md, "Authorization"):
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hmac import compare_digest
 from typing import Any, Final, final
 
@@ -23,7 +23,14 @@ from widerow.limits import NSON_DEPTH_MAX
 from widerow.model.typed.names import DEFAULT_NAMESPACE, check_namespace
 from widerow.wire.dialect import Opened
 from widerow.wire.nosql.modes import CLOUD, NosqlMode
-from widerow.wire.nosql.nson import NSON_MAP, decode_map, decode_value, map_member, read_text
+from widerow.wire.nosql.nson import (
+    NSON_MAP,
+    decode_map,
+    decode_value,
+    map_member,
+    member_place,
+    read_text,
+)
 from widerow.wire.nosql.rules import NosqlRule
 
 __all__ = [
@@ -36,6 +43,7 @@ __all__ = [
     "open_frame",
     "open_frame_onprem",
     "operation_code",
+    "payload_members",
     "read_frame",
 ]
 
@@ -49,6 +57,7 @@ _REQUEST_ID: Final = "x-nosql-request-id"
 _NAMESPACE: Final = "x-nosql-default-ns"
 _VERSION_BYTES: Final = 2
 _HEADER: Final = b"\x80h\x06"  # the member's name, and the code of a MAP
+_MAP: Final = bytes((NSON_MAP,))
 _VERSIONS: Final = (4, 5)
 _DEFAULT: Final = "widerow"  # id and secret of the key that everybody knows
 _SIGNATURE: Final = re.compile(r'Signature\b.*\bkeyId="[^"]*".*\bsignature="[^"]*"', re.ASCII)
@@ -120,6 +129,20 @@ def read_frame(body: bytes, mode: NosqlMode = CLOUD) -> Frame:
     if not isinstance(payload, dict):
         raise InvalidRequest(NosqlRule.PAYLOAD_MISSING)
     return Frame(_version(body), header, payload, mode)
+
+
+def payload_members(body: bytes, names: Sequence[bytes]) -> dict[str, Any]:
+    """Members with short names of a request's payload that are there; the rest is not read.
+
+    As `read_frame` has them. Raises: `InvalidRequest`.
+    """
+    at = -1
+    if body[_VERSION_BYTES : _VERSION_BYTES + 1] == _MAP:
+        at = member_place(body, _VERSION_BYTES, b"p")
+    if at < 0 or body[at : at + 1] != _MAP:
+        return dict(read_frame(body).payload)  # which says what is wrong
+    found = {name.decode(): map_member(body, at, name, NSON_DEPTH_MAX) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def open_frame(

@@ -57,6 +57,7 @@ __all__ = [
     "encode",
     "end_container",
     "map_member",
+    "member_place",
     "put_binary",
     "put_int",
     "put_text",
@@ -435,29 +436,43 @@ def _map_length(wrong: int) -> InvalidRequest:
 def map_member(data: bytes, at: int, name: bytes, depth: int) -> Any:  # noqa: ANN401  # a value
     """The value of a short name in the MAP at `at`, None without it; of several ones the last.
 
-    Other numbers and texts are passed over. Raises: `InvalidRequest` (NSON).
+    Other values are passed over. Raises: `InvalidRequest` (NSON).
+    """
+    place = member_place(data, at, name)
+    return None if place < 0 else decode_value(data, place, depth - 1)[0]
+
+
+def member_place(data: bytes, at: int, name: bytes) -> int:
+    """Where the value of a short name begins in the MAP at `at`, of several ones the last; or -1.
+
+    What is in other values is not looked at. Raises: `InvalidRequest` (NSON).
     """
     count, at, stop = _head(data, at + 1, 2)
     wanted = bytes((len(name) + _PACKED_ZERO,)) + name
-    found: Any = None
+    found = -1
     for _ in range(count):
         if data.startswith(wanted, at):
-            found, at = decode_value(data, at + len(wanted), depth - 1)
+            at += len(wanted)
+            found = at
         else:
-            at = _behind(data, _behind_text(data, at), depth - 1)
+            at = _behind_text(data, at)
+        at = _behind(data, at)
     if at != stop:
         raise _map_length(stop - at)
     return found
 
 
-def _behind(data: bytes, at: int, depth: int) -> int:
+def _behind(data: bytes, at: int) -> int:
     """Where the value at `at` ends."""
     if at < len(data):
-        if data[at] in (NSON_INTEGER, NSON_LONG):
+        code = data[at]
+        if code in (NSON_INTEGER, NSON_LONG):
             return read_int(data, at + 1)[1]
-        if data[at] == NSON_STRING:
+        if code == NSON_STRING:
             return _behind_text(data, at + 1)
-    return decode_value(data, at, depth)[1]
+        if code in (NSON_MAP, NSON_ARRAY):
+            return _head(data, at + 1, 0)[2]
+    return decode_value(data, at, 1)[1]
 
 
 def _behind_text(data: bytes, at: int) -> int:

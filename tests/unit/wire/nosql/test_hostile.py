@@ -3,7 +3,9 @@
 `tests/fuzz/nson.py` looks for more of them.
 """
 
+from collections.abc import Mapping
 from decimal import Decimal
+from itertools import permutations, product
 from typing import Any, Final
 
 import pytest
@@ -14,8 +16,11 @@ from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_REQUEST_BYTES_MAX, NSON_DEPTH_MAX
 from widerow.model.typed.rules import TypedRule
 from widerow.wire.nosql.dialect import NOSQL_DIALECT, NOSQL_ONPREM_DIALECT
+from widerow.wire.nosql.envelope import read_frame
 from widerow.wire.nosql.faults import fault_of
 from widerow.wire.nosql.nson import TimestampText, encode
+from widerow.wire.nosql.operations.query import permission_of_query
+from widerow.wire.nosql.rules import NosqlRule
 
 KEY: Final = {"s": 1, "id": "a"}
 INFINITE: Final = float("inf")
@@ -231,3 +236,42 @@ def test_errors_that_are_causes_of_each_other_are_told_too() -> None:
     for error, cause in ((first, first), (first, second), (second, first)):
         error.__cause__ = cause
         assert fault_of(error, "TABLE_REQUEST").code == ILLEGAL
+
+
+def written(name: str, value: bytes) -> bytes:
+    return bytes((127 + len(name),)) + name.encode() + value
+
+
+def of_members(*members: bytes) -> bytes:
+    """A MAP of members, also of several with one name."""
+    inside = len(members).to_bytes(4, "big") + b"".join(members)
+    return b"\x06" + len(inside).to_bytes(4, "big") + inside
+
+
+def test_a_statement_needs_the_permission_of_the_text_that_is_run() -> None:
+    """Of members that come twice the last counts, for the permission as for what is run."""
+    texts = ("SELECT * FROM t", "DELETE FROM t")
+    members = [
+        *[written("st", encode({"": text})[10:]) for text in texts],
+        *[written("pq", encode({"": b"WIDEROW01" + text.encode()})[10:]) for text in texts],
+        written("bv", encode({"pq": 1})),
+    ]
+    header = written("h", of_members(written("o", b"\x04\x86")))
+    for length in (1, 2, 3):
+        for chosen in product(members, repeat=length):
+            payloads = [of_members(*chosen), of_members(*chosen[::-1])]
+            for order in permutations([header, *[written("p", each) for each in payloads]]):
+                body = b"\0\x04" + of_members(*order)
+                try:
+                    whole = permission_of_text(read_frame(body).payload)
+                except InvalidRequest:
+                    continue
+                assert permission_of_query(body) is whole
+
+
+def permission_of_text(payload: Mapping[str, Any]) -> Permission:
+    """Of the statement that `run_query` takes."""
+    text = payload["pq"][9:].decode() if "pq" in payload else payload.get("st")
+    if text is None:
+        raise InvalidRequest(NosqlRule.QUERY_MISSING)
+    return Permission.WRITE if text.startswith("DELETE") else Permission.READ

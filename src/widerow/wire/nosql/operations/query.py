@@ -17,6 +17,7 @@ from decimal import (
     ROUND_UP,
     Context,
 )
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from librt.strings import BytesWriter
@@ -28,7 +29,7 @@ from widerow.engine.typed.engine import TypedEngine
 from widerow.errors import InvalidRequest
 from widerow.limits import NUMBER_DIGITS_MAX
 from widerow.wire.nosql.answers import Cost, begun_message
-from widerow.wire.nosql.envelope import Frame
+from widerow.wire.nosql.envelope import Frame, payload_members
 from widerow.wire.nosql.members import (
     absolute,
     binary_member,
@@ -38,7 +39,7 @@ from widerow.wire.nosql.members import (
 )
 from widerow.wire.nosql.modes import CLOUD, NosqlMode
 from widerow.wire.nosql.nson import encode, put_int
-from widerow.wire.nosql.operations.rows import decode_row_request
+from widerow.wire.nosql.operations.rows import check_size
 from widerow.wire.nosql.rules import NosqlRule
 from widerow.wire.nosql.sql.parse import writes_rows
 from widerow.wire.nosql.sql.run import (
@@ -65,6 +66,7 @@ _MAGIC_ONPREM: Final = b"WIDEROW02"
 _VERSIONS: Final = frozenset(range(6))
 _PREPARING_KB: Final = 2  # that reading a statement costs (nosql-wire §6)
 _KEPT_MAX: Final = 256
+_CONTEXTS_KEPT: Final = 64
 _NO_PLAN: Final = b"\xff"
 
 _CUSTOM_CONTEXT: Final = 5
@@ -120,16 +122,19 @@ _STATEMENTS: Final = KeptStatements()
 
 def permission_of_query(body: bytes, mode: NosqlMode = CLOUD) -> Permission:
     """What a statement needs: reading or writing. Raises `InvalidRequest`."""
-    statement, _ = _statement_of(decode_row_request(body, mode), "")
+    check_size(body, mode)
+    statement, _ = _statement_of(payload_members(body, (b"pq", b"st")), mode, "")
     return Permission.WRITE if _STATEMENTS.writes(statement) else Permission.READ
 
 
-def _statement_of(asked: Frame, namespace: str) -> tuple[AskedStatement, bool]:
+def _statement_of(
+    payload: Mapping[str, Any], mode: NosqlMode, namespace: str
+) -> tuple[AskedStatement, bool]:
     """The statement of a query, and whether it came prepared. Raises `InvalidRequest`.
 
     What was prepared in a namespace stays there, whatever the request's is.
     """
-    payload, onprem = asked.payload, asked.mode.onprem
+    onprem = mode.onprem
     kept = binary_member(payload, "pq")
     if kept is None:
         statement = text_member(payload, "st")
@@ -222,7 +227,7 @@ def run_query(
     """A page of a statement's rows. Raises, or its plan does: `InvalidRequest`, `NotFound`."""
     payload = asked.payload
     _check_version(payload)
-    statement, is_prepared = _statement_of(asked, namespace)
+    statement, is_prepared = _statement_of(payload, asked.mode, namespace)
     prepared = _STATEMENTS.of(engine, statement)
     page = run_prepared(prepared, engine, _bound(payload), _asked(engine, asked, between))
     passing = is_prepared and payload.get("iq") is False
@@ -283,8 +288,9 @@ def _context(payload: Mapping[str, Any]) -> Context:
     return _with_digits(precision, _ROUNDINGS[rounding])
 
 
+@lru_cache(_CONTEXTS_KEPT)
 def _with_digits(precision: int, rounding: str) -> Context:
-    """A context whose exponents are those that NUMBER literals can have."""
+    """A context whose exponents are those that NUMBER literals can have. Nobody changes it."""
     return Context(prec=precision, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "Written",
     "as_abort",
     "check_key_size",
+    "check_size",
     "choice_of",
     "consumed_by_write",
     "decode_row_request",
@@ -63,9 +64,14 @@ _TTL_UNITS: Final = frozenset(("DAYS", "HOURS"))
 
 def decode_row_request(body: bytes, mode: NosqlMode = CLOUD) -> Frame:
     """A request of bounded size. Raises `InvalidRequest`."""
+    check_size(body, mode)
+    return read_frame(body, mode)
+
+
+def check_size(body: bytes, mode: NosqlMode) -> None:
+    """Raise `InvalidRequest` for a request that is too long for a way of the proxy."""
     if len(body) > mode.request_bytes:
         raise InvalidRequest(NosqlRule.REQUEST_SIZE, size=len(body), limit=mode.request_bytes)
-    return read_frame(body, mode)
 
 
 # --- GET -----------------------------------------------------------------------------------------

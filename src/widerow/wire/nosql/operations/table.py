@@ -4,7 +4,7 @@ What statements need is a third of this package: it is loaded with the first of 
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ def _always(_body: bytes) -> bool:
     return True
 
 
+@cache
 def _query() -> ModuleType:
     from widerow.wire.nosql.operations import query  # noqa: PLC0415  # with the first statement
 

@@ -8,7 +8,7 @@ within a bound.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 from widerow.engine.between import Between
 from widerow.engine.typed.engine import TypedEngine
@@ -22,7 +22,7 @@ from widerow.wire.nosql.sql.lexis import TextPlace
 from widerow.wire.nosql.sql.loops import Expr, Loop, Looping
 from widerow.wire.nosql.sql.order_keys import SortWay, group_key, is_atomic, sort_key
 from widerow.wire.nosql.sql.ordered_page import OrderedPage, OrderedRow
-from widerow.wire.nosql.sql.resume import QueryResume
+from widerow.wire.nosql.sql.resume import QUERY_START, QueryResume
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 
 __all__ = [
@@ -83,11 +83,11 @@ class SelectPlan:
     streams: bool = True
     covered: KeyCovered | None = None
 
-    def for_frame(self, frame: Any) -> "SelectPlan":  # noqa: ANN401  # the frame of expressions
-        """The plan for the values of a run: without the conditions that its ranges fulfil."""
+    def condition(self, frame: Any) -> Expr | None:  # noqa: ANN401  # the frame of expressions
+        """WHERE for the values of a run: without what its ranges fulfil. None is always true."""
         if self.covered is None or not self.covered.holds(frame):
-            return self
-        return replace(self, where=self.covered.rest, covered=None)
+            return self.where
+        return self.covered.rest
 
 
 class PageBounds(NamedTuple):
@@ -122,18 +122,36 @@ def select_page(
     """The rows of a page. Raises `InvalidRequest` for what expressions refuse, and for bounds."""
     if bounds.limit is not None and resume.returned >= bounds.limit:
         return PageOfRows([], None, 0)
-    plan = plan.for_frame(frame)
-    looping = Looping(engine, frame, plan.loops, between)
+    run = _Run(plan, plan.condition(frame), Looping(engine, frame, plan.loops, between), frame)
     if plan.streams:
-        return _streamed(plan, looping, frame, bounds, resume)
+        return _streamed(run, bounds, resume)
     rows_max = _rows_wanted(bounds, resume) + bounds.offset - resume.skipped
     page = OrderedPage(resume.position, rows_max, NOSQL_PAGE_BYTES_MAX)
     if plan.grouping is None:
-        _fill(plan, looping, frame, page)
+        _fill(run, page)
     else:
-        groups = _grouped(plan, plan.grouping, looping, frame, context)
+        groups = _grouped(run, plan.grouping, context)
         _fill_groups(plan, plan.grouping, frame, groups, page)
-    return _cut(page, bounds, resume, looping.counted_kb)
+    return _cut(page, bounds, resume, run.looping.counted_kb)
+
+
+@final
+class _Run:
+    """A plan that is run: `where` is what is left of WHERE for the values of this run."""
+
+    __slots__ = ("frame", "looping", "plan", "where")
+
+    def __init__(self, plan: SelectPlan, where: Expr | None, looping: Looping, frame: Any) -> None:  # noqa: ANN401  # as above
+        self.plan = plan
+        self.where = where
+        self.looping = looping
+        self.frame = frame
+
+    def true_places(self) -> Iterator[None]:
+        """Every place at which WHERE is true, as the frame stands at it."""
+        for is_place in self.looping.places(QUERY_START):
+            if is_place and (self.where is None or is_true(self.where, self.frame)):
+                yield
 
 
 def _rows_wanted(bounds: PageBounds, resume: QueryResume) -> int:
@@ -141,17 +159,11 @@ def _rows_wanted(bounds: PageBounds, resume: QueryResume) -> int:
     return most if bounds.limit is None else min(most, bounds.limit - resume.returned)
 
 
-def _streamed(
-    plan: SelectPlan,
-    looping: Looping,
-    frame: Any,  # noqa: ANN401  # as above
-    bounds: PageBounds,
-    resume: QueryResume,
-) -> PageOfRows:
+def _streamed(run: _Run, bounds: PageBounds, resume: QueryResume) -> PageOfRows:
     rows: list[SentRow] = []
     skipped, returned, size = resume.skipped, resume.returned, 0
     wanted, limit, offset = _rows_wanted(bounds, resume), bounds.limit, bounds.offset
-    where, make = plan.where, plan.row
+    where, make, looping, frame = run.where, run.plan.row, run.looping, run.frame
     read_max = min(bounds.read_kb or _PAGE_KB, _PAGE_KB)
     for is_place in looping.places(resume):
         if is_place and (where is None or is_true(where, frame)):
@@ -174,8 +186,9 @@ def _streamed(
 _PAGE_KB = NOSQL_PAGE_BYTES_MAX // 1024
 
 
-def _fill(plan: SelectPlan, looping: Looping, frame: Any, page: OrderedPage) -> None:  # noqa: ANN401  # as above
-    for _ in _true_places(plan, looping, frame):
+def _fill(run: _Run, page: OrderedPage) -> None:
+    plan, looping, frame = run.plan, run.looping, run.frame
+    for _ in run.true_places():
         head = _order_key(plan.sorting, frame)
         if plan.distinct:
             items = [expression.evaluate(frame) for expression in plan.outputs]
@@ -188,12 +201,6 @@ def _fill(plan: SelectPlan, looping: Looping, frame: Any, page: OrderedPage) -> 
         if page.wants(key):
             row = plan.row(frame)
             page.take(OrderedRow(key, row, _size(row) + len(key)))
-
-
-def _true_places(plan: SelectPlan, looping: Looping, frame: Any) -> Iterator[None]:  # noqa: ANN401  # as above
-    for is_place in looping.places(QueryResume()):
-        if is_place and (plan.where is None or is_true(plan.where, frame)):
-            yield
 
 
 def _order_key(sorting: Sequence[Sorting], frame: Any) -> bytes:  # noqa: ANN401  # as above
@@ -229,19 +236,14 @@ def _fill_groups(
             page.take(OrderedRow(whole, row, _size(row) + len(whole)))
 
 
-def _grouped(
-    plan: SelectPlan,
-    grouping: SqlGrouping,
-    looping: Looping,
-    frame: Any,  # noqa: ANN401  # as above
-    context: Context,
-) -> dict[bytes, _Group]:
+def _grouped(run: _Run, grouping: SqlGrouping, context: Context) -> dict[bytes, _Group]:
     """All groups by their keys; rows with EMPTY to group by are in none."""
+    frame = run.frame
     holder = Holder()
     groups: dict[bytes, _Group] = {}
     if not grouping.expressions:
         groups[b""] = _Group([], _accumulators(grouping, context, holder))
-    for _ in _true_places(plan, looping, frame):
+    for _ in run.true_places():
         values = [expression.evaluate(frame) for _, expression in grouping.expressions]
         for items, place in zip(values, grouping.places, strict=True):
             if len(items) > 1:
