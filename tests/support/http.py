@@ -108,6 +108,16 @@ class Sender:
         headers = self.headers(body, late_seconds=late_seconds, **changes)
         return encode_request(f"/{action}", self.sign(action, headers), body)
 
+    def ask(self, wire: "Wire", action: str, body: bytes) -> Answer:
+        """The answer to a request over a connection."""
+        return wire.ask(self.request(action, body))
+
+    def granted(self, wire: "Wire", action: str, body: bytes) -> bytes:
+        """The body of an answer to a request that is not to be refused."""
+        answer = self.ask(wire, action, body)
+        assert answer.status == 200, (action, answer.error)
+        return answer.body
+
     def signed(self, action: str, answer: Answer) -> bool:
         """Whether `answer` to `action` carries this sender's signature (wire §1.5)."""
         shown = sorted(each for each in answer.headers.items() if each[0].startswith("x-ots-"))

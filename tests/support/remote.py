@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from tests.support.placement import MemoryPlacement, Ranges
 from tests.support.space import MovingView, Space
-from tests.support.weather import CALM, Weather
+from tests.support.weather import CALM, Weather, happens
 
 from widerow.clock import Entropy
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreHangs
@@ -229,9 +229,7 @@ class MemoryDriver:
 
     def chance(self, rate: float) -> bool:
         """True in `rate` of all cases."""
-        if not 0 < rate < 1:
-            return rate >= 1
-        return int.from_bytes(self._entropy.token_bytes(4), "big") < rate * 2**32
+        return happens(self._entropy, rate)
 
     def check_open(self) -> None:
         """Raise `StorageFailure` once the driver is closed."""

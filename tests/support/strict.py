@@ -34,6 +34,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from tests.support.space import MovingView, Space, SpaceView
+from tests.support.weather import happens
 
 from widerow.clock import Entropy
 from widerow.errors import OutcomeUnknown, StorageFailure, StorePoisoned
@@ -213,9 +214,7 @@ class StrictStore(Store):
 
     def chance(self, rate: float) -> bool:
         """True in `rate` of all cases."""
-        if not 0 < rate < 1:
-            return rate >= 1
-        return int.from_bytes(self._entropy.token_bytes(4), "big") < rate * 2**32
+        return happens(self._entropy, rate)
 
     def check_open(self) -> None:
         """Raise `StorageFailure` once the handle is closed."""

@@ -2,7 +2,9 @@
 
 from typing import Final, NamedTuple
 
-__all__ = ["CALM", "Weather"]
+from widerow.clock import Entropy
+
+__all__ = ["CALM", "Weather", "happens"]
 
 
 class Weather(NamedTuple):
@@ -15,3 +17,10 @@ class Weather(NamedTuple):
 
 
 CALM: Final = Weather()
+
+
+def happens(entropy: Entropy, rate: float) -> bool:
+    """True in `rate` of all cases."""
+    if not 0 < rate < 1:
+        return rate >= 1
+    return int.from_bytes(entropy.token_bytes(4), "big") < rate * 2**32

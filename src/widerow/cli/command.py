@@ -52,39 +52,29 @@ _CONNECTING: Final = {*(field.name for field in CONNECTION_FIELDS), "profile"}
 _INTERRUPTED: Final = 130  # as a shell reports a process that Ctrl-C has ended
 
 
-class _WholeNumber(click.types.IntParamType):
-    """Whole numbers in ASCII digits alone."""
+class _Number(click.ParamType):  # type: ignore[type-arg]  # generic in later versions of click
+    """Numbers in ASCII digits alone; `name`: what people call them."""
+
+    def __init__(self, name: str, read: Callable[[str], Any], make: type[Any]) -> None:
+        self.name = name
+        self._read = read
+        self._make = make
 
     def convert(
         self,
         value: Any,  # noqa: ANN401  # as click's
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> int:
+    ) -> Any:  # noqa: ANN401  # same
         try:
-            return whole_number(value) if isinstance(value, str) else int(value)
+            return self._read(value) if isinstance(value, str) else self._make(value)
         except ValueError:
-            self.fail(f"{value!r} is not a valid integer.", param, ctx)
-
-
-class _RealNumber(click.types.FloatParamType):
-    """Numbers in ASCII digits alone."""
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401  # as click's
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> float:
-        try:
-            return real_number(value) if isinstance(value, str) else float(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a valid float.", param, ctx)
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
 
 
 _KINDS: Final[dict[type[Any], Any]] = {
-    int: _WholeNumber(),
-    float: _RealNumber(),
+    int: _Number("integer", whole_number, int),
+    float: _Number("float", real_number, float),
     Path: click.Path(path_type=Path),
 }
 

@@ -50,7 +50,6 @@ __all__ = [
     "key_section_size",
     "seal",
     "split_cells",
-    "split_named",
     "version_bytes",
 ]
 
@@ -157,8 +156,10 @@ def version_bytes(version: int) -> bytes:
     return _INT64.pack(version)
 
 
-def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
-    """The cells in `data[start:stop]`.
+def split_cells(
+    data: bytes, start: int, stop: int, names: Container[bytes] | None = None
+) -> list[Cell]:
+    """The cells in `data[start:stop]`; with `names`, in bytes, only those that have one of them.
 
     Values are not decoded. Raises `StoreDamaged` where the bytes are not cells. Linear in `stop`.
     """
@@ -172,28 +173,8 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
             end = value_end + SEAL_BYTES
             if data[position] != TAG_CELL or data[value_end] != TAG_CELL_TIMESTAMP or end > last:
                 raise StoreDamaged(f"a stored cell is malformed at byte {position}")
-            version = integer_at(data, value_end + 1)
-            cells.append(Cell(data[position + 6 : name_end].decode(), version, data[position:end]))
-            position = end
-    except (IndexError, UnicodeDecodeError) as error:
-        raise StoreDamaged(f"a stored cell is malformed at byte {position}") from error
-    return cells
-
-
-def split_named(data: bytes, start: int, stop: int, names: Container[bytes]) -> list[Cell]:
-    """The cells of `split_cells` whose names, in bytes, are among `names`."""
-    cells: list[Cell] = []
-    position: i64 = start
-    last: i64 = stop
-    try:
-        while position < last:
-            name_end = position + 6 + length_at(data, position + 2)
-            value_end = name_end + 5 + length_at(data, name_end + 1)
-            end = value_end + SEAL_BYTES
-            if data[position] != TAG_CELL or data[value_end] != TAG_CELL_TIMESTAMP or end > last:
-                raise StoreDamaged(f"a stored cell is malformed at byte {position}")
             name = data[position + 6 : name_end]
-            if name in names:
+            if names is None or name in names:
                 version = integer_at(data, value_end + 1)
                 cells.append(Cell(name.decode(), version, data[position:end]))
             position = end

@@ -9,34 +9,27 @@ from typing import Any
 
 import pytest
 from tests.compat.changes import INDEXES, check_transactions
+from tests.compat.sdk_facts import (
+    ABSENT,
+    CONDITIONS,
+    MADE_KEYS,
+    MISTAKES,
+    NO_TABLE,
+    UPDATED_ROW,
+    WIDE_ROW,
+    invalid,
+    refused,
+)
 
 # The first test waits for the build, on a fresh machine for the download of the SDK too.
 pytestmark = pytest.mark.timeout(600)
 
 Go = Callable[[str], dict[str, Any]]
 
-FINE = "no error"
 KEY = [["pk", 2, False], ["n", 1, False]]  # 1 INTEGER, 2 STRING, 3 BINARY; auto-increment
 NOT_ENCRYPTED = [False, "SSE_KMS_SERVICE", "", ""]
 
 
-def refused(status: int, code: str, message: str) -> dict[str, Any]:
-    return {"status": status, "code": code, "message": message, "request id": 36}
-
-
-def invalid(message: str) -> dict[str, Any]:
-    return refused(400, "OTSParameterInvalid", message)
-
-
-def wrong_key(message: str) -> dict[str, Any]:
-    return refused(400, "OTSInvalidPK", message)
-
-
-CONDITION_FAILED = refused(403, "OTSConditionCheckFail", "Condition check failed.")
-ROW_EXISTS = refused(403, "OTSConditionCheckFail", "Row exists which is expected nonexistent")
-ABSENT = "Row does not exist which is expected existent"
-ROW_ABSENT = refused(403, "OTSConditionCheckFail", ABSENT)
-NO_TABLE = refused(404, "OTSObjectNotExist", "Requested table does not exist.")
 ROW_ABSENT_ROW = {
     "ok": False,
     "code": "OTSConditionCheckFail",
@@ -181,24 +174,11 @@ def test_reads_select_columns_versions_and_times(go: Go) -> None:
 
 
 def test_a_wide_row_is_read_whole_by_names_and_by_pages(go: Go) -> None:
-    assert go("wide row") == {
-        "columns": 2048,
-        "first": "c0000",
-        "last": "c2047",
-        "sum": sum(range(2048)),
-        "selection": 128,
-        "page": [["c1500", 1500], ["c1501", 1501]],
-    }
+    assert go("wide row") == WIDE_ROW
 
 
 def test_an_update_puts_deletes_and_increments(go: Go) -> None:
-    assert go("update row") == {
-        "incremented": [["count", 7]],
-        "incremented again": [["count", -3]],
-        "units": [1, 1],
-        "cells": [["kept", "kept", 1], ["one", "old", 1], ["put", "put", 5]],
-        "increment of text": invalid("INCREMENT requires an integer column, column name: kept."),
-    }
+    assert go("update row") == UPDATED_ROW
 
 
 def test_a_deleted_row_is_gone_and_deleting_none_is_fine(go: Go) -> None:
@@ -206,23 +186,11 @@ def test_a_deleted_row_is_gone_and_deleting_none_is_fine(go: Go) -> None:
 
 
 def test_conditions_that_fail_change_nothing(go: Go) -> None:
-    assert go("conditions") == {
-        "inserted": FINE,
-        "inserted twice": ROW_EXISTS,
-        "update of none": ROW_ABSENT,
-        "column fails": CONDITION_FAILED,
-        "column holds": FINE,
-        "composite fails": CONDITION_FAILED,
-        "left": [["price", 20]],
-    }
+    assert go("conditions") == CONDITIONS
 
 
 def test_the_server_makes_increasing_keys(go: Go) -> None:
-    assert go("auto-increment") == {
-        "partition key": "a",
-        "increasing": True,
-        "last": [["number", 2]],
-    }
+    assert go("auto-increment") == MADE_KEYS
 
 
 # --- batches (semantics §4.8, §5.5) ----------------------------------------------------------
@@ -312,25 +280,7 @@ def test_filters_choose_rows_and_columns(go: Go) -> None:
 # --- errors (semantics §3, §18) --------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("mistake", "answer"),
-    [
-        ("no table", NO_TABLE),
-        ("short key", wrong_key("Validate PK size fail. Input: 1, Meta: 2.")),
-        ("misnamed key", wrong_key("Validate PK name fail. Input: m, Meta: n.")),
-        (
-            "mistyped key",
-            wrong_key("Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER."),
-        ),
-        ("infinite key", invalid("VT_INF_MIN is an invalid type for the primary key.")),
-        ("exists", refused(409, "OTSObjectAlreadyExist", "Requested table already exists.")),
-        ("column name", invalid("Invalid column name: '#1'.")),
-        (
-            "not offered",
-            refused(400, "OTSUnsupportOperation", "Operation not supported: GRANT statements."),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("mistake", "answer"), MISTAKES)
 def test_mistakes_have_the_code_and_the_text_of_the_service(
     go: Go, mistake: str, answer: dict[str, Any]
 ) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.support.engines import open_tablestore
-from tests.support.http import Answer, Sender, Wire
+from tests.support.http import Sender, Wire
 from tests.support.requests import BODIES, SEARCH_BODIES, create_table_request
 from tests.support.strict import StrictSpace, StrictStore
 from tests.unit.engine.tunnels.log import Consumer
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Serve = Callable[..., "Running"]
 SENDER: Final = Sender(instance="i")
+ask, granted = SENDER.ask, SENDER.granted
 WAIT: Final = 0.4  # of servers for each other, in seconds
 
 
@@ -77,16 +78,6 @@ def wires(others: _Others, space: StrictSpace, serve: Serve) -> Iterator[list[Wi
     yield made
     for each in made:
         each.__exit__()
-
-
-def ask(wire: Wire, action: str, body: bytes) -> Answer:
-    return wire.ask(SENDER.request(action, body))
-
-
-def granted(wire: Wire, action: str, body: bytes) -> bytes:
-    answer = ask(wire, action, body)
-    assert answer.status == 200, (action, answer.error)
-    return answer.body
 
 
 def test_the_first_search_of_a_small_table_answers_at_every_server(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.support.buffers import key_buffer
-from tests.support.http import Answer, Sender, Wire
+from tests.support.http import Sender, Wire
 from tests.support.requests import (
     KEY,
     batch_write_request,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Serve = Callable[..., "Running"]
 SENDER: Final = Sender(instance="i")
+ask, granted = SENDER.ask, SENDER.granted
 LOCKED: Final = "OTSRowOperationConflict"
 
 
@@ -37,16 +38,6 @@ def wires(serve: Serve) -> Iterator[list[Wire]]:
     yield made
     for each in made:
         each.__exit__()
-
-
-def ask(wire: Wire, action: str, body: bytes) -> Answer:
-    return wire.ask(SENDER.request(action, body))
-
-
-def granted(wire: Wire, action: str, body: bytes) -> bytes:
-    answer = ask(wire, action, body)
-    assert answer.status == 200, (action, answer.error)
-    return answer.body
 
 
 def start(wire: Wire) -> str:

@@ -2,19 +2,20 @@
 
 import errno
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.careless import NoSync, ShowsEarly, SyncsAgain
 from tests.support.faults import FaultPlan, PowerCut, os_failure, power_cut
 from tests.support.lossy import Keep, LossyDisk, LossyStore
 from tests.support.volume import examples
 
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreDamaged, StoreFull, StorePoisoned
-from widerow.storage.interface import Outcome, Store, Transaction, Write
+from widerow.storage.interface import Store, Transaction, Write
 
 SHARD: Final = b"\x10s"
 LARGE: Final = bytes(range(256)) * 8  # four sectors
@@ -208,36 +209,11 @@ def test_damage_before_the_tail_is_refused_and_never_read() -> None:
 # --- controls: stores that break one rule each, and are caught -----------------------------------
 
 
-class NoSync(LossyDisk):
-    """A disk below a store that does not sync its log."""
-
-    def sync(self, name: str) -> None:
-        assert name in self.names()
-
-
 class NoDirectorySync(LossyDisk):
     """A disk below a store that does not sync its directory."""
 
     def sync_directory(self) -> None:
         self.plan.visit("sync directory")
-
-
-class SyncsAgain(LossyDisk):
-    """A disk below a store that repeats a failed sync."""
-
-    def sync(self, name: str) -> None:
-        try:
-            super().sync(name)
-        except OSError:
-            super().sync(name)
-
-
-class EarlyStore(LossyStore):
-    """Shows a group, and then makes it safe."""
-
-    def _run_group(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
-        self._shown.transact_group([Write(each.shards, each.run) for each in writes])
-        return super()._run_group(writes)
 
 
 @pytest.mark.parametrize("kind", [NoSync, NoDirectorySync, SyncsAgain])
@@ -256,7 +232,7 @@ def test_a_careless_store_loses_what_it_acknowledged(kind: type[LossyDisk]) -> N
 
 def test_a_store_that_shows_too_early_is_seen() -> None:
     disk = LossyDisk()
-    store = EarlyStore(disk)
+    store = ShowsEarly(disk)
     seen: list[list[str]] = []
     disk.during_sync = lambda: seen.append(names(store))
     put(store, "a")

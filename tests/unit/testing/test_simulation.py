@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support import simulation
+from tests.support.careless import NoSync, ShowsEarly, SyncsAgain
 from tests.support.lossy import LossyDisk, LossyStore
 from tests.support.simulated import SOMETIMES, SeedResult, missing_events
 from tests.support.simulation import main, simulate
@@ -84,32 +85,6 @@ def test_the_command_fails_where_nothing_was_looked_at(
 
 
 # --- controls: each must be caught ---------------------------------------------------------------
-
-
-class NoSync(LossyDisk):
-    """A disk below a store that never syncs."""
-
-    def sync(self, name: str) -> None:
-        assert name in self.names()
-
-
-class SyncsAgain(LossyDisk):
-    """A disk below a store that repeats a failed sync."""
-
-    def sync(self, name: str) -> None:
-        try:
-            super().sync(name)
-        except OSError:
-            super().sync(name)
-
-
-class ShowsEarly(LossyStore):
-    """Shows a group, and then makes it safe."""
-
-    def _run_group(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
-        if self.writable:
-            self._shown.transact_group([Write(each.shards, each.run) for each in writes])
-        return super()._run_group(writes)
 
 
 class ForgetsLast(LossyStore):

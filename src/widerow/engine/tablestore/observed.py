@@ -11,7 +11,7 @@ from typing import TypeVar, final
 from widerow.engine.observer import RowEvent, Watch
 from widerow.engine.tablestore.stored import cells_named, row_cells, segments_from
 from widerow.engine.tablestore.writes import RowWrite
-from widerow.rows.cells import Cell, split_named
+from widerow.rows.cells import Cell, split_cells
 from widerow.rows.record import HEADER_BYTES, RecordKind, header_of
 from widerow.storage.interface import Reader, Transaction
 from widerow.storage.pending import Overlay, WriteSet
@@ -43,7 +43,7 @@ class ObservedRow:
         if header.cell_count == 0:
             return []
         start, stop = HEADER_BYTES + header.key_length + 1, len(record) - 2
-        return split_named(record, start, stop, [name.encode() for name in names])
+        return split_cells(record, start, stop, [name.encode() for name in names])
 
     def cells(self) -> Iterator[Cell]:
         """Every stored cell in stored order: also expired ones and versions beyond the bound.

@@ -5,24 +5,24 @@ option, beside the row and where transactions reach over shards elsewhere too, a
 it is told to (change §B5).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from tests.support.answers import decode_row
-from tests.support.changes import create, delete, get, increment, primary_key, put, update
+from tests.support.changes import create, delete, increment, put, update
+from tests.unit.engine.transactions.asking import TABLE, begin, columns, commit, row, write
 
 from widerow.engine.observer import RowEvent
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.observed import ObservedRow
-from widerow.errors import InvalidRequest, NotFound, OutcomeUnknown, StoreFull
+from widerow.errors import InvalidRequest, NotFound, OutcomeUnknown, StorageFailure, StoreFull
 from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES, index_prefix
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
-from widerow.model.values import KeyInput, KeyType, Value
+from widerow.model.values import Value
 from widerow.rows.cells import cell_value
-from widerow.storage.interface import Store, Transaction
+from widerow.storage.interface import Store, Transaction, Write
 from widerow.testing.clock import FakeClock
 
 Columns = dict[str, Value] | None
@@ -76,23 +76,8 @@ def recorder(engine: TablestoreEngine, store: Store) -> Recorder:
     """The observer of the table t."""
     made = Recorder(reaches_far=store.capabilities.atomic_across_shards)
     engine.observe([made])
-    engine.core.run(
-        engine.create_table("i", create("t", {"k": KeyType.STRING, "n": KeyType.INTEGER}))
-    )
+    engine.core.run(engine.create_table("i", create("t", TABLE)))
     return made
-
-
-def begin(engine: TablestoreEngine) -> str:
-    return engine.core.run(engine.transactions.start("i", "t", primary_key({"k": "a"})))
-
-
-def write(engine: TablestoreEngine, inside: str, change: Any) -> None:  # noqa: ANN401  # a row change
-    engine.core.run(engine.transactions.write_row("i", inside, change))
-
-
-def columns(engine: TablestoreEngine) -> Columns:
-    found = decode_row(engine.rows.get_row("i", get("t", {"k": "a", "n": 1})).row)
-    return found and {name: cells[0][1] for name, cells in found[1].items()}
 
 
 def test_observers_hear_of_each_write_in_order_when_it_is_committed(
@@ -100,13 +85,12 @@ def test_observers_hear_of_each_write_in_order_when_it_is_committed(
 ) -> None:
     """With the rows that stood there, and one moment for all of them."""
     inside = begin(engine)
-    row: dict[str, KeyInput] = {"k": "a", "n": 1}
-    write(engine, inside, put("t", row, {"c": 1}))
-    write(engine, inside, update("t", row, [increment("c", 4)]))
-    write(engine, inside, delete("t", row))
+    write(engine, put("t", row(1), {"c": 1}), inside)
+    write(engine, update("t", row(1), [increment("c", 4)]), inside)
+    write(engine, delete("t", row(1)), inside)
     clock.advance(5)
     recorder.told.clear()  # of the writes inside, of which nothing is kept
-    engine.core.run(engine.transactions.commit("i", inside))
+    commit(engine, inside)
     now_us = clock.now_us()
     assert recorder.told == [
         (None, {"c": 1}, now_us),
@@ -119,27 +103,27 @@ def test_what_an_observer_refuses_is_refused_where_it_is_written(
     engine: TablestoreEngine, recorder: Recorder
 ) -> None:
     inside = begin(engine)
-    write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 1}))
+    write(engine, put("t", row(1), {"c": 1}), inside)
     recorder.refused = {"c": 2}
     with pytest.raises(InvalidRequest):
-        write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 2}))
-    engine.core.run(engine.transactions.commit("i", inside))
-    assert columns(engine) == {"c": 1}
+        write(engine, put("t", row(1), {"c": 2}), inside)
+    commit(engine, inside)
+    assert columns(engine, 1) == {"c": 1}
 
 
 def test_a_commit_that_an_observer_refuses_makes_nothing(
     engine: TablestoreEngine, recorder: Recorder
 ) -> None:
     inside = begin(engine)
-    write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 1}))
-    write(engine, inside, put("t", {"k": "a", "n": 2}, {"c": 2}))
+    write(engine, put("t", row(1), {"c": 1}), inside)
+    write(engine, put("t", row(2), {"c": 2}), inside)
     recorder.refused = {"c": 2}
     with pytest.raises(InvalidRequest):
-        engine.core.run(engine.transactions.commit("i", inside))
-    assert columns(engine) is None
+        commit(engine, inside)
+    assert columns(engine, 1) is None
     with pytest.raises(NotFound):
-        engine.core.run(engine.transactions.commit("i", inside))
-    engine.core.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"c": 3})))
+        commit(engine, inside)
+    write(engine, put("t", row(1), {"c": 3}))
 
 
 def test_a_commit_is_planned_again_where_observers_need_more(
@@ -147,56 +131,58 @@ def test_a_commit_is_planned_again_where_observers_need_more(
 ) -> None:
     """The table's options change between planning and running."""
     inside = begin(engine)
-    write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 1}))
+    write(engine, put("t", row(1), {"c": 1}), inside)
     plan = engine.transactions.commit("i", inside)
     options = OptionsChange(max_versions=3)
     engine.core.run(engine.update_table("i", UpdateTable("t", options=options)))
     recorder.told.clear()
     engine.core.run(plan)
-    assert columns(engine) == {"c": 1}
+    assert columns(engine, 1) == {"c": 1}
     assert len(recorder.told) == 1
 
 
+@pytest.fixture
+def commit_fails(
+    engine: TablestoreEngine, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, StorageFailure, bool], None]:
+    """Commits a transaction by a group that ends with an error, after or before it is made."""
+    run_group = store._run_group  # of this one store
+
+    def failing(inside: str, error: StorageFailure, made: bool) -> None:  # noqa: FBT001  # named below
+        def run(writes: Sequence[Write[Any]]) -> Any:  # noqa: ANN401  # as any store's
+            if made:
+                run_group(writes)
+            raise error
+
+        plan = engine.transactions.commit("i", inside)
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "_run_group", run)
+            with pytest.raises(type(error)):
+                engine.core.run(plan)
+
+    return failing
+
+
+@pytest.mark.usefixtures("recorder")
 def test_a_commit_for_which_there_is_no_room_may_be_repeated(
-    engine: TablestoreEngine, store: Store, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, commit_fails: Callable[[str, StorageFailure, bool], None]
 ) -> None:
     """Nothing was tried: the transaction is as it was, and its key is held."""
-    del recorder
     inside = begin(engine)
-    write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 1}))
-    plan = engine.transactions.commit("i", inside)
-
-    def full(writes: Sequence[object]) -> Any:  # noqa: ANN401  # never
-        raise StoreFull(f"no room for {len(writes)}")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "_run_group", full)
-        with pytest.raises(StoreFull):
-            engine.core.run(plan)
-    assert columns(engine) is None
-    engine.core.run(engine.transactions.commit("i", inside))
-    assert columns(engine) == {"c": 1}
+    write(engine, put("t", row(1), {"c": 1}), inside)
+    commit_fails(inside, StoreFull("no room"), False)  # noqa: FBT003  # it was not made
+    assert columns(engine, 1) is None
+    commit(engine, inside)
+    assert columns(engine, 1) == {"c": 1}
 
 
+@pytest.mark.usefixtures("recorder")
 def test_a_commit_of_unknown_outcome_ends_the_transaction(
-    engine: TablestoreEngine, store: Store, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+    engine: TablestoreEngine, commit_fails: Callable[[str, StorageFailure, bool], None]
 ) -> None:
     """Whether it was made is for the next one on the key to find out."""
-    del recorder
     inside = begin(engine)
-    write(engine, inside, put("t", {"k": "a", "n": 1}, {"c": 1}))
-    run_group = store._run_group  # of this one store
-    plan = engine.transactions.commit("i", inside)
-
-    def forget(writes: Any) -> Any:  # noqa: ANN401  # as any store's
-        run_group(writes)
-        raise OutcomeUnknown("the connection is gone")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "_run_group", forget)
-        with pytest.raises(OutcomeUnknown):
-            engine.core.run(plan)
+    write(engine, put("t", row(1), {"c": 1}), inside)
+    commit_fails(inside, OutcomeUnknown("the connection is gone"), True)  # noqa: FBT003  # it was made
     with pytest.raises(NotFound):
-        engine.core.run(engine.transactions.commit("i", inside))
-    assert columns(engine) == {"c": 1}
-    assert begin(engine)
+        commit(engine, inside)

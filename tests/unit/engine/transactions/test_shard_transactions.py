@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.support.answers import decode_answer_rows, decode_row
 from tests.support.changes import (
     create,
     delete,
@@ -19,12 +18,21 @@ from tests.support.changes import (
     primary_key,
     put,
     put_cells,
-    scan_all,
     update,
 )
 from tests.support.engines import open_tablestore
 from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 from tests.support.strict import StrictSpace, StrictStore
+from tests.unit.engine.transactions.asking import (
+    TABLE,
+    begin,
+    columns,
+    commit,
+    numbers,
+    refusal,
+    row,
+    write,
+)
 
 from widerow.engine.check import check_store
 from widerow.engine.plan import Plan
@@ -45,13 +53,10 @@ from widerow.limits import (
 )
 from widerow.model.tablestore.answers import RowRead
 from widerow.model.tablestore.requests import BatchWrite, GetRow, TableWrite
-from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.foresight import ForeseenReads, NotForeseen
 from widerow.testing.clock import FakeClock, FakeEntropy
 
-TABLE = {"k": KeyType.STRING, "n": KeyType.INTEGER}
 ENDED = TablestoreRule.TRANSACTION_ENDED
 
 
@@ -69,52 +74,10 @@ def servers(space: StrictSpace, clock: FakeClock) -> list[TablestoreEngine]:
     return made
 
 
-def begin(engine: TablestoreEngine, key: str = "a", table: str = "t") -> str:
-    return engine.core.run(engine.transactions.start("i", table, primary_key({"k": key})))
-
-
-def write(engine: TablestoreEngine, change: RowChange, inside: str | None = None) -> Any:  # noqa: ANN401  # RowWritten
-    if inside is None:
-        return engine.core.run(engine.rows.write_row("i", change))
-    return engine.core.run(engine.transactions.write_row("i", inside, change))
-
-
-def commit(engine: TablestoreEngine, inside: str) -> None:
-    return engine.core.run(engine.transactions.commit("i", inside))
-
-
-def row(number: int, key: str = "a") -> dict[str, str | int]:
-    return {"k": key, "n": number}
-
-
-def numbers(engine: TablestoreEngine, inside: str | None = None, table: str = "t") -> list[Any]:
-    low, high = row(0), row(0)
-    bounds: list[Any] = [{**low, "n": KeyMarker.INF_MIN}, {**high, "n": KeyMarker.INF_MAX}]
-    request = scan_all(table, *bounds)
-    if inside is None:
-        page = engine.rows.get_range("i", request)
-    else:
-        page = engine.transactions.get_range("i", inside, request)
-    return [key["n"] for key, _ in decode_answer_rows(page.rows)]
-
-
 def value(engine: TablestoreEngine, number: int, inside: str | None = None) -> Any:  # noqa: ANN401  # of any type
-    """The newest value of the column c of a row."""
-    request = get("t", row(number))
-    if inside is None:
-        read = engine.rows.get_row("i", request)
-    else:
-        read = engine.transactions.get_row("i", inside, request)
-    found = decode_row(read.row)
-    return found and found[1]["c"][0][1]
-
-
-def refusal(call: Callable[[], object]) -> AnyRule:
-    with pytest.raises(WiderowError) as caught:
-        call()
-    rule = getattr(caught.value, "rule", None)
-    assert isinstance(rule, AnyRule)
-    return rule
+    """The newest value of the column c of a row; None: there is no row."""
+    found = columns(engine, number, inside)
+    return found and found["c"]
 
 
 def held(engine: TablestoreEngine) -> list[bytes]:

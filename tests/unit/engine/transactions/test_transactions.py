@@ -1,6 +1,5 @@
 """Local transactions: what is seen inside and outside, and how they end (change §B)."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +19,17 @@ from tests.support.changes import (
     update,
 )
 from tests.support.engines import open_tablestore
+from tests.unit.engine.transactions.asking import (
+    TABLE,
+    abort,
+    begin,
+    columns,
+    commit,
+    numbers,
+    refusal,
+    row,
+    write,
+)
 
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.transactions.identity import (
@@ -43,10 +53,9 @@ from widerow.limits import (
 )
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
-from widerow.model.tablestore.row import ReturnContent, ReturnType, RowChange
+from widerow.model.tablestore.row import ReturnContent, ReturnType
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import KeyColumn
-from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store, Write
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -54,7 +63,6 @@ from widerow.testing.clock import FakeClock, FakeEntropy
 in_memory = pytest.mark.parametrize("store", ["memory"], indirect=True)
 """A test of what holds only where transactions live in memory."""
 LOW, HIGH = KeyMarker.INF_MIN, KeyMarker.INF_MAX
-TABLE = {"k": KeyType.STRING, "n": KeyType.INTEGER}
 
 
 @pytest.fixture(autouse=True)
@@ -62,61 +70,6 @@ def table(engine: TablestoreEngine) -> None:
     """Table t with two key columns, and another one beside it."""
     engine.core.run(engine.create_table("i", create("t", TABLE)))
     engine.core.run(engine.create_table("i", create("other", TABLE)))
-
-
-def begin(engine: TablestoreEngine, key: str = "a", table: str = "t", instance: str = "i") -> str:
-    return engine.core.run(engine.transactions.start(instance, table, primary_key({"k": key})))
-
-
-def write(engine: TablestoreEngine, change: RowChange, inside: str | None = None) -> Any:  # noqa: ANN401  # RowWritten
-    if inside is None:
-        return engine.core.run(engine.rows.write_row("i", change))
-    return engine.core.run(engine.transactions.write_row("i", inside, change))
-
-
-def commit(engine: TablestoreEngine, inside: str) -> None:
-    return engine.core.run(engine.transactions.commit("i", inside))
-
-
-def abort(engine: TablestoreEngine, inside: str) -> str:
-    return engine.core.run(engine.transactions.abort("i", inside))
-
-
-def row(key: str, number: int) -> dict[str, str | int]:
-    return {"k": key, "n": number}
-
-
-def columns(
-    engine: TablestoreEngine, number: int, inside: str | None = None, key: str = "a"
-) -> Any:  # noqa: ANN401  # of any type
-    """The values of a row by their columns, or None."""
-    request = get("t", row(key, number), Selection(max_versions=1))
-    if inside is None:
-        read = engine.rows.get_row("i", request)
-    else:
-        read = engine.transactions.get_row("i", inside, request)
-    found = decode_row(read.row)
-    return found and {name: cells[0][1] for name, cells in found[1].items()}
-
-
-def numbers(engine: TablestoreEngine, inside: str | None = None, **how: Any) -> list[Any]:  # noqa: ANN401  # as `scan_all` takes
-    bounds: list[Any] = [{"k": "a", "n": LOW}, {"k": "a", "n": HIGH}]
-    if how.get("backward"):
-        bounds.reverse()
-    request = scan_all("t", *bounds, **how)
-    if inside is None:
-        page = engine.rows.get_range("i", request)
-    else:
-        page = engine.transactions.get_range("i", inside, request)
-    return [key["n"] for key, _ in decode_answer_rows(page.rows)]
-
-
-def refusal(call: Callable[[], object]) -> AnyRule:
-    with pytest.raises(WiderowError) as caught:
-        call()
-    rule = getattr(caught.value, "rule", None)
-    assert isinstance(rule, AnyRule)
-    return rule
 
 
 # --- what is seen --------------------------------------------------------------------------------
@@ -127,12 +80,12 @@ def test_what_is_written_inside_is_seen_inside_and_with_commit_by_all(
     engine: TablestoreEngine, *, commits: bool
 ) -> None:
     """The assertions of the vendor's tests (change §B4)."""
-    write(engine, put("t", row("a", 1), {"c": "old"}))
-    write(engine, put("t", row("a", 2), {"c": "old"}))
+    write(engine, put("t", row(1), {"c": "old"}))
+    write(engine, put("t", row(2), {"c": "old"}))
     inside = begin(engine)
-    write(engine, put("t", row("a", 0), {"c": "new"}), inside)
-    write(engine, update("t", row("a", 1), put_cells({"d": "new"})), inside)
-    write(engine, delete("t", row("a", 2)), inside)
+    write(engine, put("t", row(0), {"c": "new"}), inside)
+    write(engine, update("t", row(1), put_cells({"d": "new"})), inside)
+    write(engine, delete("t", row(2)), inside)
     before = [None, {"c": "old"}, {"c": "old"}]
     after = [{"c": "new"}, {"c": "old", "d": "new"}, None]
     assert [columns(engine, n, inside) for n in range(3)] == after
@@ -144,18 +97,18 @@ def test_what_is_written_inside_is_seen_inside_and_with_commit_by_all(
     else:
         assert engine.core.run(engine.transactions.abort("i", inside)) == inside
     assert [columns(engine, n) for n in range(3)] == (after if commits else before)
-    write(engine, put("t", row("a", 3), {}))  # nobody holds the key any more
+    write(engine, put("t", row(3), {}))  # nobody holds the key any more
     assert refusal(lambda: columns(engine, 0, inside)) is TablestoreRule.TRANSACTION_ENDED
 
 
 def test_a_range_inside_reads_both_ways_with_limits(engine: TablestoreEngine) -> None:
     """Limits and next keys count what is there after the merge (change §B5)."""
     for number in (1, 3, 5):
-        write(engine, put("t", row("a", number), {}))
+        write(engine, put("t", row(number), {}))
     inside = begin(engine)
     for number in (0, 2, 6):
-        write(engine, put("t", row("a", number), {}), inside)
-    write(engine, delete("t", row("a", 3)), inside)
+        write(engine, put("t", row(number), {}), inside)
+    write(engine, delete("t", row(3)), inside)
     assert numbers(engine, inside) == [0, 1, 2, 5, 6]
     assert numbers(engine, inside, backward=True) == [6, 5, 2, 1, 0]
     assert numbers(engine, inside, limit=3) == [0, 1, 2]
@@ -165,29 +118,29 @@ def test_a_range_inside_reads_both_ways_with_limits(engine: TablestoreEngine) ->
 
 def test_reads_outside_the_key_show_what_is_published(engine: TablestoreEngine) -> None:
     inside = begin(engine)
-    write(engine, put("t", row("b", 1), {"c": 1}))
+    write(engine, put("t", row(1, "b"), {"c": 1}))
     assert columns(engine, 1, inside, key="b") == {"c": 1}
 
 
 def test_writes_see_those_before_them(engine: TablestoreEngine, clock: FakeClock) -> None:
     """Conditions, increments, versions and what is returned are of the moment of the write."""
-    write(engine, put("t", row("a", 1), {"c": 1}))
+    write(engine, put("t", row(1), {"c": 1}))
     inside = begin(engine)
-    write(engine, update("t", row("a", 1), [increment("c", 5)]), inside)
+    write(engine, update("t", row(1), [increment("c", 5)]), inside)
     clock.advance(2)
     returns = ReturnContent(ReturnType.AFTER_MODIFY, ("c",))
-    change = update("t", row("a", 1), [increment("c", 5)], returns=returns)
+    change = update("t", row(1), [increment("c", 5)], returns=returns)
     shown = decode_row(write(engine, change, inside).row)
     written_ms = clock.now_us() // 1000
     assert shown is not None
     assert shown[1] == {"c": [(written_ms, 11)]}
     expecting = Condition(RowExpectation.EXPECT_NOT_EXIST)
-    write(engine, put("t", row("a", 2), {"c": 1}, expecting), inside)
-    again = put("t", row("a", 2), {"c": 2}, expecting)
+    write(engine, put("t", row(2), {"c": 1}, expecting), inside)
+    again = put("t", row(2), {"c": 2}, expecting)
     assert refusal(lambda: write(engine, again, inside)) is TablestoreRule.ROW_EXISTS
     clock.advance(3)
     commit(engine, inside)
-    found = decode_row(engine.rows.get_row("i", get("t", row("a", 1))).row)
+    found = decode_row(engine.rows.get_row("i", get("t", row(1))).row)
     assert found is not None
     assert found[1] == {"c": [(written_ms, 11)]}
     assert columns(engine, 2) == {"c": 1}
@@ -196,12 +149,12 @@ def test_writes_see_those_before_them(engine: TablestoreEngine, clock: FakeClock
 def test_wide_rows_are_read_written_and_removed_inside(engine: TablestoreEngine) -> None:
     """Such rows lie in segments, which a put removes as a range."""
     many = {f"c{number:04}": number for number in range(600)}
-    write(engine, put("t", row("a", 1), many))
+    write(engine, put("t", row(1), many))
     inside = begin(engine)
-    write(engine, update("t", row("a", 1), put_cells({"d": 1})), inside)
+    write(engine, update("t", row(1), put_cells({"d": 1})), inside)
     assert columns(engine, 1, inside) == {**many, "d": 1}
-    write(engine, put("t", row("a", 1), {"e": 1}), inside)
-    write(engine, put("t", row("a", 2), many), inside)
+    write(engine, put("t", row(1), {"e": 1}), inside)
+    write(engine, put("t", row(2), many), inside)
     assert columns(engine, 1, inside) == {"e": 1}
     assert columns(engine, 1) == many
     commit(engine, inside)
@@ -243,12 +196,12 @@ def test_others_are_refused_at_once_even_before_anything_was_written(
     """Change §B2: writes of the key, each row of a batch, an atomic batch; not reads."""
     inside = begin(engine)
     for change in (
-        put("t", row("a", 1), {}),
-        update("t", row("a", 1), put_cells({"c": 1})),
-        delete("t", row("a", 9)),
+        put("t", row(1), {}),
+        update("t", row(1), put_cells({"c": 1})),
+        delete("t", row(9)),
     ):
         assert refusal(lambda: write(engine, change)) is Rule.KEY_LOCKED  # noqa: B023  # called at once
-    changes = (put("t", row("a", 1), {}), put("t", row("b", 1), {}))
+    changes = (put("t", row(1), {}), put("t", row(1, "b"), {}))
     request = BatchWrite((TableWrite("t", changes),))
     [[locked, free]] = engine.core.run(engine.rows.batch_write_row("i", request))
     assert isinstance(locked.error, Conflict)
@@ -266,12 +219,12 @@ def test_a_write_that_was_planned_before_the_lock_is_refused_when_it_runs(
     engine: TablestoreEngine,
 ) -> None:
     """A thread may plan a write and submit it after Start has answered: the second look decides."""
-    late = engine.rows.write_row("i", put("t", row("a", 1), {"c": "late"}))
+    late = engine.rows.write_row("i", put("t", row(1), {"c": "late"}))
     batch = engine.rows.batch_write_row(
-        "i", BatchWrite((TableWrite("t", (put("t", row("a", 2), {}), put("t", row("b", 2), {}))),))
+        "i", BatchWrite((TableWrite("t", (put("t", row(2), {}), put("t", row(2, "b"), {}))),))
     )
     atomic = engine.rows.batch_write_row(
-        "i", BatchWrite((TableWrite("t", (put("t", row("a", 3), {}),)),), atomic=True)
+        "i", BatchWrite((TableWrite("t", (put("t", row(3), {}),)),), atomic=True)
     )
     inside = begin(engine)
     assert refusal(lambda: engine.core.run(late)) is Rule.KEY_LOCKED
@@ -286,7 +239,7 @@ def test_a_write_that_was_planned_before_the_lock_is_refused_when_it_runs(
 def test_start_answers_behind_what_runs_before_it(engine: TablestoreEngine, store: Store) -> None:
     """A write that ran before the lock was there is published before Start answers."""
     engine.core.run(engine.transactions.abort("i", begin(engine)))  # the run is known from now on
-    ahead = engine.rows.write_row("i", put("t", row("a", 1), {"c": 1}))
+    ahead = engine.rows.write_row("i", put("t", row(1), {"c": 1}))
     seen: list[Any] = []
     original = ahead.writes[0].run
 
@@ -384,7 +337,7 @@ def test_ids_that_nobody_gave_out(engine: TablestoreEngine, text: str) -> None:
         for call in (
             lambda: commit(engine, identity),  # noqa: B023  # called at once
             lambda: abort(engine, identity),  # noqa: B023  # same
-            lambda: write(engine, put("t", row("a", 1), {}), identity),  # noqa: B023  # same
+            lambda: write(engine, put("t", row(1), {}), identity),  # noqa: B023  # same
             lambda: columns(engine, 1, identity),  # noqa: B023  # same
             lambda: numbers(engine, identity),  # noqa: B023  # same
         ):
@@ -414,19 +367,19 @@ def test_writes_outside_the_key_are_refused_row_by_row(engine: TablestoreEngine)
     inside = begin(engine)
     begin(engine, "b")
     assert (
-        refusal(lambda: write(engine, put("t", row("b", 1), {}), inside))
+        refusal(lambda: write(engine, put("t", row(1, "b"), {}), inside))
         is TablestoreRule.TRANSACTION_SCOPE
     )
-    other = put("other", row("a", 1), {})
+    other = put("other", row(1), {})
     assert refusal(lambda: write(engine, other, inside)) is TablestoreRule.TRANSACTION_SCOPE
-    read = get("other", row("a", 1))
+    read = get("other", row(1))
     assert (
         refusal(lambda: engine.transactions.get_row("i", inside, read))
         is TablestoreRule.TRANSACTION_SCOPE
     )
     request = BatchWrite(
         (
-            TableWrite("t", (put("t", row("a", 1), {}), put("t", row("b", 1), {}))),
+            TableWrite("t", (put("t", row(1), {}), put("t", row(1, "b"), {}))),
             TableWrite("other", (other,)),
         )
     )
@@ -443,7 +396,7 @@ def test_writes_outside_the_key_are_refused_row_by_row(engine: TablestoreEngine)
 
 def test_an_atomic_batch_inside_is_refused_row_by_row(engine: TablestoreEngine) -> None:
     inside = begin(engine)
-    changes = (put("t", row("a", 1), {}), put("t", row("a", 2), {}))
+    changes = (put("t", row(1), {}), put("t", row(2), {}))
     request = BatchWrite((TableWrite("t", changes),), atomic=True)
     [outcomes] = engine.core.run(engine.transactions.batch_write_row("i", inside, request))
     for outcome in outcomes:
@@ -467,7 +420,7 @@ def test_one_request_at_a_time(engine: TablestoreEngine) -> None:
 
     rows: Any = SimpleNamespace(get_row=read_meanwhile)  # a request that takes its time
     engine.transactions._rows = rows
-    engine.transactions.get_row("i", inside, get("t", row("a", 1)))
+    engine.transactions.get_row("i", inside, get("t", row(1)))
     engine.transactions._rows = engine.rows
     assert rules == [TablestoreRule.TRANSACTION_BUSY] * 3
     commit(engine, inside)
@@ -478,7 +431,7 @@ def test_two_commits_on_their_way_make_the_writes_once(
     engine: TablestoreEngine, store: Store
 ) -> None:
     inside = begin(engine)
-    write(engine, update("t", row("a", 1), [increment("c", 1)]), inside)
+    write(engine, update("t", row(1), [increment("c", 1)]), inside)
     plans = [engine.transactions.commit("i", inside) for _ in range(2)]
     outcomes = store.transact_group([plan.writes[0] for plan in plans])
     assert plans[0].finish(outcomes[:1]) is None
@@ -488,10 +441,10 @@ def test_two_commits_on_their_way_make_the_writes_once(
 
 def test_a_request_that_fails_leaves_the_transaction_open(engine: TablestoreEngine) -> None:
     inside = begin(engine)
-    write(engine, put("t", row("a", 1), {"c": 1}), inside)
-    changing = update("t", row("a", 1), [*put_cells({"d": 1}), increment("e", 1)])
-    write(engine, put("t", row("a", 2), {"e": "text"}), inside)
-    failing = update("t", row("a", 2), [*put_cells({"d": 1}), increment("e", 1)])
+    write(engine, put("t", row(1), {"c": 1}), inside)
+    changing = update("t", row(1), [*put_cells({"d": 1}), increment("e", 1)])
+    write(engine, put("t", row(2), {"e": "text"}), inside)
+    failing = update("t", row(2), [*put_cells({"d": 1}), increment("e", 1)])
     with pytest.raises(WiderowError):
         write(engine, failing, inside)
     write(engine, changing, inside)
@@ -508,16 +461,16 @@ def test_a_transaction_writes_four_megabytes(engine: TablestoreEngine) -> None:
     inside = begin(engine)
     megabyte = "x" * (1024 * 1024)
     for number in range(3):
-        write(engine, put("t", row("a", number), {"c": megabyte}), inside)
+        write(engine, put("t", row(number), {"c": megabyte}), inside)
     assert (
-        refusal(lambda: write(engine, put("t", row("a", 3), {"c": megabyte, "d": "y"}), inside))
+        refusal(lambda: write(engine, put("t", row(3), {"c": megabyte, "d": "y"}), inside))
         is TablestoreRule.TRANSACTION_SIZE
     )
     # What counts are names and values: k, a, n and a number in every row, and c.
     rest = LOCAL_TRANSACTION_BYTES_MAX - 3 * len(megabyte) - 4 * 11 - 3 - 1
-    write(engine, put("t", row("a", 3), {"c": "x" * rest}), inside)
+    write(engine, put("t", row(3), {"c": "x" * rest}), inside)
     assert (
-        refusal(lambda: write(engine, delete("t", row("a", 3)), inside))
+        refusal(lambda: write(engine, delete("t", row(3)), inside))
         is TablestoreRule.TRANSACTION_SIZE
     )
     commit(engine, inside)
@@ -546,13 +499,13 @@ def test_all_transactions_share_a_bound_of_memory(
     )
     first, second = begin(engine, "a"), begin(engine, "b")
     large = "x" * 10_000
-    write(engine, put("t", row("a", 1), {"c": large}), first)
+    write(engine, put("t", row(1), {"c": large}), first)
     with pytest.raises(Exhausted) as caught:
-        write(engine, put("t", row("b", 1), {"c": large}), second)
+        write(engine, put("t", row(1, "b"), {"c": large}), second)
     assert caught.value.rule is TablestoreRule.TRANSACTION_MEMORY
     assert columns(engine, 1, second, key="b") is None
     engine.core.run(engine.transactions.abort("i", first))
-    write(engine, put("t", row("b", 1), {"c": large}), second)
+    write(engine, put("t", row(1, "b"), {"c": large}), second)
 
 
 # --- how they end --------------------------------------------------------------------------------
@@ -561,7 +514,7 @@ def test_all_transactions_share_a_bound_of_memory(
 def test_it_lives_for_sixty_seconds(engine: TablestoreEngine, clock: FakeClock) -> None:
     inside = begin(engine)
     clock.advance(LOCAL_TRANSACTION_SECONDS - 1)
-    write(engine, put("t", row("a", 1), {"c": 1}), inside)
+    write(engine, put("t", row(1), {"c": 1}), inside)
     clock.advance(-3600)  # the wall clock is set back; that lengthens nothing
     clock.advance(1)
     assert refusal(lambda: columns(engine, 1, inside)) is TablestoreRule.TRANSACTION_ENDED
@@ -573,7 +526,7 @@ def test_a_lock_left_open_is_released_by_whoever_meets_it(
 ) -> None:
     inside = begin(engine)
     clock.advance(LOCAL_TRANSACTION_SECONDS)
-    write(engine, put("t", row("a", 1), {"c": 1}))
+    write(engine, put("t", row(1), {"c": 1}))
     assert refusal(lambda: commit(engine, inside)) is TablestoreRule.TRANSACTION_ENDED
     assert begin(engine)
 
@@ -592,10 +545,10 @@ def test_a_commit_in_the_line_when_the_time_is_over_is_made_or_refused_whole(
     engine: TablestoreEngine, clock: FakeClock
 ) -> None:
     inside = begin(engine)
-    write(engine, put("t", row("a", 1), {"c": 1}), inside)
+    write(engine, put("t", row(1), {"c": 1}), inside)
     plan = engine.transactions.commit("i", inside)
     clock.advance(LOCAL_TRANSACTION_SECONDS)
-    write(engine, put("t", row("a", 2), {"c": 2}))  # releases the lock
+    write(engine, put("t", row(2), {"c": 2}))  # releases the lock
     assert refusal(lambda: engine.core.run(plan)) is TablestoreRule.TRANSACTION_ENDED
     assert numbers(engine) == [2]
 
@@ -603,7 +556,7 @@ def test_a_commit_in_the_line_when_the_time_is_over_is_made_or_refused_whole(
 def test_dropping_the_table_aborts(engine: TablestoreEngine) -> None:
     """And a table made anew under the name is not locked (change §B2)."""
     inside = begin(engine)
-    write(engine, put("t", row("a", 1), {"c": 1}), inside)
+    write(engine, put("t", row(1), {"c": 1}), inside)
     plan = engine.transactions.commit("i", inside)
     engine.core.run(engine.delete_table("i", "t"))
     engine.core.run(engine.create_table("i", create("t", TABLE)))
@@ -617,7 +570,7 @@ def test_dropping_the_table_aborts(engine: TablestoreEngine) -> None:
 @in_memory
 def test_a_restart_aborts(engine: TablestoreEngine, store: Store, clock: FakeClock) -> None:
     inside = begin(engine)
-    write(engine, put("t", row("a", 1), {"c": 1}), inside)
+    write(engine, put("t", row(1), {"c": 1}), inside)
     again = open_tablestore(
         store, clock, FakeEntropy()
     )  # the same chance: the run makes the difference
@@ -634,9 +587,9 @@ def test_options_that_change_meanwhile_do_not_change_what_was_written(
 ) -> None:
     """Open transactions are unaffected (change §E)."""
     for value in (1, 2):
-        write(engine, put("t", row("a", value), {"c": value}))
+        write(engine, put("t", row(value), {"c": value}))
     inside = begin(engine)
-    write(engine, put("t", row("a", 1), {"c": 3}, Condition(RowExpectation.EXPECT_EXIST)), inside)
+    write(engine, put("t", row(1), {"c": 3}, Condition(RowExpectation.EXPECT_EXIST)), inside)
     options = OptionsChange(time_to_live=3600, max_versions=2, allow_update=False)
     engine.core.run(engine.update_table("i", UpdateTable("t", options=options)))
     commit(engine, inside)
@@ -648,10 +601,10 @@ def test_what_expires_while_it_is_open_is_trimmed_afterwards(
 ) -> None:
     """The sweep leaves the rows alone that the transaction has judged, and comes back."""
     engine.core.run(engine.create_table("i", create("ttl", TABLE, time_to_live=86400)))
-    write(engine, put("ttl", row("a", 1), {"c": 1}))
+    write(engine, put("ttl", row(1), {"c": 1}))
     clock.advance(86390)
     inside = engine.core.run(engine.transactions.start("i", "ttl", primary_key({"k": "a"})))
-    change = update("ttl", row("a", 1), [increment("c", 1)], Condition(RowExpectation.EXPECT_EXIST))
+    change = update("ttl", row(1), [increment("c", 1)], Condition(RowExpectation.EXPECT_EXIST))
     write(engine, change, inside)
     clock.advance(20)
     for _ in range(20):
@@ -659,6 +612,6 @@ def test_what_expires_while_it_is_open_is_trimmed_afterwards(
         if step is not None:
             engine.core.run(step)
     commit(engine, inside)
-    found = decode_row(engine.rows.get_row("i", get("ttl", row("a", 1))).row)
+    found = decode_row(engine.rows.get_row("i", get("ttl", row(1))).row)
     assert found is not None
     assert [value for _, value in found[1]["c"]] == [2]
