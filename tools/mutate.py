@@ -41,6 +41,7 @@ from tools.recorded import NOW_MS, recorded
 
 from widerow.engine.check import check_store
 from widerow.errors import Rule
+from widerow.model.streams import StreamRule
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.storage.opener import open_store
@@ -332,7 +333,7 @@ def _rule_of(answer: Answer) -> str:
     return next(
         (
             rule.name
-            for rule in (*Rule, *TablestoreRule, *TimeseriesRule)
+            for rule in (*Rule, *StreamRule, *TablestoreRule, *TimeseriesRule)
             if told.endswith(rule.value)
         ),
         told,

@@ -31,8 +31,8 @@ from tools.evidence import record, record_skipped
 from tools.killing import fraction, live_and_die, live_and_lose_power
 
 from widerow.engine.check import check_store
+from widerow.engine.streams.log import LOG_START, record_key, shard_prefix
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.streams.log import LOG_START, record_key, shard_prefix
 from widerow.errors import Conflict, WiderowError
 from widerow.keys.encode import after_prefix
 from widerow.model.search.requests import (

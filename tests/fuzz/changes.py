@@ -13,8 +13,8 @@ from widerow.client.failures import RequestFailed
 from widerow.client.rows import decode_change
 from widerow.engine.entry_intents import decode_entry_intent
 from widerow.engine.intents import Intent, IntentKind, decode_intent
-from widerow.engine.tablestore.streams.intents import decode_change_intent
-from widerow.engine.tablestore.streams.log import (
+from widerow.engine.streams.intents import decode_change_intent
+from widerow.engine.streams.log import (
     LogHead,
     LogPosition,
     LogRecord,

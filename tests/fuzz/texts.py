@@ -7,12 +7,12 @@ and tokens that go on with a wide row.
 from contextlib import suppress
 from typing import Final
 
-from widerow.engine.tablestore.streams.iterators import (
+from widerow.engine.streams.iterators import (
     ShardIterator,
     decode_iterator,
     encode_iterator,
 )
-from widerow.engine.tablestore.streams.log import LogPosition
+from widerow.engine.streams.log import LogPosition
 from widerow.engine.tablestore.transactions.identity import ID_CHANCE_BYTES, check_id, make_id
 from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest

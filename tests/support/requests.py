@@ -13,8 +13,8 @@ from typing import Final
 
 from tests.support.buffers import cell, key_buffer, row_buffer
 
-from widerow.engine.tablestore.streams.iterators import ShardIterator, encode_iterator
-from widerow.engine.tablestore.streams.log import LogPosition
+from widerow.engine.streams.iterators import ShardIterator, encode_iterator
+from widerow.engine.streams.log import LogPosition
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s

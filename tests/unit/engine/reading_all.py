@@ -11,9 +11,10 @@ from widerow.model.search.requests import (
     DescribeSearchIndex,
     Search,
 )
+from widerow.model.streams import Stream
 from widerow.model.tablestore.requests import GetRange
 from widerow.model.tablestore.row import PrimaryKey
-from widerow.model.tablestore.schema import Stream, Table
+from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.model.tablestore.tunnel import Tunnel, TunnelName
 from widerow.model.values import KeyMarker

@@ -18,7 +18,7 @@ from tests.support.strict import StrictSpace, StrictStore
 from tests.unit.engine.tunnels.log import Consumer
 
 from widerow.engine.nodes.nodes import Nodes
-from widerow.engine.tablestore.streams.mover import ChangeMover
+from widerow.engine.streams.mover import ChangeMover
 from widerow.limits import LENGTHY_THREADS_MAX, NOT_YET_LOOK_SECONDS, STREAM_WAIT_SECONDS
 from widerow.system import SystemClock
 from widerow.testing.clock import FakeEntropy

@@ -8,13 +8,13 @@ from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.check_part import CheckPart
 from widerow.engine.entry_intents import decode_entry_intent
 from widerow.engine.intents import IntentKind, decode_intent
+from widerow.engine.streams.intents import decode_change_intent
+from widerow.engine.streams.log import decode_record
 from widerow.engine.tablestore.check_rows import tablestore_parts
 from widerow.engine.tablestore.indexes.check_indexes import index_parts
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.engine.tablestore.shard_locks import REQUEST_NUMBER_BYTES, decode_lock, request_key
 from widerow.engine.tablestore.streams.check_streams import check_row_named, stream_parts
-from widerow.engine.tablestore.streams.intents import decode_change_intent
-from widerow.engine.tablestore.streams.log import decode_record
 from widerow.engine.tablestore.transactions.request_records import decode_request
 from widerow.engine.tablestore.tunnels.check_tunnels import tunnel_parts
 from widerow.errors import StoreDamaged

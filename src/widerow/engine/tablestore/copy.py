@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.copying import CopyMoment, CopyRefused, CopyRoom, ModelCopy, Records
-from widerow.engine.tablestore.log_shards import first_shards
+from widerow.engine.streams.log_shards import first_shards
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.keys.decode import key_value_end
 from widerow.keys.encode import after_prefix
@@ -32,7 +32,8 @@ from widerow.keys.layout import (
     tunnel_prefix,
     tunnels_prefix,
 )
-from widerow.model.tablestore.schema import Stream, Table
+from widerow.model.streams import Stream
+from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import Tunnel
 from widerow.storage.interface import Snapshot
 

@@ -26,6 +26,10 @@ from widerow.engine.partitions.places import places_of
 from widerow.engine.partitions.split_points import find_locations, find_split_points
 from widerow.engine.plan import Pace, Plan, failing, single, slowest
 from widerow.engine.scan import ColumnPage, RowAccess, ScannedRow
+from widerow.engine.streams.log import LogPosition
+from widerow.engine.streams.mover import ChangeMover
+from widerow.engine.streams.stream_reads import Streams
+from widerow.engine.streams.trim import StreamTrim
 from widerow.engine.tablestore.bodies import BodyContext
 from widerow.engine.tablestore.columns import ColumnReader
 from widerow.engine.tablestore.expiry import live_from
@@ -42,11 +46,8 @@ from widerow.engine.tablestore.scan import scan_by_columns, scan_by_key
 from widerow.engine.tablestore.search.backlog import JournalBacklog
 from widerow.engine.tablestore.search.host import ALONE, SearchHost
 from widerow.engine.tablestore.static import ColumnNames, check_table_name
-from widerow.engine.tablestore.streams.log import LogPosition
-from widerow.engine.tablestore.streams.mover import ChangeMover
+from widerow.engine.tablestore.streams.logs import form_of, with_log
 from widerow.engine.tablestore.streams.recorder import ChangeRecorder
-from widerow.engine.tablestore.streams.stream_reads import Streams
-from widerow.engine.tablestore.streams.trim import StreamTrim
 from widerow.engine.tablestore.sweep import TablestoreSweep
 from widerow.engine.tablestore.table_definitions import (
     check_columns_named,
@@ -150,8 +151,9 @@ class TablestoreEngine(OpenModel[Table]):
         self.transactions: Transactions = kept(parts)
         self.streams = Streams(store, self.tables, self.rows.note_read)
         self.sweep = TablestoreSweep(self._context)
-        self._mover = ChangeMover(store, self.tables, clock, core.lease)
-        trim = StreamTrim(store, self.tables, clock, self._covered, core.sweep.note_trimmed)
+        self._mover = ChangeMover(store, self.tables, clock, core.lease, form_of)
+        trimmed = core.sweep.note_trimmed
+        trim = StreamTrim(store, self.tables, clock, with_log, trimmed, self._covered)
         locks = LockSweep(store, self._context)
         self.chores = {
             ChoreLine.ENTRIES: (self.indexes.intents.step,),

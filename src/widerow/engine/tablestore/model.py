@@ -8,7 +8,7 @@ from widerow.engine.catalog.model import CatalogModel
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.partitions.partitioned_tables import Bounds, KeyText, Partitioned, PartitionKey
-from widerow.engine.tablestore.log_shards import divided
+from widerow.engine.streams.log_shards import divided
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import Conflict, NotFound, Rule
 from widerow.keys.decode import decode_key_value, key_value_end

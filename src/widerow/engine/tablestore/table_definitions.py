@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from widerow.engine.tablestore.log_shards import first_shards
+from widerow.engine.streams.log_shards import first_shards
 from widerow.engine.tablestore.static import STRICT, check_table_name
 from widerow.errors import Exhausted, InvalidRequest
 from widerow.keys.encode import encode_key_value
@@ -22,6 +22,7 @@ from widerow.limits import (
     STREAM_HOURS_MAX,
     THROUGHPUT_CHANGE_SECONDS,
 )
+from widerow.model.streams import Stream
 from widerow.model.tablestore.requests import (
     CreateTable,
     OptionsChange,
@@ -33,7 +34,6 @@ from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import (
     DefinedColumn,
     KeyColumn,
-    Stream,
     Table,
     TableOptions,
     Throughput,

@@ -10,8 +10,9 @@ from dataclasses import astuple, replace
 from typing import Final, TypeVar
 
 from widerow.engine.stored_json import decode_json
-from widerow.engine.tablestore.log_shards import first_shards
+from widerow.engine.streams.log_shards import first_shards
 from widerow.engine.tablestore.search_record import decode_search_index, encode_search_index
+from widerow.model.streams import LogShard, Stream
 from widerow.model.tablestore.delivery import (
     DeliveryColumn,
     DeliveryConfig,
@@ -26,10 +27,8 @@ from widerow.model.tablestore.schema import (
     DefinedColumn,
     Encryption,
     KeyColumn,
-    LogShard,
     NewestView,
     SecondaryIndex,
-    Stream,
     Table,
     TableOptions,
     Throughput,

@@ -72,13 +72,7 @@ class TablestoreRule(AnyRule):
     STREAM_EXPIRATION = "Keep stream records between 1 and 168 hours."
 
     # Streams (change §C1)
-    STREAM_ID = "Use a stream id as ListStream and DescribeTable show it."
-    STREAM_NOT_FOUND = "ListStream shows the streams there are; a table's ends when it is disabled."
-    STREAM_LIMIT = "Ask for one record or more."
-    STREAM_TRIMMED = "Records were kept for the stream's hours only: begin at the oldest one there."
-    SHARD_NOT_FOUND = "DescribeStream shows the shards; a closed one leaves when all has expired."
     SHARD_LIMIT = "Ask for 1 to 100 shards."
-    SHARD_ITERATOR = "Use an iterator of GetShardIterator or of the page before."
 
     # Secondary indexes (change §A)
     INDEX_KEY_COUNT = "List between one and four columns as the key of an index."

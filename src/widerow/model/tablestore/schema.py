@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from widerow.model.search.schema import SearchIndex
+from widerow.model.streams import Stream
 from widerow.model.tablestore.delivery import DeliveryTask
 from widerow.model.tablestore.mapping import SearchMapping, SqlMapping
 from widerow.model.tablestore.tunnel import Tunnel
@@ -13,10 +14,8 @@ __all__ = [
     "DefinedColumn",
     "Encryption",
     "KeyColumn",
-    "LogShard",
     "NewestView",
     "SecondaryIndex",
-    "Stream",
     "Table",
     "TableOptions",
     "Throughput",
@@ -71,39 +70,6 @@ class ThroughputState:
     reserved: Throughput
     last_increase: int
     last_decrease: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LogShard:
-    """A part of a stream: the changes of the partition that begins at `start`, while it is open.
-
-    `number` is never used again in the stream. `parents`: the shards before it. A closed shard gets
-    no more records. `closed_us`: when it was seen to be closed, in microseconds since 1970; 0
-    before that.
-    """
-
-    number: int
-    start: bytes
-    parents: tuple[int, ...] = ()
-    is_open: bool = True
-    closed_us: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """A change stream: its specification, and the place of its records (change §C1).
-
-    `columns`: the columns whose former values are recorded. `number`: in the keys of its records,
-    after the table's; unique among tables, indexes and streams. `shards` by number; the open ones
-    are one for each partition.
-    """
-
-    id: str
-    expiration_hours: int
-    enabled_at_us: int
-    columns: tuple[str, ...] = ()
-    number: int = 0
-    shards: tuple[LogShard, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

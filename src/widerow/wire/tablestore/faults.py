@@ -9,9 +9,9 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
+from widerow.engine.streams.iterators import decode_iterator
 from widerow.engine.tablestore.batch import arrange, filled, without
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.streams.iterators import decode_iterator
 from widerow.errors import WiderowError
 from widerow.model.tablestore.answers import RowOutcome
 from widerow.model.tablestore.requests import BatchGet, BatchWrite, InTransaction, TableGet

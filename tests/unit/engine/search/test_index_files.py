@@ -16,9 +16,9 @@ from tests.unit.engine.search.tables import (
     write,
 )
 
+from widerow.engine.streams.log import LogPosition
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.search.journal import JournalPositions
-from widerow.engine.tablestore.streams.log import LogPosition
 from widerow.errors import Conflict, StoreDamaged
 from widerow.keys.layout import change_prefix
 from widerow.limits import JOURNAL_HOURS, SEARCH_CHECKPOINT_SECONDS, SEARCH_RETRY_SECONDS

@@ -16,9 +16,9 @@ from tests.support.strict import StrictSpace, StrictStore
 from tests.unit.engine.indexes.test_fair_entries import BY_S, NOTHING
 
 from widerow.engine.check import check_store
+from widerow.engine.streams import mover
+from widerow.engine.streams.mover import STEP_CHANGES, STEP_QUEUES
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.streams import mover
-from widerow.engine.tablestore.streams.mover import STEP_CHANGES, STEP_QUEUES
 from widerow.errors import StoreBusy
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import intent_prefix, row_prefix

@@ -21,8 +21,8 @@ from tests.support.volume import examples
 from widerow.client.rows import decode_change
 from widerow.engine.check import check_store
 from widerow.engine.plan import Plan
+from widerow.engine.streams.stream_reads import ChangeRecord
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.streams.stream_reads import ChangeRecord
 from widerow.errors import Exhausted, NotFound, OutcomeUnknown, Rule
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import SPACE_CHANGES, SPACE_INTENTS
@@ -386,7 +386,7 @@ def test_what_one_transaction_changed_is_moved_by_one_step(
 ) -> None:
     """The records of one request share their time (change §C1.8 rule 4)."""
     one, _ = pair
-    monkeypatch.setattr("widerow.engine.tablestore.streams.mover.STEP_CHANGES", 1)
+    monkeypatch.setattr("widerow.engine.streams.mover.STEP_CHANGES", 1)
     rows = tuple(put("t", {"k": 1, "r": at}, {"n": at}) for at in range(3))
     one.core.run(one.rows.batch_write_row("i", BatchWrite((TableWrite("t", rows),), atomic=True)))
     clock.advance(1)

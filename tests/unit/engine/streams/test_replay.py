@@ -28,8 +28,8 @@ from tests.support.strict import StrictSpace, StrictStore
 from tests.support.volume import examples
 
 from widerow.engine.check import check_store
+from widerow.engine.streams.stream_reads import ChangeRecord
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.streams.stream_reads import ChangeRecord
 from widerow.keys.encode import encode_key_value
 from widerow.model.tablestore.requests import BatchWrite, StreamChange, TableWrite
 from widerow.model.tablestore.row import RowChange

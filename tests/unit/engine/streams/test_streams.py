@@ -18,15 +18,15 @@ from tests.support.changes import (
 from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
+from widerow.engine.streams.log import LogPosition, record_key, shard_prefix
+from widerow.engine.streams.stream_reads import ChangePage, ChangeRecord
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.streams.log import LogPosition, record_key, shard_prefix
-from widerow.engine.tablestore.streams.stream_reads import ChangePage, ChangeRecord
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import InvalidRequest, NotFound
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import change_prefix
+from widerow.model.streams import StreamRule
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
-from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
@@ -260,7 +260,7 @@ def test_what_is_no_iterator_is_refused(engine: TablestoreEngine, text: str) -> 
     make(engine)
     with pytest.raises(InvalidRequest) as error:
         engine.streams.opened("i", text)
-    assert error.value.rule is TablestoreRule.SHARD_ITERATOR
+    assert error.value.rule is StreamRule.SHARD_ITERATOR
 
 
 def test_a_limit_is_one_or_more(engine: TablestoreEngine) -> None:
@@ -268,7 +268,7 @@ def test_a_limit_is_one_or_more(engine: TablestoreEngine) -> None:
     make(engine)
     with pytest.raises(InvalidRequest) as error:
         page(engine, limit=0)
-    assert error.value.rule is TablestoreRule.STREAM_LIMIT
+    assert error.value.rule is StreamRule.STREAM_LIMIT
 
 
 # --- shards ------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ def test_switching_off_ends_the_stream(
     write(engine, put("t", {"pk": 2}, {}))
     with pytest.raises(NotFound) as error:
         engine.streams.opened("i", iterator)
-    assert error.value.rule is TablestoreRule.STREAM_NOT_FOUND
+    assert error.value.rule is StreamRule.STREAM_NOT_FOUND
     clock.advance(1)
     switch(engine, StreamChange(enable=True))
     assert records(engine) == []
@@ -359,7 +359,7 @@ def test_old_records_go_and_iterators_to_them_say_so(
     assert engine.streams.iterator(table, "0", 1) == kept
     with pytest.raises(NotFound) as error:
         engine.streams.read(table, old, None)
-    assert error.value.rule is TablestoreRule.STREAM_TRIMMED
+    assert error.value.rule is StreamRule.STREAM_TRIMMED
     tidy(engine, HOUR)
     tail = engine.streams.read(table, start, None)
     assert tail.records() == []

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from widerow.engine.plan import Plan
-from widerow.engine.tablestore.streams.log import (
+from widerow.engine.streams.log import (
     LogPosition,
     LogRecord,
     encode_record,
@@ -14,7 +14,7 @@ from widerow.engine.tablestore.streams.log import (
     record_key,
     shard_prefix,
 )
-from widerow.engine.tablestore.streams.stream_reads import ChangePage, ShardInfo
+from widerow.engine.streams.stream_reads import ChangePage, ShardInfo
 from widerow.engine.tablestore.tunnels.base import TunnelRecord
 from widerow.engine.tablestore.tunnels.service import ChannelCall, TunnelCall, Tunnels
 from widerow.engine.tablestore.tunnels.state import (

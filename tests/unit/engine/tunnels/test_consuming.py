@@ -22,7 +22,7 @@ from tests.unit.engine.tunnels.log import Consumer, FakeLog
 
 from widerow.client.rows import decode_change
 from widerow.engine.plan import Plan, single
-from widerow.engine.tablestore.streams.stream_reads import ShardInfo
+from widerow.engine.streams.stream_reads import ShardInfo
 from widerow.engine.tablestore.tunnels.base import TunnelRecord
 from widerow.engine.tablestore.tunnels.opening import open_tunnels
 from widerow.engine.tablestore.tunnels.records import read_state

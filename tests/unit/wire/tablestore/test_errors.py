@@ -29,6 +29,7 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.limits import HINT_BYTES_MAX
+from widerow.model.streams import StreamRule
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.wire.tablestore import messages
@@ -39,10 +40,11 @@ ROOT = Path(__file__).parents[4]
 ERRORS = ROOT / "src" / "widerow" / "wire" / "tablestore" / "errors"
 NAMED: dict[str, type[AnyRule]] = {
     "Rule": Rule,
+    "StreamRule": StreamRule,
     "TablestoreRule": TablestoreRule,
     "TimeseriesRule": TimeseriesRule,
 }
-RULES: tuple[AnyRule, ...] = (*Rule, *TablestoreRule, *TimeseriesRule)
+RULES: tuple[AnyRule, ...] = (*Rule, *StreamRule, *TablestoreRule, *TimeseriesRule)
 KINDS = {"InvalidRequest", "NotPermitted", "NotFound", "Conflict", "Exhausted", "Unsupported"}
 
 

@@ -1,11 +1,11 @@
 """Reading the journal of a table: which rows were written since (docs/formats/streams.md).
 
-A journal is a log like that of a stream (`engine/tablestore/streams/log.py`), whose records are
+A journal is a log like that of a stream (`engine/streams/log.py`), whose records are
 encoded primary keys. A reader that follows it keeps a position for each of its shards, perhaps in a
 file. Shards are read in any order, because a reader looks at the rows as they are and not as they
 were.
 
-Where changes are moved into the log after their rows (`engine/tablestore/streams/mover.py`), the
+Where changes are moved into the log after their rows (`engine/streams/mover.py`), the
 intents that wait are read first, and the log after them: so a change that was answered before is
 found in one of the two.
 """
@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
 
 from widerow.engine.intents import IntentKind, intents_between
-from widerow.engine.tablestore.streams.intents import decode_change_intent
-from widerow.engine.tablestore.streams.log import (
+from widerow.engine.streams.intents import decode_change_intent
+from widerow.engine.streams.log import (
     LOG_START,
     LogHead,
     LogPosition,
@@ -27,7 +27,8 @@ from widerow.engine.tablestore.streams.log import (
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import intent_prefix
-from widerow.model.tablestore.schema import LogShard, Stream, Table
+from widerow.model.streams import LogShard, Stream
+from widerow.model.tablestore.schema import Table
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader
 

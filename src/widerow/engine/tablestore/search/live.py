@@ -41,8 +41,9 @@ from widerow.limits import (
     SEARCH_RETRY_SECONDS,
 )
 from widerow.model.search.schema import SearchIndex
+from widerow.model.streams import Stream
 from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.schema import Stream, Table
+from widerow.model.tablestore.schema import Table
 from widerow.rows.record import RecordKind, header_of
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader, Store

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from widerow.engine.tablestore.log_shards import first_shards
+from widerow.engine.streams.log_shards import first_shards
 from widerow.engine.tablestore.search.schema_rules import (
     check_added_fields,
     check_index,
@@ -18,8 +18,9 @@ from widerow.errors import InvalidRequest, NotFound
 from widerow.limits import JOURNAL_HOURS
 from widerow.model.search.requests import CreateSearchIndex, UpdateSearchIndex
 from widerow.model.search.schema import QueryFlowWeight, SearchIndex
+from widerow.model.streams import Stream
 from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.schema import Stream, Table
+from widerow.model.tablestore.schema import Table
 
 __all__ = [
     "FOR_EVER",

@@ -13,6 +13,7 @@ from widerow.clock import Clock, Entropy
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.plan import Plan, failing
+from widerow.engine.streams.log import LOG_START, LogPosition
 from widerow.engine.tablestore.indexes.index_definitions import table_named
 from widerow.engine.tablestore.search.answers import AnswerRows, Deadline, answered
 from widerow.engine.tablestore.search.backlog import JournalBacklog
@@ -31,7 +32,6 @@ from widerow.engine.tablestore.search.search_definitions import (
     without_search_index,
 )
 from widerow.engine.tablestore.static import check_table_name
-from widerow.engine.tablestore.streams.log import LOG_START, LogPosition
 from widerow.errors import Conflict, IndexDamaged, NotFound, StorageFailure
 from widerow.limits import (
     JOURNAL_STEP_ROWS,

@@ -1,9 +1,6 @@
 """Change records in the bytes that clients read (change §C1.4, wire §2.1).
 
-    record = header key-section [02 cells] extension 09 checksum
-    extension = 0B length 0C length 0D epoch 0E timestamp 0F row-index
-
-The row checksum does not cover the extension. A record holds the results of the change: an
+(`engine/streams/change_rows.py` has their form.) A record holds the results of the change: an
 increment is a put of the sum, and versions chosen by the server are set.
 """
 
@@ -13,11 +10,12 @@ from operator import attrgetter
 from typing import Final
 
 from widerow.engine.observer import RowEvent
+from widerow.engine.streams.change_rows import change_row
+from widerow.engine.streams.log import LogPosition, LogRecord
 from widerow.engine.tablestore.expiry import live_from
 from widerow.engine.tablestore.observed import ObservedRow
 from widerow.engine.tablestore.select import live_cells
 from widerow.engine.tablestore.stored import KeySection
-from widerow.engine.tablestore.streams.log import LogPosition, LogRecord
 from widerow.engine.tablestore.writes import RowWrite, key_section_for
 from widerow.model.tablestore.row import CellChange, CellOperation, Modification
 from widerow.model.tablestore.schema import Table
@@ -28,19 +26,15 @@ from widerow.rows.cells import (
     TAG_CELL_NAME,
     TAG_CELL_TIMESTAMP,
     TAG_CELL_TYPE,
-    TAG_ROW_CHECKSUM,
-    TAG_ROW_DATA,
     Cell,
     seal,
     version_bytes,
 )
 from widerow.rows.checksum import crc8, crc8_byte
-from widerow.rows.plain_values import CHANGE_EXTENSION
 from widerow.rows.record import header_of, join_row
 
-__all__ = ["change_record", "placed"]
+__all__ = ["change_record"]
 
-_END_BYTES: Final = 2  # behind it: the row checksum with its tag
 _ACTIONS: Final = {Modification.PUT: 1, Modification.UPDATE: 2, Modification.DELETE: 3}
 _DELETE_ALL: Final = 0x01
 _DELETE_ONE: Final = 0x03
@@ -57,29 +51,9 @@ def change_record(
     write: RowWrite = event.write
     section = key_section_for(write)
     cells = _CELLS[write.change.modification](write, event.new)
-    record = _plain(section, cells, position)
+    record = change_row((section.encoded, section.crc), cells, position)
     origin = _origin(table, section, event.old, write.now_ms, columns) if columns else b""
     return LogRecord(_ACTIONS[write.change.modification], record, origin)
-
-
-def placed(data: bytes, position: LogPosition) -> bytes:
-    """A record at another position. Its checksum stays: it does not cover the position."""
-    start = len(data) - _END_BYTES - CHANGE_EXTENSION.size
-    return b"".join((data[:start], _extension(position), data[-_END_BYTES:]))
-
-
-def _extension(position: LogPosition) -> bytes:
-    return CHANGE_EXTENSION.pack(
-        *(0x0B, 24, 0x0C, 19, 0x0D, 0, 0x0E, position.timestamp_us, 0x0F, position.row_index)
-    )
-
-
-def _plain(section: KeySection, cells: Sequence[bytes], position: LogPosition) -> bytes:
-    extension = _extension(position)
-    crc = crc8_byte(0, crc8(bytes([cell[-1] for cell in cells]), section.crc))
-    data = bytes((TAG_ROW_DATA,)) + b"".join(cells) if cells else b""
-    end = bytes((TAG_ROW_CHECKSUM, crc))
-    return b"".join((PLAIN_HEADER, section.encoded, data, extension, end))
 
 
 # --- the cells of a change -----------------------------------------------------------------------

@@ -4,39 +4,22 @@ A table has up to two logs: the stream, whose records clients read, and the jour
 say only which row was written, for search indexes (`engine/tablestore/search`). Both are kept in
 one way.
 
-A record's time is when its request came, but not before the last record of its shard, and later
-than every record of the shard's parents. So times never decrease in a shard, and the rows of one
-request share theirs, counted by the row index.
-
-Where the row's transaction does not reach the log, the record is left beside the row as an intent,
-in the same transaction, and somebody moves it from there (`mover.py`).
+How a record gets into a log is said in `engine/streams/appender.py`.
 """
 
 from collections.abc import Callable
 
 from widerow.engine.intents import IntentQueue
 from widerow.engine.observer import RowEvent
-from widerow.engine.tablestore.log_shards import OpenShards
+from widerow.engine.streams.appender import LogAppender
+from widerow.engine.streams.log import LogPosition, encode_record
 from widerow.engine.tablestore.observed import ObservedRow
-from widerow.engine.tablestore.streams.intents import leave_change_intent
-from widerow.engine.tablestore.streams.log import (
-    LOG_START,
-    LogHead,
-    LogPosition,
-    encode_head,
-    encode_record,
-    following_position,
-    new_head,
-    read_head,
-    record_key,
-    shard_prefix,
-)
 from widerow.engine.tablestore.streams.plain import change_record
-from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_INTENTS, change_prefix
-from widerow.model.tablestore.schema import LogShard, Stream, Table
-from widerow.storage.interface import Reader, Transaction
+from widerow.keys.layout import ROW_PREFIX_BYTES
+from widerow.model.tablestore.schema import Table
+from widerow.storage.interface import Transaction
 
-__all__ = ["ChangeRecorder", "floor_of"]
+__all__ = ["ChangeRecorder"]
 
 
 def _nobody(table: Table) -> None:
@@ -56,8 +39,7 @@ class ChangeRecorder:
         records as intents; None: they are appended to the log.
         """
         self._note = note
-        self._queue = queue
-        self._opened: dict[int, tuple[Stream, OpenShards]] = {}
+        self._appender = LogAppender(queue)
 
     def watches(self, table: Table) -> bool:
         """Whether the table has a stream or a journal."""
@@ -65,11 +47,11 @@ class ChangeRecorder:
 
     def shards(self, table: Table) -> tuple[bytes, ...]:
         """The prefix of the table's logs; empty where records are left as intents."""
-        return () if self._queue is not None else (change_prefix(table.id),)
+        return self._appender.shards(table.id)
 
     def spaces(self, table: Table) -> bytes:  # noqa: ARG002  # one for all tables
         """The space of intents, where records are left as intents."""
-        return b"" if self._queue is None else SPACE_INTENTS
+        return self._appender.spaces
 
     def reads(self, table: Table) -> tuple[bytes, ...]:  # noqa: ARG002  # none for any table
         """No further keys."""
@@ -82,56 +64,16 @@ class ChangeRecorder:
         `Exhausted` where too many intents or rows wait.
         """
         stream, journal = table.stream, table.journal
+        place = table.id, event.shard
+        append = self._appender.append
         if stream is not None and event.write is not None:
             columns = stream.columns
 
             def record(position: LogPosition) -> bytes:
                 return encode_record(change_record(table, event, position, columns))
 
-            self._append(txn, table, stream, event, record)
+            append(txn, stream, place, event.asked_us, record)
         if journal is not None:
             self._note(table)
             row = event.key[ROW_PREFIX_BYTES:]
-            self._append(txn, table, journal, event, lambda _: row)
-
-    def _append(
-        self,
-        txn: Transaction,
-        table: Table,
-        log: Stream,
-        event: RowEvent[ObservedRow],
-        value: Callable[[LogPosition], bytes],
-    ) -> None:
-        """Append `value` of the next position to a log, or leave it as an intent."""
-        if self._queue is not None:
-            change = event.asked_us, value(LOG_START)
-            leave_change_intent(self._queue, txn, event.shard, log.number, change)
-            return
-        shard = self._open_shards(log).at(event.shard[ROW_PREFIX_BYTES:])
-        prefix = shard_prefix(table.id, log.number, shard.number)
-        head = read_head(txn, prefix) or new_head(floor_of(txn, table, log, shard))
-        position = following_position(head, event.asked_us)
-        txn.put(record_key(prefix, position), value(position))
-        txn.put(prefix, encode_head(LogHead(position, head.trimmed)))
-
-    def _open_shards(self, log: Stream) -> OpenShards:
-        """The open shards of a log, sorted once for a definition."""
-        known = self._opened.get(log.number)
-        if known is None or known[0] is not log:
-            known = self._opened[log.number] = log, OpenShards(log)
-        return known[1]
-
-
-def floor_of(reader: Reader, table: Table, stream: Stream, shard: LogShard) -> int:
-    """The time of the last record of a shard's ancestors; 0 where they have none."""
-    known = {each.number: each for each in stream.shards}
-    floor = 0
-    waiting = [known[number] for number in shard.parents if number in known]
-    while waiting:
-        parent = waiting.pop()
-        head = read_head(reader, shard_prefix(table.id, stream.number, parent.number))
-        if head is not None:
-            floor = max(floor, head.last.timestamp_us)
-        else:
-            waiting += [known[number] for number in parent.parents if number in known]
-    return floor
+            append(txn, journal, place, event.asked_us, lambda _: row)

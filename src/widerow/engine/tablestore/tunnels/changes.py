@@ -6,7 +6,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final, Protocol
 
-from widerow.engine.tablestore.streams.stream_reads import ChangePage, ShardInfo
+from widerow.engine.streams.stream_reads import ChangePage, ShardInfo
 from widerow.engine.tablestore.tunnels.base import TunnelPage, TunnelRecord
 from widerow.engine.tablestore.tunnels.state import Channel, ChannelPosition
 from widerow.engine.tablestore.tunnels.tunnel_definitions import start_us

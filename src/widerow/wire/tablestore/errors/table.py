@@ -18,6 +18,7 @@ from widerow.errors import (
     StoreLocked,
     StorePoisoned,
 )
+from widerow.model.streams import StreamRule
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.wire.tablestore.errors import codes as c
@@ -41,7 +42,7 @@ _ROWS: Final = (
 _FOUND: Final = {rule: row for rows in _ROWS for rule, row in rows.items()}
 
 FOREIGN: Final[Mapping[AnyRule, Foreign]] = MappingProxyType(
-    {rule: _FOUND[rule] for rule in (*Rule, *TablestoreRule, *TimeseriesRule)}
+    {rule: _FOUND[rule] for rule in (*Rule, *StreamRule, *TablestoreRule, *TimeseriesRule)}
 )
 """Every rule: those of all models first, each in the order of its enumeration."""
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from widerow.engine.budget import Budget
+from widerow.engine.streams.stream_reads import ChangePage, ShardInfo, stream_of
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.streams.stream_reads import ChangePage, ShardInfo, stream_of
 from widerow.errors import InvalidRequest, NotFound, NotYet
 from widerow.limits import STREAM_WAIT_SECONDS
+from widerow.model.streams import StreamRule
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.rows.fields import field, varint
@@ -97,7 +98,7 @@ def _describe(engine: TablestoreEngine, instance: str, request: StreamAsked) -> 
     if request.start is not None:
         ids = [each.id for each in shards]
         if request.start not in ids:
-            raise NotFound(TablestoreRule.SHARD_NOT_FOUND)
+            raise NotFound(StreamRule.SHARD_NOT_FOUND)
         first = ids.index(request.start)
     page, rest = shards[first:][: request.limit], shards[first + request.limit :]
     return DescribedStream(table, page, rest[0].id if rest else None)

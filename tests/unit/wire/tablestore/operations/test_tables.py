@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from widerow.errors import AnyRule, InvalidRequest, Unsupported
 from widerow.keys.encode import encode_key_value
+from widerow.model.streams import Stream
 from widerow.model.tablestore.requests import (
     CreateTable,
     OptionsChange,
@@ -21,7 +22,6 @@ from widerow.model.tablestore.schema import (
     DefinedColumn,
     Encryption,
     KeyColumn,
-    Stream,
     Table,
     TableOptions,
     Throughput,

@@ -1,6 +1,6 @@
 """Moves changes from their intents into the logs of tables (change §C1.8, rule 3).
 
-This happens only where a row's transaction does not reach the log, and `recorder.py` leaves an
+This happens only where a row's transaction does not reach the log, and `appender.py` leaves an
 intent beside the row. A log is a table's stream or its journal. For each shard of a log there is a
 queue: the intents of this log under the partition keys that the shard takes. A step takes some
 intents of each of several queues, appends the records of each queue to its log in one transaction,
@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, Generic, NamedTuple, TypeVar, final
 
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
@@ -54,27 +54,24 @@ from widerow.engine.lag import Lag, seconds_behind
 from widerow.engine.lease import Lease
 from widerow.engine.plan import Plan
 from widerow.engine.rounds import Rounds
-from widerow.engine.tablestore.log_shards import OpenShards
-from widerow.engine.tablestore.streams.intents import ChangeIntent, decode_change_intent
-from widerow.engine.tablestore.streams.log import (
+from widerow.engine.streams.appender import floor_of
+from widerow.engine.streams.intents import ChangeIntent, decode_change_intent
+from widerow.engine.streams.log import (
     LogHead,
-    LogPosition,
-    decode_record,
     encode_head,
-    encode_record,
     following_position,
     new_head,
     read_head,
     record_key,
     shard_prefix,
 )
-from widerow.engine.tablestore.streams.plain import placed
-from widerow.engine.tablestore.streams.recorder import floor_of
+from widerow.engine.streams.log_shards import OpenShards
+from widerow.engine.streams.logged import LogForm, LoggedTable
 from widerow.errors import Replan, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_INTENTS, intent_prefix
 from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS, INTENTS_MAX
-from widerow.model.tablestore.schema import LogShard, Stream, Table
+from widerow.model.streams import LogShard, Stream
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["ChangeMover", "queue_of"]
@@ -88,19 +85,23 @@ STEP_RECORDS: Final = 4096  # read in one step to find queues
 QUEUE_RECORDS: Final = INTENTS_MAX + 6000
 QUEUE_CHANGES_MIN: Final = 32  # of one queue in a step, even if many queues have changes
 QUEUE_BYTES_MIN: Final = 64 * 1024  # of one queue in a step, for large records
+T = TypeVar("T", bound=LoggedTable)
+
 _HERE: Final = ("",)  # the name of a change's turn: its whole queue
 
 _QueueId = tuple[int, int]
 """A queue, by the number of its log and of the shard."""
 
 
-def queue_of(reader: Reader, table: Table, log: Stream, shard: LogShard) -> Iterator[ChangeIntent]:
+def queue_of(
+    reader: Reader, table: LoggedTable, log: Stream, shard: LogShard
+) -> Iterator[ChangeIntent]:
     """The intents that an open shard of a log must take, in the order of the store."""
     found = intents_between(reader, *_range_of(table, log, shard), IntentKind.CHANGE)
     return (each for each in map(decode_change_intent, found) if each.log == log.number)
 
 
-def _range_of(table: Table, log: Stream, shard: LogShard) -> tuple[bytes, bytes]:
+def _range_of(table: LoggedTable, log: Stream, shard: LogShard) -> tuple[bytes, bytes]:
     """The range of an open shard's intents, among which are those of other logs and kinds."""
     prefix = intent_prefix(table.id)
     end = OpenShards(log).stop_of(shard)
@@ -115,14 +116,22 @@ class _Move(NamedTuple):
 
 
 @final
-class ChangeMover:
-    """Moves the changes of all tables. `step` is for one caller at a time."""
+class ChangeMover(Generic[T]):
+    """Moves the changes of a model's tables. `step` is for one caller at a time."""
 
-    def __init__(self, store: Store, tables: Tables[Table], clock: Clock, lease: Lease) -> None:
+    def __init__(
+        self,
+        store: Store,
+        tables: Tables[T],
+        clock: Clock,
+        lease: Lease,
+        form: Callable[[T, Stream], LogForm],
+    ) -> None:
         """No queue was read yet. Where transactions reach over shards, `step` has no work.
 
-        `lease`: of the process that moves changes, which may change.
+        `lease`: of the process that moves changes, which may change. `form`: of a table's log.
         """
+        self._form = form
         self._store = store
         self._tables = tables
         self._clock = clock
@@ -251,7 +260,7 @@ class ChangeMover:
                 continue
             return None if intent is None else decode_change_intent(intent)
 
-    def _leave_open(self, table: Table | None) -> None:
+    def _leave_open(self, table: T | None) -> None:
         """Keep the rounds over a table's queues open: its intents could not be read."""
         for log in () if table is None else table.logs:
             for shard in log.shards:
@@ -264,10 +273,13 @@ class ChangeMover:
         prefix = found.key[:ROW_PREFIX_BYTES]
         number = int.from_bytes(prefix[len(SPACE_INTENTS) :], "big")
         table = self._tables.by_id(number)
+        stop = after_prefix(prefix)
+        if table is None and number in self._tables.catalog.seen().by_id:
+            walk.skip_to(stop)
+            return []  # of another model, which moves its own
         if table is None or all(log.number != found.log for log in table.logs):
             self._tables.catalog.renew()  # the log may be newer than the catalogue
             table = self._tables.by_id(number)
-        stop = after_prefix(prefix)
         moves: list[_Move] = []
         if table is not None:  # else the table was dropped, with its intents
             # Open shards are the partitions: their ranges are those of all logs.
@@ -283,7 +295,7 @@ class ChangeMover:
         walk.skip_to(stop)
         return moves
 
-    def _throw_away(self, table: Table, found: ChangeIntent, stop: bytes) -> _Move:
+    def _throw_away(self, table: T, found: ChangeIntent, stop: bytes) -> _Move:
         """Remove the intents of logs that the table no longer has, beginning at an intent."""
         known = {log.number for log in table.logs}
         reader = self._store.snapshot()
@@ -292,7 +304,7 @@ class ChangeMover:
         return _Move(removals(dead))
 
     def _move(
-        self, table: Table, log: Stream, shard: LogShard, portion: tuple[int, int]
+        self, table: T, log: Stream, shard: LogShard, portion: tuple[int, int]
     ) -> list[_Move]:
         """Append a shard's changes, or complete its last append; empty if the shard must wait.
 
@@ -304,7 +316,7 @@ class ChangeMover:
             return []
         reader = self._store.snapshot()
         prefix = shard_prefix(table.id, log.number, shard.number)
-        head = read_head(reader, prefix) or new_head(floor_of(reader, table, log, shard))
+        head = read_head(reader, prefix) or new_head(floor_of(reader, table.id, log, shard))
         reader = self._store.snapshot()  # of a moment after all reads so far
         moved = self._still_there(reader, table, head)
         if moved is not None:
@@ -322,16 +334,16 @@ class ChangeMover:
             self._rounds.goes_on(queue, following)
         if not changes:
             return []
-        value_at = _row_named if log is table.journal else _record_at
-        body = partial(self._append, (table, prefix), head, changes, value_at)
+        form = self._form(table, log)
+        body = partial(self._append, (table, prefix), head, changes, form)
         return [_Move((Write((prefix,), body, reads=self._tables.catalog.reads),), changes)]
 
     def _append(
         self,
-        place: tuple[Table, bytes],
+        place: tuple[T, bytes],
         planned: LogHead,
         changes: Sequence[ChangeIntent],
-        value_at: "_ValueAt",
+        form: LogForm,
         txn: Transaction,
     ) -> None:
         """Append records in order of their times; those of one partition key value stay in order.
@@ -342,14 +354,14 @@ class ChangeMover:
         table, prefix = place
         head = self._unchanged_head(table, prefix, planned, txn)
         for time_us, change in _in_order_of_time(changes):
-            position = following_position(head, time_us)
-            txn.put(record_key(prefix, position), value_at(change.value, position))
+            position = following_position(head, time_us, form.count(change.value))
+            txn.put(record_key(prefix, position), form.placed(change.value, position))
             head = head._replace(last=position)
         taken = tuple([each.key[ROW_PREFIX_BYTES:] for each in changes])
         txn.put(prefix, encode_head(head._replace(moved=taken)))
 
     def _unchanged_head(
-        self, table: Table, prefix: bytes, planned: LogHead, txn: Transaction
+        self, table: T, prefix: bytes, planned: LogHead, txn: Transaction
     ) -> LogHead:
         """The present head, if no append was made since and it is not sealed."""
         current = self._tables.current(table, txn)
@@ -360,7 +372,7 @@ class ChangeMover:
             raise Replan
         return head
 
-    def _still_there(self, reader: Reader, table: Table, head: LogHead) -> _Move | None:
+    def _still_there(self, reader: Reader, table: T, head: LogHead) -> _Move | None:
         """The removal of the last append's intents; None where all of them are removed."""
         keys = [intent_prefix(table.id) + each for each in head.moved]
         found = zip(keys, reader.get_many(keys), strict=True)
@@ -389,13 +401,13 @@ class ChangeMover:
             self._all_sealed = epoch
         return moves
 
-    def _closed(self) -> Iterator[tuple[Table, Stream, LogShard]]:
+    def _closed(self) -> Iterator[tuple[T, Stream, LogShard]]:
         """The closed shards of all logs."""
         for table in self._tables.all():
             for log in table.logs:
                 yield from ((table, log, shard) for shard in log.shards if not shard.is_open)
 
-    def _is_sealed(self, table: Table, log: Stream, shard: LogShard) -> bool:
+    def _is_sealed(self, table: T, log: Stream, shard: LogShard) -> bool:
         prefix = shard_prefix(table.id, log.number, shard.number)
         if prefix in self._sealed:
             return True
@@ -405,11 +417,11 @@ class ChangeMover:
         self._sealed.add(prefix)
         return True
 
-    def _seal(self, table: Table, log: Stream, shard: LogShard) -> _Move:
+    def _seal(self, table: T, log: Stream, shard: LogShard) -> _Move:
         """Seal a shard, or remove first the intents of its last append."""
         reader = self._store.snapshot()
         prefix = shard_prefix(table.id, log.number, shard.number)
-        head = read_head(reader, prefix) or new_head(floor_of(reader, table, log, shard))
+        head = read_head(reader, prefix) or new_head(floor_of(reader, table.id, log, shard))
         left = self._still_there(self._store.snapshot(), table, head)
         if left is not None:
             return left
@@ -421,26 +433,11 @@ class ChangeMover:
         return _Move((Write((prefix,), seal, reads=self._tables.catalog.reads),))
 
 
-def _logs_of(table: Table) -> set[bytes]:
+def _logs_of(table: LoggedTable) -> set[bytes]:
     """The prefixes of the shards that the table's logs have now."""
     return {
         shard_prefix(table.id, log.number, each.number) for log in table.logs for each in log.shards
     }
-
-
-_ValueAt = Callable[[bytes, LogPosition], bytes]
-
-
-def _record_at(value: bytes, position: LogPosition) -> bytes:
-    """The record of a stream for a change at a position."""
-    record = decode_record(value)
-    return encode_record(record._replace(record=placed(record.record, position)))
-
-
-def _row_named(value: bytes, position: LogPosition) -> bytes:
-    """The record of a journal, which does not depend on the position."""
-    del position
-    return value
 
 
 def _parents(log: Stream, shard: LogShard) -> list[LogShard]:

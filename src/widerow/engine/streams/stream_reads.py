@@ -5,18 +5,18 @@ no change waits for the shard: until then pages say `more`. So an answered chang
 announced by every page before it. And a shard has ended only when it is sealed.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
 from widerow.engine.catalog.catalog import Tables
-from widerow.engine.tablestore.streams.iterators import (
+from widerow.engine.streams.iterators import (
     ShardIterator,
     decode_iterator,
     encode_iterator,
 )
-from widerow.engine.tablestore.streams.log import (
+from widerow.engine.streams.log import (
     EMPTY_HEAD,
     LOG_START,
     LogHead,
@@ -27,15 +27,21 @@ from widerow.engine.tablestore.streams.log import (
     record_key,
     shard_prefix,
 )
-from widerow.engine.tablestore.streams.mover import queue_of
+from widerow.engine.streams.logged import LoggedTable
+from widerow.engine.streams.mover import queue_of
 from widerow.errors import InvalidRequest, NotFound
 from widerow.keys.encode import after_prefix
-from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.schema import LogShard, Stream, Table
+from widerow.model.streams import LogShard, Stream, StreamRule
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader, Store
 
 __all__ = ["ChangePage", "ChangeRecord", "ShardInfo", "Streams", "stream_of"]
+
+T = TypeVar("T", bound=LoggedTable)
+Stored = tuple[bytes, bytes]
+"""Key and value of a record of one change."""
+Split = Callable[[Stored, LogPosition], Iterator[Stored]]
+"""Makes the records of single changes of a record of several; of those from a position on."""
 
 PAGE_RECORDS_MAX: Final = 1000
 PAGE_BYTES_MAX: Final = 1024 * 1024
@@ -71,7 +77,7 @@ class ChangePage(NamedTuple):
     to come into the shard; False only where there was nothing more at the moment.
     """
 
-    stored: list[tuple[bytes, bytes]]
+    stored: list[Stored]
     following: str | None
     more: bool
 
@@ -85,18 +91,18 @@ class ChangePage(NamedTuple):
         return [_record(key, value) for key, value in self.stored]
 
 
-def stream_of(table: Table) -> Stream:
+def stream_of(table: LoggedTable) -> Stream:
     """The stream of a table. Raises `NotFound` where it is off."""
     if table.stream is None:
-        raise NotFound(TablestoreRule.STREAM_NOT_FOUND)
+        raise NotFound(StreamRule.STREAM_NOT_FOUND)
     return table.stream
 
 
-class Streams:
-    """The streams of one engine. Any thread may ask."""
+class Streams(Generic[T]):
+    """The streams of one model's tables. Any thread may ask."""
 
     def __init__(
-        self, store: Store, tables: Tables[Table], note: Callable[[Table, bytes, int], None]
+        self, store: Store, tables: Tables[T], note: Callable[[T, bytes, int], None]
     ) -> None:
         """The streams of `tables`. `note` is told read units and their partition."""
         self._store = store
@@ -105,7 +111,7 @@ class Streams:
         # whether changes are moved after their rows
         self._moved = not store.capabilities.atomic_across_shards
 
-    def list(self, instance: str, name: str | None) -> Sequence[Table]:
+    def list(self, instance: str, name: str | None) -> Sequence[T]:
         """ListStream: the tables that have a stream, sorted; of one table if it is named.
 
         Raises `NotFound` for a name that no table has.
@@ -117,20 +123,20 @@ class Streams:
             found = [self._tables.find(instance, each) for each in names]
         return [table for table in found if table.stream is not None]
 
-    def find(self, instance: str, stream_id: str) -> Table:
+    def find(self, instance: str, stream_id: str) -> T:
         """The table of a stream.
 
         Raises: `InvalidRequest` for a malformed id, `NotFound` for an unknown one.
         """
         name, _, time = stream_id.rpartition("_")
         if not name or not time.isdecimal() or not time.isascii():
-            raise InvalidRequest(TablestoreRule.STREAM_ID, id=stream_id[:_ID_CHARS_MAX])
+            raise InvalidRequest(StreamRule.STREAM_ID, id=stream_id[:_ID_CHARS_MAX])
         table = self._tables.get(instance, name)
         if table is None or table.stream is None or table.stream.id != stream_id:
-            raise NotFound(TablestoreRule.STREAM_NOT_FOUND)
+            raise NotFound(StreamRule.STREAM_NOT_FOUND)
         return table
 
-    def opened(self, instance: str, iterator: str) -> Table:
+    def opened(self, instance: str, iterator: str) -> T:
         """The table whose stream an iterator is of.
 
         Raises as `find`, and `InvalidRequest` for a malformed iterator. Ids of more than 255
@@ -138,10 +144,10 @@ class Streams:
         """
         stream_id = decode_iterator(iterator).stream_id
         if len(stream_id) > _ID_CHARS_MAX:
-            raise InvalidRequest(TablestoreRule.STREAM_ID, id=stream_id)
+            raise InvalidRequest(StreamRule.STREAM_ID, id=stream_id)
         return self.find(instance, stream_id)
 
-    def shards(self, table: Table) -> tuple[ShardInfo, ...]:
+    def shards(self, table: T) -> tuple[ShardInfo, ...]:
         """The shards of a table's stream, by creation. Raises `NotFound`."""
         return tuple(
             [
@@ -150,7 +156,7 @@ class Streams:
             ]
         )
 
-    def iterator(self, table: Table, shard_id: str, from_us: int | None) -> str:
+    def iterator(self, table: T, shard_id: str, from_us: int | None) -> str:
         """An iterator that begins at the oldest record, or at the first one not before `from_us`.
 
         "" where a closed shard ends before that time. Raises `NotFound`.
@@ -170,33 +176,41 @@ class Streams:
             return _text(stream, shard, position_of(before[0]).behind)
         return _text(stream, shard, (read_head(snapshot, prefix) or EMPTY_HEAD).trimmed)
 
-    def end_us(self, table: Table, shard_id: str) -> int:
+    def end_us(self, table: T, shard_id: str) -> int:
         """The time of a shard's last record; 0 where there was none. Raises `NotFound`."""
         stream, shard = _shard(table, shard_id)
         prefix = shard_prefix(table.id, stream.number, shard.number)
         return (read_head(self._store.snapshot(), prefix) or EMPTY_HEAD).last.timestamp_us
 
     def read(
-        self, table: Table, iterator: str, limit: int | None, budget: Budget | None = None
+        self,
+        table: T,
+        iterator: str,
+        limit: int | None,
+        budget: Budget | None = None,
+        split: Split | None = None,
     ) -> ChangePage:
         """The next records: at most `limit` (1000 where None), and a megabyte or one record.
+
+        `split`: for a log whose records are of several changes.
 
         Raises: `InvalidRequest` for a bad iterator or limit, `NotFound` for an unknown stream or
         shard, or where the next records were trimmed; `TooLong` beyond `budget`.
         """
         if limit is not None and limit <= 0:
-            raise InvalidRequest(TablestoreRule.STREAM_LIMIT, value=limit)
+            raise InvalidRequest(StreamRule.STREAM_LIMIT, value=limit)
         asked = decode_iterator(iterator)
         stream, shard = _shard(table, str(asked.shard))
         if stream.id != asked.stream_id:
-            raise NotFound(TablestoreRule.STREAM_NOT_FOUND)
+            raise NotFound(StreamRule.STREAM_NOT_FOUND)
         prefix = shard_prefix(table.id, stream.number, shard.number)
         waits = self._moved and self._waits(table, shard)  # to be read before the log is
         snapshot = self._store.snapshot()
         head = read_head(snapshot, prefix)
         _check_kept(head, asked.following)
         count = min(limit or PAGE_RECORDS_MAX, PAGE_RECORDS_MAX)
-        stored, more = _page(snapshot, prefix, asked.following, count, budget)
+        found = _changes(snapshot, prefix, asked.following, split)
+        stored, more = _page(found, count, budget)
         following = position_of(stored[-1][0]).behind if stored else asked.following
         if not more and self._has_ended(shard, head):
             page = ChangePage(stored, None, more=False)
@@ -205,7 +219,7 @@ class Streams:
         self._note(table, shard.start, page.read_units)
         return page
 
-    def is_behind(self, table: Table) -> bool:
+    def is_behind(self, table: T) -> bool:
         """Whether changes that were answered before this call may still be moved into the stream.
 
         False where it is off.
@@ -214,7 +228,7 @@ class Streams:
             return False
         return any(shard.is_open and self._waits(table, shard) for shard in table.stream.shards)
 
-    def _waits(self, table: Table, shard: LogShard) -> bool:
+    def _waits(self, table: T, shard: LogShard) -> bool:
         """Whether changes that were answered before this call may still be moved into a shard."""
         if not shard.is_open:
             return True  # until it is sealed
@@ -228,12 +242,12 @@ class Streams:
         return not shard.is_open
 
 
-def _shard(table: Table, shard_id: str) -> tuple[Stream, LogShard]:
+def _shard(table: LoggedTable, shard_id: str) -> tuple[Stream, LogShard]:
     stream = stream_of(table)
     for each in stream.shards:
         if str(each.number) == shard_id:
             return stream, each
-    raise NotFound(TablestoreRule.SHARD_NOT_FOUND)
+    raise NotFound(StreamRule.SHARD_NOT_FOUND)
 
 
 def _text(stream: Stream, shard: LogShard, following: LogPosition) -> str:
@@ -246,7 +260,7 @@ def _check_kept(head: LogHead | None, following: LogPosition) -> None:
     The start passes.
     """
     if head is not None and LOG_START < following < head.trimmed:
-        raise NotFound(TablestoreRule.STREAM_TRIMMED)
+        raise NotFound(StreamRule.STREAM_TRIMMED)
 
 
 def _record(key: bytes, value: bytes) -> ChangeRecord:
@@ -254,13 +268,24 @@ def _record(key: bytes, value: bytes) -> ChangeRecord:
     return ChangeRecord(found.action, found.record, found.origin or None, *position_of(key))
 
 
-def _page(
-    reader: Reader, prefix: bytes, start: LogPosition, count: int, budget: Budget | None
-) -> tuple[list[tuple[bytes, bytes]], bool]:
-    """Keys and values of records from a position on, and whether a limit ended the page."""
-    stored: list[tuple[bytes, bytes]] = []
+def _changes(
+    reader: Reader, prefix: bytes, start: LogPosition, split: Split | None
+) -> Iterator[Stored]:
+    """Records of single changes from a position on."""
+    found = reader.scan(record_key(prefix, start), after_prefix(prefix))
+    return found if split is None else _single(found, start, split)
+
+
+def _single(found: Iterator[Stored], start: LogPosition, split: Split) -> Iterator[Stored]:
+    for stored in found:
+        yield from split(stored, start)
+
+
+def _page(found: Iterator[Stored], count: int, budget: Budget | None) -> tuple[list[Stored], bool]:
+    """The next records, and whether a limit ended the page."""
+    stored: list[Stored] = []
     size = 0
-    for pair in reader.scan(record_key(prefix, start), after_prefix(prefix)):
+    for pair in found:
         length = len(pair[1])
         if budget is not None:
             budget.take(length, 1)

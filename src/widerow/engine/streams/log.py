@@ -1,7 +1,8 @@
 """The layout of a stream's records (docs/formats/streams.md).
 
     12 table stream shard                         the head: last record, how far trimmed
-    12 table stream shard timestamp row-index     a record
+    12 table stream shard timestamp row-index     a record, or several that were put together,
+                                                  under the position of the last of them
 
 Table and stream in four bytes, shard and timestamp (microseconds since 1970) in eight, row index in
 four, big-endian: so records lie in the order in which they were made.
@@ -88,14 +89,17 @@ def new_head(floor_us: int) -> LogHead:
     return LogHead(LogPosition(floor_us, ROW_INDEX_MAX), LOG_START)
 
 
-def following_position(head: LogHead, asked_us: int) -> LogPosition:
-    """The position of the next record: at the time the change was asked for, if that is later."""
+def following_position(head: LogHead, asked_us: int, count: int = 1) -> LogPosition:
+    """The position of the next record: at the time the change was asked for, if that is later.
+
+    Of a record of several changes it is the position of the last of them, which have one time.
+    """
     last = head.last
     if asked_us > last.timestamp_us:
-        return LogPosition(asked_us, 0)
-    if last.row_index == ROW_INDEX_MAX:
-        return LogPosition(last.timestamp_us + 1, 0)
-    return last.behind
+        return LogPosition(asked_us, count - 1)
+    if last.row_index > ROW_INDEX_MAX - count:
+        return LogPosition(last.timestamp_us + 1, count - 1)
+    return LogPosition(last.timestamp_us, last.row_index + count)
 
 
 class LogRecord(NamedTuple):

@@ -9,9 +9,9 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from typing import Final, NamedTuple
 
-from widerow.engine.tablestore.streams.log import LogPosition
+from widerow.engine.streams.log import LogPosition
 from widerow.errors import InvalidRequest
-from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.streams import StreamRule
 
 __all__ = ["ShardIterator", "decode_iterator", "encode_iterator"]
 
@@ -37,13 +37,13 @@ def encode_iterator(iterator: ShardIterator) -> str:
 def decode_iterator(text: str) -> ShardIterator:
     """The iterator of a text. Raises `InvalidRequest` (SHARD_ITERATOR) for any other text."""
     if len(text) > _TEXT_MAX:
-        raise InvalidRequest(TablestoreRule.SHARD_ITERATOR)
+        raise InvalidRequest(StreamRule.SHARD_ITERATOR)
     try:
         data = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
         kind, shard, timestamp, index = _HEAD.unpack_from(data)
         found = ShardIterator(data[_HEAD.size :].decode(), shard, LogPosition(timestamp, index))
     except (ValueError, Error, struct.error) as error:
-        raise InvalidRequest(TablestoreRule.SHARD_ITERATOR) from error
+        raise InvalidRequest(StreamRule.SHARD_ITERATOR) from error
     if kind != _FORMAT or encode_iterator(found) != text:
-        raise InvalidRequest(TablestoreRule.SHARD_ITERATOR)
+        raise InvalidRequest(StreamRule.SHARD_ITERATOR)
     return found

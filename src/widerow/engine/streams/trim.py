@@ -15,14 +15,15 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.plan import Plan, put_off
-from widerow.engine.tablestore.streams.log import (
+from widerow.engine.streams.appender import floor_of
+from widerow.engine.streams.log import (
     EMPTY_HEAD,
     LOG_START,
     LogPosition,
@@ -33,22 +34,30 @@ from widerow.engine.tablestore.streams.log import (
     record_key,
     shard_prefix,
 )
-from widerow.engine.tablestore.streams.recorder import floor_of
+from widerow.engine.streams.logged import LoggedTable
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import dropped_key
 from widerow.limits import STREAM_TRIM_SECONDS
-from widerow.model.tablestore.schema import LogShard, Stream, Table
+from widerow.model.streams import LogShard, Stream
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["Covered", "StreamTrim"]
 
-Covered = Callable[[Table], Mapping[int, LogPosition]]
+T = TypeVar("T", bound=LoggedTable)
+
+Covered = Callable[[T], Mapping[int, LogPosition]]
 """For shards of a table's journal, the position from which on records are still needed."""
 
 _HOUR_US: Final = 3_600_000_000
 _SECOND_NS: Final = 1_000_000_000
 _REST_NS: Final = STREAM_TRIM_SECONDS * _SECOND_NS
 TURNS: Final = 4  # of a log in a look: remove, note what is closed, keep its times, forget it
+
+
+def _nothing(table: LoggedTable) -> Mapping[int, LogPosition]:
+    """The `covered` of tables without journals."""
+    del table
+    return {}
 
 
 class _Turn(NamedTuple):
@@ -59,18 +68,23 @@ class _Turn(NamedTuple):
     left: int
 
 
-class StreamTrim:
-    """Removes old records of logs. For one caller at a time."""
+class StreamTrim(Generic[T]):
+    """Removes old records of the logs of a model's tables. For one caller at a time."""
 
     def __init__(
         self,
         store: Store,
-        tables: Tables[Table],
+        tables: Tables[T],
         clock: Clock,
-        covered: Covered,
+        with_log: Callable[[T, Stream], T],
         trimmed: Callable[[int], None],
+        covered: "Covered[T]" = _nothing,
     ) -> None:
-        """`trimmed` hears of how many shards old records were removed; no log was looked at yet."""
+        """`with_log`: a table with another definition of its log of that number.
+
+        `trimmed` hears of how many shards old records were removed; no log was looked at yet.
+        """
+        self._with_log = with_log
         self._store = store
         self._tables = tables
         self._clock = clock
@@ -107,7 +121,7 @@ class StreamTrim:
                 return plan
         return None
 
-    def _plan(self, table: Table, log: Stream) -> Plan[None] | None:
+    def _plan(self, table: T, log: Stream) -> Plan[None] | None:
         """A step for one log: remove old records; note closed shards; remove empty shards."""
         snapshot = self._store.snapshot()
         until_us = self._clock.now_us() - log.expiration_hours * _HOUR_US
@@ -134,7 +148,7 @@ class StreamTrim:
         self._trimmed(sum([outcome.error is None for outcome in outcomes]))
         put_off(outcomes)
 
-    def _note_closed(self, table: Table, log: Stream) -> Plan[None]:
+    def _note_closed(self, table: T, log: Stream) -> Plan[None]:
         """Write down that shards were seen to be closed."""
         now_us = self._clock.now_us()
 
@@ -143,16 +157,16 @@ class StreamTrim:
             return shard if known else replace(shard, closed_us=now_us)
 
         def make(draft: Draft) -> None:
-            found: Table | None = draft.state.by_id.get(table.id)
+            found: T | None = draft.state.by_id.get(table.id)
             current = None if found is None else _log_numbered(found, log.number)
             if found is None or current is None:
                 return
             shards = tuple([noted(each) for each in current.shards])
-            _put_shards(draft, self._tables, found, replace(current, shards=shards))
+            draft.put(self._tables.model, self._with_log(found, replace(current, shards=shards)))
 
         return Plan((self._tables.catalog.change(make),), put_off)
 
-    def _forget(self, table: Table, log: Stream, spent: list[LogShard]) -> Plan[None]:
+    def _forget(self, table: T, log: Stream, spent: list[LogShard]) -> Plan[None]:
         """Remove shards from a log's definition, after their children's heads note their times.
 
         A drop note covers the rest of their keys.
@@ -163,7 +177,7 @@ class StreamTrim:
             return Plan(floors, put_off)
 
         def make(draft: Draft) -> None:
-            found: Table | None = draft.state.by_id.get(table.id)
+            found: T | None = draft.state.by_id.get(table.id)
             current = None if found is None else _log_numbered(found, log.number)
             if found is None or current is None:
                 return
@@ -174,32 +188,23 @@ class StreamTrim:
                 key = dropped_key(found.instance, number)
                 draft.leave(Leftover(number, key, tuple(logs), due_us=draft.due_us))
             kept = tuple([each for each in current.shards if each.number not in gone])
-            _put_shards(draft, self._tables, found, replace(current, shards=kept))
+            draft.put(self._tables.model, self._with_log(found, replace(current, shards=kept)))
 
         due_us = self._tables.catalog.due_us(self._clock.now_us())
         return Plan((self._tables.catalog.change(make, due_us=due_us),), put_off)
 
-    def _floors(self, table: Table, log: Stream, gone: frozenset[int]) -> Iterator[Write[None]]:
+    def _floors(self, table: T, log: Stream, gone: frozenset[int]) -> Iterator[Write[None]]:
         """Writes that note the times of removed shards in heads of children without a head."""
         reader = self._store.snapshot()
         for shard in log.shards:
             prefix = shard_prefix(table.id, log.number, shard.number)
             if gone & set(shard.parents) and read_head(reader, prefix) is None:
-                floor_us = floor_of(reader, table, log, shard)
+                floor_us = floor_of(reader, table.id, log, shard)
                 yield Write((prefix,), partial(_keep_floor, prefix, floor_us))
 
 
-def _log_numbered(table: Table, number: int) -> Stream | None:
+def _log_numbered(table: LoggedTable, number: int) -> Stream | None:
     return next((log for log in table.logs if log.number == number), None)
-
-
-def _put_shards(draft: Draft, tables: Tables[Table], table: Table, log: Stream) -> None:
-    """Replace the log of a table that has the number of `log`."""
-    journal = table.journal
-    if journal is not None and journal.number == log.number:
-        draft.put(tables.model, replace(table, journal=log))
-    else:
-        draft.put(tables.model, replace(table, stream=log))
 
 
 def _oldest(reader: Reader, prefix: bytes) -> LogPosition | None:

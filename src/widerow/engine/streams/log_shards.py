@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import final
 
-from widerow.model.tablestore.schema import LogShard, Stream
+from widerow.model.streams import LogShard, Stream
 
 __all__ = ["OpenShards", "divided", "first_shards"]
 
