@@ -11,7 +11,7 @@ from widerow.keys.encode import after_prefix
 from widerow.limits import COPY_BYTES_MAX
 from widerow.storage.interface import Snapshot
 
-__all__ = ["CopyMoment", "CopyRefused", "CopyRoom", "ModelCopy", "Records"]
+__all__ = ["CopyMoment", "CopyRefused", "CopyRoom", "ModelCopy", "Records", "has_any"]
 
 Records = tuple[tuple[bytes, bytes], ...]
 
@@ -56,6 +56,11 @@ class CopyRoom:
     def behind(self, reader: Snapshot, prefix: bytes) -> Records:
         """Every record under a prefix, with keys that lack the prefix."""
         return tuple([(key[len(prefix) :], record) for key, record in self.records(reader, prefix)])
+
+
+def has_any(reader: Snapshot, prefix: bytes) -> bool:
+    """Whether there is a record under a prefix."""
+    return next(iter(reader.scan(prefix, after_prefix(prefix))), None) is not None
 
 
 class ModelCopy(ABC):

@@ -121,6 +121,14 @@ class Layout:
             raise StoreDamaged(f"a point has another length than its values: {record[:99]!r}")
         return dict(zip(self.names, values))  # noqa: B905  # a keyword costs as much as the call
 
+    def end_of(self, record: bytes, start: int) -> int:
+        """Where values end that begin at `start`. Raises `struct.error` where they are cut off."""
+        values: Any = self._struct.unpack_from(record, start)
+        end = start + self._struct.size
+        for at, _ in self._texts:
+            end += values[at]
+        return end
+
 
 def _decode_layout(encoded: bytes) -> Layout:
     """The layout of its bytes. Raises `StoreDamaged`."""

@@ -180,7 +180,9 @@ class Follower:
         listed: set[str] = set()
         while True:
             request = m.DescribeStreamRequest(
-                stream_id=self._stream_id, inclusive_start_shard_id=start
+                stream_id=self._stream_id,
+                inclusive_start_shard_id=start,
+                support_timeseries_data_table=True,
             )
             page = self._client.call("DescribeStream", request, m.DescribeStreamResponse)
             for each in page.shards:

@@ -22,6 +22,7 @@ from tests.unit.engine.tunnels.log import Consumer
 
 from widerow.engine.check import check_store
 from widerow.engine.instance_copy import EMPTY_COPY, InstanceCopy, copy_instance, reset_instance
+from widerow.engine.streams.stream_reads import stream_id_in
 from widerow.engine.tablestore.tunnels.records import DeliveryTrouble
 from widerow.errors import NotFound
 from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, TUNNEL_TIMEOUT_SECONDS_MIN
@@ -216,7 +217,7 @@ def test_what_clients_hold_stays_good(store: Store) -> None:
         world.put(7)
         world.consume()
         assert len(world.taken) == before + 1 + attempt
-        again = world.engine.streams.opened(INSTANCE, page.following or "")
+        again = world.engine.streams.find(INSTANCE, stream_id_in(page.following or ""))
         assert len(world.engine.streams.read(again, page.following or "", None).stored) == 4
         world.reset(copy)
         # Who consumed goes on from the checkpoints of the snapshot.

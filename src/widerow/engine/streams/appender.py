@@ -53,6 +53,12 @@ class LogAppender:
         """The space of intents, where records are left as intents."""
         return b"" if self._queue is None else SPACE_INTENTS
 
+    def shards_of(self, table_id: int, row_shard: bytes) -> bytes:
+        """What a write of a row touches beside its shard: the logs, or the intents of the shard."""
+        if self._queue is not None:
+            return SPACE_INTENTS + row_shard[1:]
+        return change_prefix(table_id)
+
     def append(
         self,
         txn: Transaction,

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from widerow.errors import StoreDamaged
 from widerow.keys.layout import change_prefix
+from widerow.model.streams import Stream
 from widerow.rows.fields import field, read_varint
 from widerow.storage.interface import Reader
 
@@ -31,6 +32,7 @@ __all__ = [
     "encode_head",
     "encode_record",
     "following_position",
+    "log_prefix",
     "new_head",
     "position_of",
     "read_head",
@@ -111,6 +113,11 @@ class LogRecord(NamedTuple):
     action: int
     record: bytes
     origin: bytes
+
+
+def log_prefix(table_id: int, log: Stream) -> bytes:
+    """What all keys of a log begin with."""
+    return change_prefix(table_id) + log.number.to_bytes(4, "big")
 
 
 def shard_prefix(table_id: int, stream: int, shard: int) -> bytes:

@@ -7,12 +7,17 @@ from typing import final
 
 from widerow.model.streams import LogShard, Stream
 
-__all__ = ["OpenShards", "divided", "first_shards"]
+__all__ = ["OpenShards", "divided", "first_shards", "new_stream"]
 
 
 def first_shards(splits: Sequence[bytes]) -> tuple[LogShard, ...]:
     """The shards of a new stream: one for each partition."""
     return tuple([LogShard(number, start) for number, start in enumerate((b"", *splits))])
+
+
+def new_stream(table: str, hours: int, splits: Sequence[bytes], number: int, now_us: int) -> Stream:
+    """A stream of a table of this name that begins now, without records (change §C1.1)."""
+    return Stream(f"{table}_{now_us:016}", hours, now_us, (), number, first_shards(splits))
 
 
 @final

@@ -35,12 +35,20 @@ from widerow.model.streams import LogShard, Stream, StreamRule
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader, Store
 
-__all__ = ["ChangePage", "ChangeRecord", "ShardInfo", "Streams", "stream_of"]
+__all__ = [
+    "ChangePage",
+    "ChangeRecord",
+    "ShardInfo",
+    "Streams",
+    "TakenApart",
+    "stream_id_in",
+    "stream_of",
+]
 
 T = TypeVar("T", bound=LoggedTable)
 Stored = tuple[bytes, bytes]
 """Key and value of a record of one change."""
-Split = Callable[[Stored, LogPosition], Iterator[Stored]]
+TakenApart = Callable[[Stored, LogPosition], Iterator[Stored]]
 """Makes the records of single changes of a record of several; of those from a position on."""
 
 PAGE_RECORDS_MAX: Final = 1000
@@ -98,13 +106,33 @@ def stream_of(table: LoggedTable) -> Stream:
     return table.stream
 
 
+def stream_id_in(iterator: str) -> str:
+    """The id of the stream that an iterator is of.
+
+    Raises `InvalidRequest` for a malformed iterator. Ids of more than 255 characters are refused
+    here and in no other action, as the service does (change §C1.1).
+    """
+    stream_id = decode_iterator(iterator).stream_id
+    if len(stream_id) > _ID_CHARS_MAX:
+        raise InvalidRequest(StreamRule.STREAM_ID, id=stream_id)
+    return stream_id
+
+
 class Streams(Generic[T]):
     """The streams of one model's tables. Any thread may ask."""
 
     def __init__(
-        self, store: Store, tables: Tables[T], note: Callable[[T, bytes, int], None]
+        self,
+        store: Store,
+        tables: Tables[T],
+        note: Callable[[T, bytes, int], None],
+        split_of: Callable[[T, str], TakenApart] | None = None,
     ) -> None:
-        """The streams of `tables`. `note` is told read units and their partition."""
+        """The streams of `tables`. `note` is told read units and their partition.
+
+        `split_of`: for records of several changes, by the table and the name that it is seen as.
+        """
+        self._split_of = split_of
         self._store = store
         self._tables = tables
         self._note = note
@@ -135,17 +163,6 @@ class Streams(Generic[T]):
         if table is None or table.stream is None or table.stream.id != stream_id:
             raise NotFound(StreamRule.STREAM_NOT_FOUND)
         return table
-
-    def opened(self, instance: str, iterator: str) -> T:
-        """The table whose stream an iterator is of.
-
-        Raises as `find`, and `InvalidRequest` for a malformed iterator. Ids of more than 255
-        characters are refused here and in no other action, as the service does (change §C1.1).
-        """
-        stream_id = decode_iterator(iterator).stream_id
-        if len(stream_id) > _ID_CHARS_MAX:
-            raise InvalidRequest(StreamRule.STREAM_ID, id=stream_id)
-        return self.find(instance, stream_id)
 
     def shards(self, table: T) -> tuple[ShardInfo, ...]:
         """The shards of a table's stream, by creation. Raises `NotFound`."""
@@ -188,11 +205,11 @@ class Streams(Generic[T]):
         iterator: str,
         limit: int | None,
         budget: Budget | None = None,
-        split: Split | None = None,
+        seen_as: str = "",
     ) -> ChangePage:
         """The next records: at most `limit` (1000 where None), and a megabyte or one record.
 
-        `split`: for a log whose records are of several changes.
+        `seen_as`: the name that the table is seen as, where the model has several; "": its own.
 
         Raises: `InvalidRequest` for a bad iterator or limit, `NotFound` for an unknown stream or
         shard, or where the next records were trimmed; `TooLong` beyond `budget`.
@@ -209,6 +226,7 @@ class Streams(Generic[T]):
         head = read_head(snapshot, prefix)
         _check_kept(head, asked.following)
         count = min(limit or PAGE_RECORDS_MAX, PAGE_RECORDS_MAX)
+        split = None if self._split_of is None else self._split_of(table, seen_as)
         found = _changes(snapshot, prefix, asked.following, split)
         stored, more = _page(found, count, budget)
         following = position_of(stored[-1][0]).behind if stored else asked.following
@@ -269,14 +287,14 @@ def _record(key: bytes, value: bytes) -> ChangeRecord:
 
 
 def _changes(
-    reader: Reader, prefix: bytes, start: LogPosition, split: Split | None
+    reader: Reader, prefix: bytes, start: LogPosition, split: TakenApart | None
 ) -> Iterator[Stored]:
     """Records of single changes from a position on."""
     found = reader.scan(record_key(prefix, start), after_prefix(prefix))
     return found if split is None else _single(found, start, split)
 
 
-def _single(found: Iterator[Stored], start: LogPosition, split: Split) -> Iterator[Stored]:
+def _single(found: Iterator[Stored], start: LogPosition, split: TakenApart) -> Iterator[Stored]:
     for stored in found:
         yield from split(stored, start)
 

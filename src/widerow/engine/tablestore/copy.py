@@ -17,11 +17,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from widerow.engine.catalog.draft import Draft
-from widerow.engine.copying import CopyMoment, CopyRefused, CopyRoom, ModelCopy, Records
+from widerow.engine.copying import CopyMoment, CopyRefused, CopyRoom, ModelCopy, Records, has_any
+from widerow.engine.streams.log import log_prefix
 from widerow.engine.streams.log_shards import first_shards
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.keys.decode import key_value_end
-from widerow.keys.encode import after_prefix
 from widerow.keys.layout import (
     ROW_PREFIX_BYTES,
     change_prefix,
@@ -32,7 +32,6 @@ from widerow.keys.layout import (
     tunnel_prefix,
     tunnels_prefix,
 )
-from widerow.model.streams import Stream
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.tunnel import Tunnel
 from widerow.storage.interface import Snapshot
@@ -145,14 +144,10 @@ def copy_tables(
 def _check(reader: Snapshot, table: Table) -> None:
     for what, there in (
         ("an index that is being built", not all(index.ready for index in table.indexes)),
-        ("changes that its indexes have not heard of", _has_any(reader, intent_prefix(table.id))),
+        ("changes that its indexes have not heard of", has_any(reader, intent_prefix(table.id))),
     ):
         if there:
             raise CopyRefused(f"table {table.name!r} has {what}, which a snapshot cannot hold")
-
-
-def _has_any(reader: Snapshot, prefix: bytes) -> bool:
-    return next(iter(reader.scan(prefix, after_prefix(prefix))), None) is not None
 
 
 def _copy(
@@ -168,7 +163,7 @@ def _copy(
             number = int.from_bytes(key[end:after], "big")
             entries.append(_LocalEntry(key[ROW_PREFIX_BYTES:end], number, key[after:], record))
     stream = table.stream
-    changes = () if stream is None else room.behind(reader, _log_prefix(table.id, stream))
+    changes = () if stream is None else room.behind(reader, log_prefix(table.id, stream))
     tunnels = [
         (each.number, room.behind(reader, tunnel_prefix(table.id, each.number)))
         for each in table.all_tunnels
@@ -176,11 +171,6 @@ def _copy(
     documents = search().copied(table, reader) if table.search else {}
     room.take(sum(each.memory_bytes for each in documents.values()))
     return _CopiedTable(table, rows, given, tuple(entries), changes, tuple(tunnels), documents)
-
-
-def _log_prefix(table_id: int, log: Stream) -> bytes:
-    """The prefix of all keys of a log."""
-    return change_prefix(table_id) + log.number.to_bytes(_NUMBER_BYTES, "big")
 
 
 # --- putting back ---------------------------------------------------------------------------------
@@ -224,6 +214,6 @@ def _put_records(draft: Draft, copied: _CopiedTable, table: Table, new: dict[int
         index = new[entry.number].to_bytes(_NUMBER_BYTES, "big")
         put(local_index_prefix(own) + entry.partition + index + entry.rest, entry.record)
     if table.stream is not None:
-        put_all(_log_prefix(own, table.stream), copied.changes)
+        put_all(log_prefix(own, table.stream), copied.changes)
     for tunnel, (_, records) in zip(table.all_tunnels, copied.tunnels, strict=True):
         put_all(tunnel_prefix(own, tunnel.number), records)

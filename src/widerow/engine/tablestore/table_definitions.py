@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from widerow.engine.streams.log_shards import first_shards
+from widerow.engine.streams.log_shards import new_stream
 from widerow.engine.tablestore.static import STRICT, check_table_name
 from widerow.errors import Exhausted, InvalidRequest
 from widerow.keys.encode import encode_key_value
@@ -254,9 +254,8 @@ def begun_stream(
 ) -> Stream:
     """A stream of a table of this name that begins now, without records (change §C1.1)."""
     hours = STREAM_HOURS_MAX if asked.expiration_hours is None else asked.expiration_hours
-    columns = tuple(dict.fromkeys(asked.columns))
-    name = f"{table}_{now_us:016}"
-    return Stream(name, hours, now_us, columns, number, first_shards(splits))
+    stream = new_stream(table, hours, splits, number, now_us)
+    return replace(stream, columns=tuple(dict.fromkeys(asked.columns)))
 
 
 # --- UpdateTable -------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from typing import Final, TypeVar
 
 from widerow.engine.stored_json import decode_json
 from widerow.engine.streams.log_shards import first_shards
+from widerow.engine.streams.stored_logs import decode_log, encode_log
 from widerow.engine.tablestore.search_record import decode_search_index, encode_search_index
-from widerow.model.streams import LogShard, Stream
+from widerow.model.streams import Stream
 from widerow.model.tablestore.delivery import (
     DeliveryColumn,
     DeliveryConfig,
@@ -40,6 +41,7 @@ from widerow.model.values import ColumnType, KeyType
 __all__ = ["decode_table", "encode_table"]
 
 _FORMAT: Final = 1
+_FIRST_FIELDS: Final = 4  # of a stream, before it had records
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 T = TypeVar("T")
@@ -70,7 +72,7 @@ def _parts(table: Table) -> Iterator[tuple[str, Json]]:
     stream, encryption, journal = table.stream, table.encryption, table.journal
     moved = table.asked != table.splits
     yield "asked", [bound.hex() for bound in table.asked] if moved else None
-    yield "stream", None if stream is None else _log_record(stream)
+    yield "stream", None if stream is None else encode_log(stream)
     yield "encryption", None if encryption is None else _encryption_record(encryption)
     yield "untrimmed", table.untrimmed or None
     yield "local_transactions", None if table.local_transactions else False
@@ -79,7 +81,7 @@ def _parts(table: Table) -> Iterator[tuple[str, Json]]:
     yield "tunnels", [_tunnel_record(each) for each in table.tunnels] or None
     yield "deliveries", [_delivery_record(each) for each in table.deliveries] or None
     yield "search", [encode_search_index(each) for each in table.search] or None
-    yield "journal", None if journal is None else _log_record(journal)
+    yield "journal", None if journal is None else encode_log(journal)
     yield "mapping", None if table.mapping is None else _mapping_record(table.mapping)
     yield "search_mappings", list(map(_search_mapping_record, table.search_mappings)) or None
     yield "newest", [list(each) for each in table.newest] or None
@@ -128,22 +130,6 @@ def _delivery_record(task: DeliveryTask) -> Json:
     ]
 
 
-def _log_record(log: Stream) -> Json:
-    return [
-        log.id,
-        log.expiration_hours,
-        log.enabled_at_us,
-        list(log.columns),
-        log.number,
-        [_shard_record(shard) for shard in log.shards],
-    ]
-
-
-def _shard_record(shard: LogShard) -> Json:
-    parents: list[Json] = list(shard.parents)
-    return [shard.number, shard.start.hex(), parents, shard.is_open, shard.closed_us]
-
-
 def _hex(data: bytes | None) -> str | None:
     return None if data is None else data.hex()
 
@@ -164,6 +150,7 @@ def _table(record: dict[str, Json]) -> Table:
     increase, decrease = _items(pop("throughput_changed"))
     splits = _bounds(pop("splits"))
     asked = pop("asked", None)
+    journal = pop("journal", None)
     index_of, local_index = _items(pop("index_of", [0, False]))
     name, number = _as(str, pop("name")), _as(int, pop("id"))
     return Table(
@@ -197,7 +184,7 @@ def _table(record: dict[str, Json]) -> Table:
         tunnels=tuple(_tunnel(each) for each in _items(pop("tunnels", []))),
         deliveries=tuple(_delivery(each) for each in _items(pop("deliveries", []))),
         search=tuple(decode_search_index(each) for each in _items(pop("search", []))),
-        journal=_journal(pop("journal", None)),
+        journal=None if journal is None else decode_log(journal),
         mapping=_mapping(pop("mapping", None)),
         search_mappings=tuple(map(_search_mapping, _items(pop("search_mappings", [])))),
         newest=tuple(map(_newest, _items(pop("newest", [])))),
@@ -272,49 +259,13 @@ def _stream(value: Json, table: str, table_id: int, splits: tuple[bytes, ...]) -
     """
     if value is None:
         return None
-    stream_id, hours, enabled, columns, *log = _items(value)
-    stream = Stream(
-        _as(str, stream_id),
-        _as(int, hours),
-        _as(int, enabled),
-        tuple(_as(str, name) for name in _items(columns)),
-    )
-    if not log:
-        name = f"{table}_{stream.enabled_at_us:016}"
-        return replace(stream, id=name, number=table_id, shards=first_shards(splits))
-    number, shards = log
-    return replace(
-        stream,
-        number=_as(int, number),
-        shards=_log_shards(shards),
-    )
-
-
-def _journal(value: Json) -> Stream | None:
-    if value is None:
-        return None
-    log_id, hours, begun_us, columns, number, shards = _items(value)
-    return Stream(
-        _as(str, log_id),
-        _as(int, hours),
-        _as(int, begun_us),
-        tuple(_as(str, each) for each in _items(columns)),
-        _as(int, number),
-        _log_shards(shards),
-    )
-
-
-def _log_shards(value: Json) -> tuple[LogShard, ...]:
-    return tuple(
-        LogShard(
-            _as(int, shard),
-            bytes.fromhex(_as(str, start)),
-            tuple(_as(int, parent) for parent in _items(parents)),
-            _as(bool, is_open),
-            _as(int, closed_us),
-        )
-        for shard, start, parents, is_open, closed_us in map(_items, _items(value))
-    )
+    fields = _items(value)
+    if len(fields) > _FIRST_FIELDS:
+        return decode_log(fields)
+    stream_id, hours, enabled, columns = fields
+    stream = decode_log([stream_id, hours, enabled, columns, table_id, []])
+    name = f"{table}_{stream.enabled_at_us:016}"
+    return replace(stream, id=name, shards=first_shards(splits))
 
 
 def _tunnel(value: Json) -> Tunnel:

@@ -5,15 +5,20 @@ from functools import partial
 
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.check_part import CheckPart
+from widerow.engine.intents import decode_intent
+from widerow.engine.streams.intents import decode_change_intent
+from widerow.engine.streams.log import LogPosition
+from widerow.engine.streams.log_walk import log_part
 from widerow.engine.timeseries.lastpoints import decode_last, index_number
 from widerow.engine.timeseries.model import TIMESERIES_MODEL
+from widerow.engine.timeseries.point_records import PointRecords
 from widerow.engine.timeseries.reads import key_fields
 from widerow.engine.timeseries.static import check_field_names
 from widerow.engine.timeseries.stored import point_fields
 from widerow.engine.timeseries.walk import SeriesOfPoints
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix, encode_key_value
-from widerow.keys.layout import local_index_prefix, row_prefix
+from widerow.keys.layout import intent_prefix, local_index_prefix, row_prefix
 from widerow.keys.series import (
     SERIES_COUNTER_AT,
     TIME_AT,
@@ -24,6 +29,7 @@ from widerow.keys.series import (
     series_shards,
 )
 from widerow.limits import POINT_LAYOUT_FIELDS_MAX
+from widerow.model.streams import Stream
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.rows.points import Layouts
 from widerow.rows.series import decode_meta, decode_series
@@ -33,7 +39,7 @@ __all__ = ["timeseries_parts"]
 
 
 def timeseries_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
-    """The parts of every timeseries table: series, points, metas."""
+    """The parts of every timeseries table: series, points, metas, the stream, and intents."""
     for table in Tables(catalog, TIMESERIES_MODEL).all():
         layouts = Layouts(POINT_LAYOUT_FIELDS_MAX, check_field_names)
         series = SeriesOfPoints(snapshot)
@@ -45,6 +51,9 @@ def timeseries_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart
         yield _part(table, local_index_prefix(table.id), of_series)
         yield _part(table, row_prefix(table.id), partial(_check_point, table, series, layouts))
         yield _part(table, row_prefix(table.meta_id), partial(_check_meta, table))
+        records = PointRecords(layouts, table)
+        yield log_part(catalog, table, partial(_check_entry, records))
+        yield _part(table, intent_prefix(table.id), partial(_check_intent, table, records))
 
 
 def _part(
@@ -76,6 +85,19 @@ def _check_point(
     keys = key_fields(table, key)
     if len(key) != TIME_AT + 8 + sum([len(encode_key_value(value)) for value in keys]):
         raise StoreDamaged("the key of a point has another length than its values")
+
+
+def _check_entry(records: PointRecords, log: Stream, entry: bytes, position: LogPosition) -> int:
+    del log, position
+    return records.check(entry)
+
+
+def _check_intent(table: TimeseriesTable, records: PointRecords, key: bytes, record: bytes) -> None:
+    """Points on their way to the stream. Intents may be there at any moment."""
+    change = decode_change_intent(decode_intent(key, record))
+    if change.log != table.stream.number:
+        raise StoreDamaged("points on their way to a stream that the table does not have")
+    records.check(change.value)
 
 
 def _check_meta(table: TimeseriesTable, key: bytes, record: bytes) -> None:

@@ -8,6 +8,7 @@ from typing import final
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.partitions.notes import Notes
+from widerow.engine.streams.appender import LogAppender
 from widerow.engine.timeseries.static import check_field_names, check_series
 from widerow.keys.series import canonical_key, series_hash
 from widerow.limits import POINT_LAYOUT_FIELDS_MAX, SERIES_KNOWN_MAX, SERIES_NEWEST_MAX
@@ -62,12 +63,18 @@ class NewestTimes:
 class TimeseriesContext:
     """What operations and bodies use. Any thread may ask for series and layouts."""
 
-    __slots__ = ("_series", "clock", "layouts", "newest", "notes", "store", "tables")
+    __slots__ = ("_series", "clock", "layouts", "log", "newest", "notes", "store", "tables")
 
     def __init__(
-        self, store: Store, tables: Tables[TimeseriesTable], clock: Clock, notes: Notes
+        self,
+        store: Store,
+        tables: Tables[TimeseriesTable],
+        clock: Clock,
+        notes: Notes,
+        log: LogAppender,
     ) -> None:
-        """`notes`: where points are counted for their partitions."""
+        """`notes`: where points are counted for their partitions. `log`: takes what is put."""
+        self.log = log
         self.store = store
         self.tables = tables
         self.clock = clock

@@ -5,9 +5,23 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from widerow.engine.catalog.draft import Draft
-from widerow.engine.copying import CopyMoment, CopyRefused, CopyRoom, ModelCopy, Records
+from widerow.engine.copying import (
+    CopyMoment,
+    CopyRefused,
+    CopyRoom,
+    ModelCopy,
+    Records,
+    has_any,
+)
+from widerow.engine.streams.log import log_prefix
 from widerow.engine.timeseries.model import TIMESERIES_MODEL
-from widerow.keys.layout import ROW_PREFIX_BYTES, local_index_prefix, row_prefix
+from widerow.keys.layout import (
+    ROW_PREFIX_BYTES,
+    change_prefix,
+    intent_prefix,
+    local_index_prefix,
+    row_prefix,
+)
 from widerow.keys.series import TIME_AT
 from widerow.model.timeseries.table import LastpointIndex, TimeseriesTable
 
@@ -17,13 +31,15 @@ __all__ = ["TimeseriesCopy", "copy_series_tables"]
 class _CopiedTable(NamedTuple):
     """A table, with records whose keys lack the table's prefix.
 
-    `series`: the records of series, and of last points.
+    `series`: the records of series, and of last points. `changes`: of the stream, without its
+    number too.
     """
 
     table: TimeseriesTable
     points: Records
     series: Records
     metas: Records
+    changes: Records
 
 
 class TimeseriesCopy(ModelCopy):
@@ -33,12 +49,12 @@ class TimeseriesCopy(ModelCopy):
         self.names = tuple([each.table.name for each in tables])
         self.rows = sum(len(each.points) for each in tables)
         self.size = size
-        self.numbers = sum(2 + len(each.table.lastpoints) for each in tables)
+        self.numbers = sum(3 + len(each.table.lastpoints) for each in tables)
         self._tables = tables
 
     def filled(self, number: int) -> tuple[bytes, ...]:
         """The prefixes under which records of a new table may be written."""
-        return row_prefix(number), local_index_prefix(number)
+        return row_prefix(number), local_index_prefix(number), change_prefix(number)
 
     def put_back(self, draft: Draft, number: Callable[[], int], now_us: int) -> Callable[[], None]:
         """Put the tables back, with new numbers. The answer has nothing to do."""
@@ -52,11 +68,19 @@ def _put_back(draft: Draft, copied: _CopiedTable, number: Callable[[], int]) -> 
     before = copied.table
     points, metas = number(), number()
     indexes = {index.number: replace(index, number=number()) for index in before.lastpoints}
-    after = replace(before, id=points, meta_id=metas, lastpoints=tuple(indexes.values()))
+    after = replace(
+        before,
+        id=points,
+        meta_id=metas,
+        lastpoints=tuple(indexes.values()),
+        stream=replace(before.stream, number=number()),
+    )
     draft.put(TIMESERIES_MODEL, after)
     put = draft.txn.put
     for key, record in copied.points:
         put(row_prefix(points) + key, record)
+    for key, record in copied.changes:
+        put(log_prefix(points, after.stream) + key, record)
     for key, record in copied.metas:
         put(row_prefix(metas) + key, record)
     for key, record in copied.series:
@@ -77,7 +101,8 @@ def _renumbered(key: bytes, indexes: dict[int, LastpointIndex]) -> bytes | None:
 def copy_series_tables(moment: CopyMoment, instance: str, room: int) -> TimeseriesCopy:
     """The tables of an instance. Raises `CopyRefused` for more than `room` bytes.
 
-    `CopyRefused` is raised also where a last-point index is not built yet.
+    `CopyRefused` is raised also where a last-point index is not built yet, or points are still to
+    come into the stream.
     """
     reader, state = moment
     counted = CopyRoom(instance, room)
@@ -85,8 +110,11 @@ def copy_series_tables(moment: CopyMoment, instance: str, room: int) -> Timeseri
     for table in TIMESERIES_MODEL.owned(state, instance):
         if not all(index.ready for index in table.lastpoints):
             raise CopyRefused(f"table {table.name!r} has an index that is being built")
+        if has_any(reader, intent_prefix(table.id)):
+            raise CopyRefused(f"table {table.name!r} has points that its stream has not heard of")
         points = counted.behind(reader, row_prefix(table.id))
         series = counted.behind(reader, local_index_prefix(table.id))
         metas = counted.behind(reader, row_prefix(table.meta_id))
-        found.append(_CopiedTable(table, points, series, metas))
+        changes = counted.behind(reader, log_prefix(table.id, table.stream))
+        found.append(_CopiedTable(table, points, series, metas, changes))
     return TimeseriesCopy(tuple(found), counted.size)

@@ -2,19 +2,35 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
+from widerow.engine.streams.log_shards import new_stream
+from widerow.engine.timeseries.static import with_options
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound
-from widerow.limits import SERIES_INDEXES_MAX
-from widerow.model.timeseries.requests import TableRequest
+from widerow.limits import SERIES_INDEXES_MAX, STREAM_HOURS_MAX
+from widerow.model.streams import Stream
+from widerow.model.timeseries.requests import SeriesOptionsChange, TableRequest
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.table import (
     DEFAULT_KEY,
     AnalyticalStore,
     LastpointIndex,
+    TimeseriesOptions,
     TimeseriesTable,
 )
 
-__all__ = ["check_indexes", "new_series_table", "store_named", "with_lastpoint", "with_store"]
+__all__ = [
+    "check_indexes",
+    "new_series_table",
+    "store_named",
+    "stream_hours",
+    "with_changed_options",
+    "with_lastpoint",
+    "with_store",
+    "with_stream",
+]
+
+_HOUR_SECONDS: Final = 3600
 
 
 def new_series_table(
@@ -33,9 +49,29 @@ def new_series_table(
         tuple(LastpointIndex(name, number(), created_us=now_us) for name in request.lastpoints),
         request.hashed,
         request.meta_index,
+        stream=new_stream(request.name, stream_hours(request.options), (), number(), now_us),
     )
     check_indexes(table)
     return table
+
+
+def stream_hours(options: TimeseriesOptions) -> int:
+    """For how many hours records stay in the stream of a table: no longer than its points live."""
+    if options.ttl_s < 0:
+        return STREAM_HOURS_MAX
+    return min(STREAM_HOURS_MAX, -(-options.ttl_s // _HOUR_SECONDS))
+
+
+def with_changed_options(table: TimeseriesTable, change: SeriesOptionsChange) -> TimeseriesTable:
+    """The table with other options. Raises `InvalidRequest`."""
+    options = with_options(table.options, change)
+    stream = replace(table.stream, expiration_hours=stream_hours(options))
+    return replace(table, options=options, stream=stream)
+
+
+def with_stream(table: TimeseriesTable, log: Stream) -> TimeseriesTable:
+    """The table with another definition of its log."""
+    return replace(table, stream=log)
 
 
 def with_lastpoint(table: TimeseriesTable, index: LastpointIndex) -> TimeseriesTable:

@@ -10,14 +10,21 @@ from widerow.engine.catalog.draft import Draft
 from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Engine, OpenModel
 from widerow.engine.index_builds import IndexBuilds
+from widerow.engine.intents import IntentQueue
+from widerow.engine.lag import Lag
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.scan import ColumnPage, RowAccess, ScannedRow
+from widerow.engine.streams.appender import LogAppender
+from widerow.engine.streams.mover import ChangeMover
+from widerow.engine.streams.trim import StreamTrim
 from widerow.engine.timeseries.context import TimeseriesContext
 from widerow.engine.timeseries.definitions import (
     new_series_table,
     store_named,
+    with_changed_options,
     with_lastpoint,
     with_store,
+    with_stream,
 )
 from widerow.engine.timeseries.lastpoint_builds import LastpointBuilds
 from widerow.engine.timeseries.lastpoints import (
@@ -34,6 +41,7 @@ from widerow.engine.timeseries.metas import (
     read_metas,
 )
 from widerow.engine.timeseries.model import TIMESERIES_MODEL
+from widerow.engine.timeseries.point_streams import entry_form, point_streams
 from widerow.engine.timeseries.puts import PointsPut
 from widerow.engine.timeseries.reads import read_points
 from widerow.engine.timeseries.scan import scan_point_columns, scan_points_by_key
@@ -43,7 +51,6 @@ from widerow.engine.timeseries.static import (
     check_name,
     check_request,
     check_store_ttl,
-    with_options,
 )
 from widerow.engine.timeseries.sweep import TimeseriesSweep
 from widerow.errors import Exhausted, InvalidRequest, Replan, WiderowError
@@ -92,13 +99,25 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         self.core = core
         self._settings = core.settings.of(TIMESERIES_DEFAULTS)
         self.tables = Tables(core.catalog, TIMESERIES_MODEL)
-        self.context = TimeseriesContext(core.store, self.tables, core.clock, core.partitions.notes)
+        deferred = not core.store.capabilities.atomic_across_shards
+        appender = LogAppender(IntentQueue(core.clock, core.entropy) if deferred else None)
+        notes = core.partitions.notes
+        self.context = TimeseriesContext(core.store, self.tables, core.clock, notes, appender)
+        self.streams = point_streams(self.context)
+        self._mover = ChangeMover(core.store, self.tables, core.clock, core.lease, entry_form)
+        trimmed = core.sweep.note_trimmed
+        trim = StreamTrim(core.store, self.tables, core.clock, with_stream, trimmed)
         self.sweep = TimeseriesSweep(self.context)
         self._lastpoint_source = LastpointBuilds(self.context, core.nodes.settled)
         self.builds = IndexBuilds(self._lastpoint_source)
         # On a shared store the line of entries looks for work every second.
-        line = ChoreLine.ENTRIES if core.store.capabilities.shared else ChoreLine.CLEANING
-        self.chores = {line: (self.builds.step,)}
+        shared = core.store.capabilities.shared
+        builds = (self.builds.step,)
+        self.chores = {
+            ChoreLine.ENTRIES: builds if shared else (),
+            ChoreLine.CHANGES: (self._mover.step,),
+            ChoreLine.CLEANING: (*(() if shared else builds), trim.step),
+        }
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -123,11 +142,7 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
 
     def change_options(self, instance: str, name: str, change: SeriesOptionsChange) -> Plan[None]:
         """UpdateTimeseriesTable (timeseries §3.1)."""
-
-        def make(table: TimeseriesTable) -> TimeseriesTable:
-            return replace(table, options=with_options(table.options, change))
-
-        return self._changed(instance, name, make)
+        return self._changed(instance, name, lambda table: with_changed_options(table, change))
 
     def find(self, instance: str, name: str) -> TimeseriesTable:
         """The table of that name (timeseries §3). Raises `NotFound`."""
@@ -331,6 +346,14 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         return next(self.lastpoint_rows(indexed, key, last), None)
 
     # --- what the core asks ------------------------------------------------------------------
+
+    def pause(self, seconds: float, line: ChoreLine) -> float:
+        """Seconds until moved changes are due."""
+        return self._mover.pause(seconds) if line is ChoreLine.CHANGES else seconds
+
+    def log_lags(self) -> list[Lag]:
+        """How far each stream is behind its table."""
+        return self._mover.lags()
 
     def copied(self, moment: "CopyMoment", owner: str, room: int) -> "TimeseriesCopy":
         """The timeseries tables of an instance. Raises `CopyRefused`."""

@@ -7,6 +7,7 @@ from widerow.engine.catalog.model import CatalogModel
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.partitions.partitioned_tables import Bounds, PartitionKey
+from widerow.engine.streams.log_shards import divided
 from widerow.engine.timeseries.table_record import (
     decode_timeseries_table,
     encode_timeseries_table,
@@ -92,7 +93,8 @@ class TimeseriesModel(CatalogModel[TimeseriesTable]):
 
     def with_bounds(self, table: TimeseriesTable, bounds: Bounds) -> TimeseriesTable:
         """The table with other splits."""
-        return replace(table, splits=bounds)
+        stream = divided(table.stream, table.splits, bounds)
+        return replace(table, splits=bounds, stream=stream)
 
     def partition_key(self, table: TimeseriesTable) -> PartitionKey:
         """The hash of a series."""

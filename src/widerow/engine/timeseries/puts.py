@@ -31,6 +31,7 @@ from widerow.model.timeseries.requests import MetaUpdateMode, PutResult
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.model.values import KeyType, Value
+from widerow.rows.point_entries import EntryWriter
 from widerow.rows.points import Layout, Layouts, PackedPoint, SentPoint
 from widerow.rows.series import SeriesRecord, decode_meta, encode_meta
 from widerow.storage.interface import Outcome, Transaction, Write
@@ -190,20 +191,34 @@ class _SeriesPut(Write[tuple[int, int, int]]):
     bytes the table grew.
     """
 
-    __slots__ = ("context", "keeps_meta", "mine", "planned", "prefix", "record_prefix", "table")
+    __slots__ = (
+        "asked_us",
+        "context",
+        "keeps_meta",
+        "mine",
+        "planned",
+        "prefix",
+        "record_prefix",
+        "table",
+    )
 
     def __init__(
         self,
         context: TimeseriesContext,
         table: TimeseriesTable,
         mine: _SeriesPoints,
-        planned: int,
+        when: tuple[int, int],
         *,
         keeps_meta: bool,
     ) -> None:
-        """`planned`: the epoch of the catalogue (`Catalog.planned`)."""
+        """`when`: the epoch of the catalogue (`Catalog.planned`), and when the put was asked for.
+
+        That is in microseconds since 1970.
+        """
+        planned, self.asked_us = when
         self.prefix, self.record_prefix = series_shards(table.id, mine.series.digest)
-        super().__init__((self.prefix, self.record_prefix))
+        beside = context.log.shards_of(table.id, self.prefix)
+        super().__init__((self.prefix, self.record_prefix, beside))
         self.context = context
         self.table = table
         self.mine = mine
@@ -228,7 +243,10 @@ class _SeriesPut(Write[tuple[int, int, int]]):
                 record.refreshed_us = updated_us
                 is_changed = True
         known = len(record.layouts)
-        rows, size = self._write_points(txn, self.prefix + counter, record)
+        entry = EntryWriter(series.canonical)
+        rows, size = self._write_points(txn, self.prefix + counter, record, entry)
+        place, count = (table.id, self.prefix), len(mine.points)
+        context.log.append(txn, table.stream, place, self.asked_us, lambda _: entry.encode(), count)
         if table.lastpoints:
             self._keep_last(txn, table, self.record_prefix + counter)
         if is_changed or len(record.layouts) > known:
@@ -260,9 +278,12 @@ class _SeriesPut(Write[tuple[int, int, int]]):
         return record.refreshed_us
 
     def _write_points(
-        self, txn: Transaction, prefix: bytes, record: SeriesRecord
+        self, txn: Transaction, prefix: bytes, record: SeriesRecord, entry: EntryWriter
     ) -> tuple[int, int]:
-        """Write the points, each merged with one that is there; by how much the table grew."""
+        """Write the points, each merged with one that is there; by how much the table grew.
+
+        `entry` gets them as they are written.
+        """
         points = self.mine.points
         rows = len(points)
         size = 0
@@ -284,6 +305,7 @@ class _SeriesPut(Write[tuple[int, int, int]]):
                 last = layout
             new = head + values
             txn.put(key, new)
+            entry.add(point.suffix, layout, values)
             size += len(key) + len(new)
         return rows, size
 
@@ -365,6 +387,7 @@ class PointsPut:
     ) -> None:
         """Check a request. Raises `InvalidRequest`."""
         self._context = context
+        self._asked_us = context.clock.now_us()
         self._table = table
         self._count = len(points)
         self._left = _pack_points(context, table, points)
@@ -377,8 +400,9 @@ class PointsPut:
         context = self._context
         planned = context.tables.catalog.planned()
         self._table = context.tables.current(self._table)
+        when = planned, self._asked_us
         writes = [
-            _SeriesPut(context, self._table, each, planned, keeps_meta=self._keeps_meta)
+            _SeriesPut(context, self._table, each, when, keeps_meta=self._keeps_meta)
             for each in self._left
         ]
         size = sum([len(point.values) for each in self._left for point in each.points])

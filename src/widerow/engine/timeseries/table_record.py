@@ -4,6 +4,10 @@ import json
 from typing import Any, Final
 
 from widerow.engine.stored_json import decode_json
+from widerow.engine.streams.log_shards import new_stream
+from widerow.engine.streams.stored_logs import decode_log, encode_log
+from widerow.limits import STREAM_HOURS_MAX
+from widerow.model.streams import Stream
 from widerow.model.tablestore.mapping import MappedColumn, SqlType
 from widerow.model.timeseries.table import (
     AnalyticalStore,
@@ -46,6 +50,7 @@ def encode_timeseries_table(table: TimeseriesTable) -> bytes:
         "splits": [bound.hex() for bound in table.splits],
         "asked": [bound.hex() for bound in table.asked],
     }
+    record["stream"] = encode_log(table.stream)
     if table.mappings:
         record["mappings"] = [
             [each.name, each.of_store, [[c.name, c.type.name, c.nullable] for c in each.columns]]
@@ -62,11 +67,14 @@ def decode_timeseries_table(record: bytes) -> TimeseriesTable:
 def _table(fields: dict[str, Any]) -> TimeseriesTable:
     pop = fields.pop
     hashed, meta_index = _typed([pop("hashed"), pop("meta_index")], bool, bool)
+    number, name = int(pop("id")), str(pop("name"))
+    splits = tuple(map(bytes.fromhex, pop("splits")))
+    stream = pop("stream", None)
     return TimeseriesTable(
-        int(pop("id")),
+        number,
         int(pop("meta_id")),
         str(pop("instance")),
-        str(pop("name")),
+        name,
         TimeseriesOptions(*_typed(pop("options"), int, int, bool)),
         tuple(map(str, pop("key"))),
         tuple(FieldKey(str(name), KeyType(kind)) for name, kind in pop("field_keys")),
@@ -74,10 +82,19 @@ def _table(fields: dict[str, Any]) -> TimeseriesTable:
         tuple(LastpointIndex(*_typed(each, str, int, bool, int)) for each in pop("lastpoints")),
         hashed,
         meta_index,
-        tuple(map(bytes.fromhex, pop("splits"))),
+        splits,
         tuple(map(bytes.fromhex, pop("asked"))),
         tuple(map(_mapping, pop("mappings", []))),
+        stream=_first_stream(number, name, splits) if stream is None else decode_log(stream),
     )
+
+
+def _first_stream(number: int, name: str, splits: tuple[bytes, ...]) -> Stream:
+    """The stream of a record that has none, which is of a version without streams.
+
+    It begins now, with the number of its table, which no other stream has.
+    """
+    return new_stream(name, STREAM_HOURS_MAX, splits, number, 0)
 
 
 def _store(values: list[Any]) -> AnalyticalStore:

@@ -100,4 +100,5 @@ class TimeseriesRule(AnyRule):
     LASTPOINT_READ_ONLY = "Put points: rows of a last-point index are written by the table itself."
 
     # Beside the tables of Tablestore's model (timeseries §9)
+    STREAM_DESCRIBED = "Say that you read streams of timeseries tables (support_timeseries_table)."
     STREAM = "widerow keeps no changes of timeseries tables: read their points, or split and scan."

@@ -1,9 +1,10 @@
 """A timeseries table: its options, its key, its analytical store and its last-point indexes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import ClassVar, Final
 
+from widerow.model.streams import Stream
 from widerow.model.tablestore.mapping import MappedColumn
 from widerow.model.timeseries.series import (
     MEASUREMENT_COLUMN,
@@ -117,7 +118,7 @@ class TimeseriesTable:
     key of series, in order. `splits`, `asked`: bounds of partitions, as partitions see them.
     `hashed`, `meta_index`: what was asked for with the table (`disable_hash_partition_key` and
     `disable_timeseries_meta_index`, negated). `mappings`: those of SQL beside the
-    automatic ones.
+    automatic ones. `stream`: the log of what is put, which every table has (timeseries §9).
     """
 
     id: int
@@ -134,6 +135,8 @@ class TimeseriesTable:
     splits: tuple[bytes, ...] = ()
     asked: tuple[bytes, ...] = ()
     mappings: tuple[FieldMapping, ...] = ()
+    stream: Stream = field(kw_only=True)
+    journal: ClassVar[None] = None
     global_indexes: ClassVar[tuple[int, ...]] = ()
     reserved_units: ClassVar[tuple[int, int]] = (0, 0)
 
@@ -146,6 +149,11 @@ class TimeseriesTable:
     def qualified(self) -> str:
         """The table's name in logs and metrics."""
         return f"{self.instance}/{self.name}"
+
+    @property
+    def logs(self) -> tuple[Stream, ...]:
+        """The logs of the table's changes: its stream."""
+        return (self.stream,)
 
     @property
     def custom_key(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Final, final
 from librt.strings import BytesWriter, write_f64_le, write_i32_le, write_i64_le
 from mypy_extensions import i32, i64
 
-from widerow.model.timeseries.points import StoredPoint
+from widerow.model.timeseries.points import POINT_SUFFIXES, POINT_TIME_COLUMN, StoredPoint
 from widerow.model.timeseries.series import (
     MEASUREMENT_COLUMN,
     SOURCE_COLUMN,
@@ -26,13 +26,10 @@ from widerow.rows.cells import PLAIN_HEADER, TAG_ROW_CHECKSUM, cell_body, encode
 from widerow.rows.checksum import crc8, crc8_byte, crc8_written, shift_table
 from widerow.rows.words import COMPILED
 
-__all__ = ["POINT_SUFFIXES", "POINT_TIME_COLUMN", "encode_points", "series_columns"]
-
-POINT_TIME_COLUMN: Final = "_time"
+__all__ = ["encode_points", "series_columns"]
 
 _KEY: Final = b"\x01"
 _DATA: Final = b"\x02"
-POINT_SUFFIXES: Final[dict[type, str]] = {int: "l", bool: "b", float: "d", str: "s", bytes: "n"}
 # What ends a cell of a key and of a field, by the checksum of its name and value.
 _KEY_ENDS: Final = [bytes((0x0A, crc)) for crc in range(256)]
 _ENDS: Final = [b"\x07%b\x0a%c" % (bytes(8), crc) for crc in shift_table(8)]

@@ -19,7 +19,7 @@ from tests.support.engines import open_tablestore
 
 from widerow.engine.check import check_store
 from widerow.engine.streams.log import LogPosition, record_key, shard_prefix
-from widerow.engine.streams.stream_reads import ChangePage, ChangeRecord
+from widerow.engine.streams.stream_reads import ChangePage, ChangeRecord, stream_id_in
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import InvalidRequest, NotFound
@@ -259,7 +259,7 @@ def test_what_is_no_iterator_is_refused(engine: TablestoreEngine, text: str) -> 
     """change §C1.2."""
     make(engine)
     with pytest.raises(InvalidRequest) as error:
-        engine.streams.opened("i", text)
+        engine.streams.find("i", stream_id_in(text))
     assert error.value.rule is StreamRule.SHARD_ITERATOR
 
 
@@ -321,7 +321,7 @@ def test_switching_off_ends_the_stream(
     switch(engine, StreamChange(enable=False))
     write(engine, put("t", {"pk": 2}, {}))
     with pytest.raises(NotFound) as error:
-        engine.streams.opened("i", iterator)
+        engine.streams.find("i", stream_id_in(iterator))
     assert error.value.rule is StreamRule.STREAM_NOT_FOUND
     clock.advance(1)
     switch(engine, StreamChange(enable=True))

@@ -204,7 +204,17 @@ def test_the_record_of_a_table_is_as_its_page_says() -> None:
     fields = json.loads(record)
     wrong = [{**fields, "format": 2}, {**fields, "new": 1}, {**fields, "options": [1, 2]}]
     wrong += [{**fields, "hashed": 1}, {**fields, "lastpoints": [["x", "9", True, 0]]}]
-    wrong += [{each: fields[each] for each in fields if each != name} for name in fields]
+    needed = fields.keys() - {"stream"}
+    wrong += [{each: fields[each] for each in fields if each != name} for name in needed]
+    shards: tuple[object, ...] = (
+        [["0", "", [], True, 0]],
+        [[0, "", ["1"], True, 0]],
+        [[0, "", [], 1, 0]],
+        [[0]],
+        {},
+    )
+    wrong += [{**fields, "stream": [*fields["stream"][:5], each]} for each in shards]
+    wrong += [{**fields, "stream": fields["stream"][:4]}, {**fields, "stream": "cpu"}]
     for each in wrong:
         with pytest.raises(StoreDamaged):
             decode_timeseries_table(json.dumps(each).encode())

@@ -10,7 +10,7 @@ from tests.support.strict import StrictSpace, StrictStore
 from tests.support.volume import examples
 from tests.unit.engine.timeseries.test_lastpoints import newest
 from tests.unit.engine.timeseries.test_metas import metas
-from tests.unit.engine.timeseries.world import DAY, Series, of_host
+from tests.unit.engine.timeseries.world import DAY, Series, of_host, put_in
 
 from widerow.model.timeseries.requests import (
     MetaChange,
@@ -43,7 +43,8 @@ ATTRIBUTES = st.none() | st.sampled_from([(), (("a", "1"),), (("a", "2"), ("b", 
 class TimeseriesMachine(RuleBasedStateMachine):
     """What a dictionary says that a table with a last-point index holds.
 
-    `points`: by series and time, the fields. `last`: by series, the newest value of each field.
+    `points`: by series and time, the fields. `put_us`: by series and time, when they were last put.
+    `last`: by series, the newest value of each field.
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class TimeseriesMachine(RuleBasedStateMachine):
         self.world.create(lastpoints=("last",))
         self.ttl_s = -1
         self.points: dict[SeriesKey, dict[int, dict[str, Value]]] = {}
+        self.put_us: dict[tuple[SeriesKey, int], int] = {}
         self.last: dict[SeriesKey, dict[str, tuple[Value, int]]] = {}
         self.metas: dict[SeriesKey, Tags] = {}
 
@@ -85,6 +87,7 @@ class TimeseriesMachine(RuleBasedStateMachine):
                 self.last.pop(series, None)
         for series, at, fields in made:
             self.points.setdefault(series, {}).setdefault(at, {}).update(fields)
+            self.put_us[series, at] = now_us
             last = self.last.setdefault(series, {})
             for name, value in fields.items():
                 if name not in last or last[name][1] <= at:
@@ -134,6 +137,26 @@ class TimeseriesMachine(RuleBasedStateMachine):
         for backward in (False, True):
             found = self.world.read(self.table, series, backward=backward, **query)
             assert found == expected[:: -1 if backward else 1]
+
+    @rule()
+    def read_the_stream(self) -> None:
+        """timeseries §9: the records of all shards, replayed, are the points that were put.
+
+        Those that were put before the hours of the stream may be missing. Of a point that is not
+        live any more, what a sweep has removed is not in the record of a later put.
+        """
+        self.world.move_changes(self.table)
+        table = self.table
+        found: dict[tuple[SeriesKey, int], dict[str, Value]] = {}
+        for record in self.world.stream(table):
+            series, at, fields = put_in(record)
+            found[series, at] = fields
+        kept_us = self.clock.now_us() - table.stream.expiration_hours * HOUR_US
+        for (series, at), put_us in self.put_us.items():
+            fields = self.points[series][at]
+            if at >= self.live_from() and (put_us > kept_us or (series, at) in found):
+                assert found[series, at] == fields
+        assert found.keys() <= self.put_us.keys()
 
     def is_shown(self, series: SeriesKey) -> bool:
         """Whether a series is in the index: its newest point is live."""

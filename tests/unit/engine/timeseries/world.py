@@ -5,18 +5,21 @@ from collections.abc import Mapping
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.settings import ENGINE_DEFAULTS, EngineSettings
+from widerow.engine.streams.stream_reads import ChangeRecord
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.timeseries.plug import TIMESERIES
-from widerow.model.timeseries.points import Point
+from widerow.keys.series import canonical_key, series_hash
+from widerow.model.timeseries.points import POINT_SUFFIXES, Point
 from widerow.model.timeseries.requests import (
     MetaUpdateMode,
     PointQuery,
     PutResult,
     TableRequest,
 )
-from widerow.model.timeseries.series import SeriesKey
+from widerow.model.timeseries.series import SeriesKey, tags_of_text
 from widerow.model.timeseries.table import TimeseriesOptions, TimeseriesTable
 from widerow.model.values import Value
+from widerow.rows.plain_values import VersionedValue, decode_plain_change
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
 
@@ -27,6 +30,28 @@ DAY = 86400
 
 def of_host(number: int, measurement: str = "cpu") -> SeriesKey:
     return SeriesKey(measurement, f"host{number}", (("os", "linux"),))
+
+
+def put_in(record: ChangeRecord) -> tuple[SeriesKey, int, dict[str, Value]]:
+    """Series, time and fields that a record of a stream says, which is of a put."""
+    assert record.action == 1
+    row = decode_plain_change(record.record)
+    assert (row.time_us, row.row_index) == (record.timestamp_us, record.row_index)
+    key = dict(row.key)
+    names = [name for name, _ in row.key]
+    assert names[:5] == ["_#h", "_m_name", "_data_source", "_tags", "_time"]
+    measurement, source, tags, time_us = [key[name] for name in names[1:5]]
+    series = SeriesKey(str(measurement), str(source), tags_of_text(str(tags)))
+    assert key["_#h"] == series_hash(canonical_key(series)).hex()
+    assert isinstance(time_us, int)
+    fields: dict[str, Value] = {}
+    for cell in row.cells:
+        assert isinstance(cell, VersionedValue)
+        name, _, kind = cell.column.partition(":")
+        assert kind == POINT_SUFFIXES[type(cell.value)]
+        assert cell.version == time_us // 1000
+        fields[name] = cell.value
+    return series, time_us, fields
 
 
 class Series:
@@ -79,6 +104,26 @@ class Series:
             if not page.next:
                 return found
             asked = asked._replace(after=page.next)
+
+    def stream(self, table: TimeseriesTable, seen_as: str = "") -> list[ChangeRecord]:
+        """All records of the table's stream, shard after shard, from pages of seven."""
+        streams, found = self.engine.streams, []
+        for shard in streams.shards(table):
+            iterator: str | None = streams.iterator(table, shard.id, None)
+            while iterator:
+                page = streams.read(table, iterator, 7, seen_as=seen_as)
+                found += page.records()
+                iterator = page.following if page.more else None
+        return found
+
+    def move_changes(self, table: TimeseriesTable) -> None:
+        """Let housekeeping work until everything that was put is in the stream."""
+        while self.engine.streams.is_behind(table):
+            plan = self.core.housekeeping()
+            if plan is None:
+                self.clock.advance(30)
+            else:
+                self.core.run(plan)
 
     def clean(self, hours: int = 1) -> None:
         """Let time pass and housekeeping work."""

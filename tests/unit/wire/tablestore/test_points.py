@@ -15,6 +15,7 @@ from tablestore.metadata import TimeseriesKey, TimeseriesRow
 from tests.support.buffers import FLAT_POINT
 from tests.support.volume import examples
 
+from widerow.engine.streams.log_shards import new_stream
 from widerow.errors import InvalidRequest
 from widerow.limits import INT64_MAX, INT64_MIN, SERIES_POINTS_MAX
 from widerow.model.timeseries.points import Point, StoredPoint
@@ -280,7 +281,8 @@ def test_tags_of_a_text() -> None:
             tags_of_text(wrong)
 
 
-TABLE = TimeseriesTable(1, 2, "i", "t")
+STREAM = new_stream("t", 168, (), 3, 0)
+TABLE = TimeseriesTable(1, 2, "i", "t", stream=STREAM)
 CUSTOM = TimeseriesTable(
     1,
     2,
@@ -288,6 +290,7 @@ CUSTOM = TimeseriesTable(
     "t",
     key=("region", "_tags"),
     field_keys=(FieldKey("n", KeyType.INTEGER), FieldKey("s", KeyType.STRING)),
+    stream=STREAM,
 )
 
 

@@ -237,6 +237,10 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "Rows of a lastpoint index cannot be written.",
         "a write to a last-point index",
     ),
+    TimeseriesRule.STREAM_DESCRIBED: c.INVALID(
+        "Table [{table}] is a timeseries table, not support {action}",
+        "DescribeStream of a timeseries table by a client that does not know of such streams",
+    ),
     TimeseriesRule.STREAM: c.UNSUPPORT_OPERATION.ours(
         "Table [{table}] is a timeseries table, not support {action}",
         "a stream, a tunnel or a delivery task of a timeseries table",

@@ -5,12 +5,15 @@ Their modules are loaded when a timeseries table or a last-point index has the n
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
+from widerow.engine.streams.logged import LoggedTable
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Conflict, InvalidRequest, NotFound, NotYet, Unsupported, WiderowError
+from widerow.keys.layout import SPACE_TIMESERIES_CATALOG
 from widerow.limits import NOT_YET_SECONDS_MAX
 from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.tablestore.requests import BatchGet, BatchWrite, GetRange, GetRow, TableGet
@@ -19,14 +22,21 @@ from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.timeseries.rules import TimeseriesRule
 
+if TYPE_CHECKING:
+    from widerow.engine.streams.stream_reads import Streams
+    from widerow.model.timeseries.table import TimeseriesTable
+
 __all__ = [
     "batch_get_beside",
     "batch_write_beside",
     "describe_beside",
+    "found_stream",
     "get_range_beside",
     "get_row_beside",
     "is_beside",
+    "is_of_points",
     "no_stream_beside",
+    "streams_beside",
     "write_row_beside",
 ]
 
@@ -59,6 +69,50 @@ def no_stream_beside(
         if any(view.name == name for each in engine.tables.owned(instance) for view in each.newest):
             raise  # of an ordinary table
         raise Unsupported(TimeseriesRule.STREAM, table=name, action=action) from error
+
+
+def _streams_of_points(engine: TablestoreEngine) -> "Streams[TimeseriesTable] | None":
+    """The streams of timeseries tables; None where the store has no such table."""
+    if not engine.core.catalog.holds(SPACE_TIMESERIES_CATALOG):
+        return None
+    from widerow.wire.tablestore.operations.timeseries.found import timeseries  # noqa: PLC0415  # as above
+
+    return timeseries(engine).streams
+
+
+def is_of_points(table: LoggedTable) -> bool:
+    """Whether a table with a stream is a timeseries table."""
+    return not isinstance(table, Table)
+
+
+def streams_beside(
+    engine: TablestoreEngine, instance: str, name: str | None
+) -> Sequence[LoggedTable]:
+    """ListStream: tables of both models that have a stream, by name. Raises `NotFound`."""
+    others = _streams_of_points(engine)
+    if others is None:
+        return engine.streams.list(instance, name)
+    if name is not None:
+        try:
+            return engine.streams.list(instance, name)
+        except NotFound as error:
+            _check(engine, instance, name, error)
+            return others.list(instance, name)
+    found: list[LoggedTable] = [*engine.streams.list(instance, None), *others.list(instance, None)]
+    return sorted(found, key=attrgetter("name"))
+
+
+def found_stream(
+    engine: TablestoreEngine, instance: str, stream_id: str
+) -> "tuple[Streams[Any], LoggedTable]":
+    """The streams of a model, and the table that the stream is of. Raises as `Streams.find`."""
+    try:
+        return engine.streams, engine.streams.find(instance, stream_id)
+    except NotFound:
+        others = _streams_of_points(engine)
+        if others is None:
+            raise
+        return others, others.find(instance, stream_id)
 
 
 def describe_beside(

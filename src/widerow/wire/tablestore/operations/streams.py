@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from widerow.engine.budget import Budget
-from widerow.engine.streams.stream_reads import ChangePage, ShardInfo, stream_of
+from widerow.engine.streams.logged import LoggedTable
+from widerow.engine.streams.stream_reads import ChangePage, ShardInfo, stream_id_in, stream_of
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import InvalidRequest, NotFound, NotYet
 from widerow.limits import STREAM_WAIT_SECONDS
 from widerow.model.streams import StreamRule
 from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.schema import Table
+from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.rows.fields import field, varint
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.action import Action
 from widerow.wire.tablestore.operations.answers import consumed_field
-from widerow.wire.tablestore.operations.beside import no_stream_beside
+from widerow.wire.tablestore.operations.beside import found_stream, is_of_points, streams_beside
 from widerow.wire.tablestore.operations.bodies import parsed, text
 
 __all__ = ["STREAM_ACTIONS", "DescribedStream", "IteratorAsked", "RecordsAsked", "StreamAsked"]
@@ -29,17 +30,21 @@ _ACTIVE: Final = 2
 
 
 class StreamAsked(NamedTuple):
-    """A stream, and which of its shards: so many from one on (None: from the first)."""
+    """A stream, and which of its shards: so many from one on (None: from the first).
+
+    `of_points`: the client can read the stream of a timeseries table.
+    """
 
     id: str
     start: str | None
     limit: int
+    of_points: bool = False
 
 
 class DescribedStream(NamedTuple):
     """A table's stream, a page of its shards, and the id of the one behind them."""
 
-    table: Table
+    table: LoggedTable
     shards: tuple[ShardInfo, ...]
     following: str | None
 
@@ -53,10 +58,14 @@ class IteratorAsked(NamedTuple):
 
 
 class RecordsAsked(NamedTuple):
-    """An iterator, and how many records at the most; None: as many as a page holds."""
+    """An iterator, and how many records at the most; None: as many as a page holds.
+
+    `table`: the name that the table is seen as; "": its own.
+    """
 
     iterator: str
     limit: int | None
+    table: str = ""
 
 
 def _decode_list(body: bytes) -> str | None:
@@ -65,12 +74,11 @@ def _decode_list(body: bytes) -> str | None:
     return text(sent.table_name) if sent.HasField("table_name") else None
 
 
-def _list(engine: TablestoreEngine, instance: str, request: str | None) -> Sequence[Table]:
-    with no_stream_beside(engine, instance, request or "", "ListStream"):
-        return engine.streams.list(instance, request)
+def _list(engine: TablestoreEngine, instance: str, request: str | None) -> Sequence[LoggedTable]:
+    return streams_beside(engine, instance, request)
 
 
-def _encode_list(tables: Sequence[Table]) -> bytes:
+def _encode_list(tables: Sequence[LoggedTable]) -> bytes:
     streams = [(table.name, stream_of(table)) for table in tables]
     return m.ListStreamResponse(
         streams=[
@@ -88,12 +96,17 @@ def _decode_describe(body: bytes) -> StreamAsked:
         raise InvalidRequest(TablestoreRule.SHARD_LIMIT, limit=_SHARDS_MAX)
     name = sent.inclusive_start_shard_id
     start = _shard_of(text(name)) if name else None
-    return StreamAsked(text(sent.stream_id), start, min(limit, _SHARDS_MAX))
+    of_points = sent.support_timeseries_data_table
+    return StreamAsked(text(sent.stream_id), start, min(limit, _SHARDS_MAX), of_points)
 
 
 def _describe(engine: TablestoreEngine, instance: str, request: StreamAsked) -> DescribedStream:
-    table = engine.streams.find(instance, request.id)
-    shards = engine.streams.shards(table)
+    streams, table = found_stream(engine, instance, request.id)
+    if is_of_points(table) and not request.of_points:
+        raise InvalidRequest(
+            TimeseriesRule.STREAM_DESCRIBED, table=table.name, action="DescribeStream"
+        )
+    shards = streams.shards(table)
     first = 0
     if request.start is not None:
         ids = [each.id for each in shards]
@@ -115,6 +128,7 @@ def _encode_described(result: DescribedStream) -> bytes:
         stream_status=_ACTIVE,
         shards=[_shard(each) for each in result.shards],
         next_shard_id=None if result.following is None else _named(result.following),
+        is_timeseries_data_table=is_of_points(result.table) or None,
     ).SerializeToString()
 
 
@@ -148,8 +162,8 @@ def _decode_iterator(body: bytes) -> IteratorAsked:
 
 
 def _iterator(engine: TablestoreEngine, instance: str, request: IteratorAsked) -> str:
-    table = engine.streams.find(instance, request.stream_id)
-    return engine.streams.iterator(table, request.shard_id, request.from_us)
+    streams, table = found_stream(engine, instance, request.stream_id)
+    return streams.iterator(table, request.shard_id, request.from_us)
 
 
 def _encode_iterator(iterator: str) -> bytes:
@@ -160,15 +174,15 @@ def _encode_iterator(iterator: str) -> bytes:
 def _decode_records(body: bytes) -> RecordsAsked:
     sent = parsed(m.GetStreamRecordRequest, body)
     limit = sent.limit if sent.HasField("limit") else None
-    return RecordsAsked(text(sent.shard_iterator), limit)
+    return RecordsAsked(text(sent.shard_iterator), limit, text(sent.table_name))
 
 
 def _records(
     engine: TablestoreEngine, instance: str, request: RecordsAsked, budget: Budget | None = None
 ) -> ChangePage:
     """Waits for records that are on their way to a page that has none yet (change §C1.5)."""
-    table = engine.streams.opened(instance, request.iterator)
-    page = engine.streams.read(table, request.iterator, request.limit, budget)
+    streams, table = found_stream(engine, instance, stream_id_in(request.iterator))
+    page = streams.read(table, request.iterator, request.limit, budget, request.table)
     if page.more and not page.stored:
         raise NotYet(page, STREAM_WAIT_SECONDS)
     return page

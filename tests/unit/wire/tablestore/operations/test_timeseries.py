@@ -15,14 +15,20 @@ from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 from widerow.client.rows import decode_rows, encode_plain_key, encode_put
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.tablestore.table_record import decode_table, encode_table
-from widerow.errors import Conflict, Unsupported
+from widerow.errors import Conflict, InvalidRequest, Unsupported
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
+from widerow.model.timeseries.points import Point
+from widerow.model.timeseries.requests import MetaUpdateMode
+from widerow.model.timeseries.series import SeriesKey
 from widerow.model.values import KeyMarker, KeyType
+from widerow.rows.plain_values import PlainRecord, VersionedValue, decode_plain_record
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages, tunnel_messages
 from widerow.wire.tablestore import timeseries_messages as m
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
+from widerow.wire.tablestore.operations.bodies import text
+from widerow.wire.tablestore.operations.timeseries.found import timeseries
 from widerow.wire.tablestore.operations.timeseries.seen_tables import seen_table
 
 KEY = m.TimeseriesKey(measurement="m", source="s")
@@ -198,13 +204,90 @@ def test_analytical_stores_say_how_far_they_are(engine: TablestoreEngine) -> Non
     assert refusal_of(engine, "UpdateTimeseriesAnalyticalStore", changed) == INVALID
 
 
-def test_who_asks_for_changes_of_a_timeseries_table_is_told_that_there_are_none(
-    engine: TablestoreEngine,
-) -> None:
-    """timeseries §9 has the form of the text; docs/protocol/differences.md, "Timeseries tables"."""
+def made_index(name: str) -> m.CreateTimeseriesLastpointIndexRequest:
+    return m.CreateTimeseriesLastpointIndexRequest(
+        main_table_name="t", index_table_name=name, include_base_data=False
+    )
+
+
+def records_of(engine: TablestoreEngine, table: str, seen_as: str = "") -> list[PlainRecord]:
+    """All records of the only shard of a table's stream, as clients ask for them."""
+    listed = answer_of(
+        engine, "ListStream", messages.ListStreamRequest(), messages.ListStreamResponse.FromString
+    )
+    [stream] = [each for each in listed.streams if each.table_name == table]
+    asked = messages.DescribeStreamRequest(stream_id=text(stream.stream_id))
+    asked.support_timeseries_data_table = True
+    told = answer_of(engine, "DescribeStream", asked, messages.DescribeStreamResponse.FromString)
+    assert (told.table_name, told.expiration_time, told.stream_status) == (table, 168, 2)
+    assert told.is_timeseries_data_table
+    begin = messages.GetShardIteratorRequest(
+        stream_id=text(stream.stream_id), shard_id=text(told.shards[0].shard_id)
+    )
+    iterator = answer_of(
+        engine, "GetShardIterator", begin, messages.GetShardIteratorResponse.FromString
+    ).shard_iterator
+    page = answer_of(
+        engine,
+        "GetStreamRecord",
+        messages.GetStreamRecordRequest(shard_iterator=text(iterator), table_name=seen_as),
+        messages.GetStreamRecordResponse.FromString,
+    )
+    assert {each.action_type for each in page.stream_records} <= {2 if seen_as else 1}
+    assert not page.may_more_record
+    return [decode_plain_record(each.record) for each in page.stream_records]
+
+
+def test_clients_read_the_points_that_were_put_as_changes(engine: TablestoreEngine) -> None:
+    """timeseries §9: the Java SDK takes `_#h` and the types behind names away."""
+    before = records_of(engine, "t")
+    series = SeriesKey("cpu", "h", (("a", "1"),))
+    tables = timeseries(engine)
+    table = tables.find("i", "t")
+    points = [Point(series, 1_000 * at, {"time": f"now {at}", "v": at}) for at in range(10)]
+    engine.core.run(tables.put(table, points, MetaUpdateMode.NORMAL))
+    found = records_of(engine, "t")[len(before) :]
+    assert [dict(each.key)["_time"] for each in found] == [1_000 * at for at in range(10)]
+    assert [name for name, _ in found[0].key] == [
+        *("_#h", "_m_name", "_data_source", "_tags", "_time")
+    ]
+    cells = [each for each in found[0].cells if isinstance(each, VersionedValue)]
+    assert [each.column for each in cells] == ["time:s", "v:l"]
+    answer_of(engine, "CreateTimeseriesLastpointIndex", made_index("last"), bytes)
+    updates = records_of(engine, "t", "last")[len(before) :]
+    assert [len(each.key) for each in updates] == [4] * 10
+    assert [each.column for each in updates[0].cells] == ["_time", "time", "v"]
+    stream_id = tables.find("i", "t").stream.id
+    begin = messages.GetShardIteratorRequest(stream_id=stream_id, shard_id="shard-0")
+    found_iterator = messages.GetShardIteratorResponse.FromString
+    iterator = answer_of(engine, "GetShardIterator", begin, found_iterator).shard_iterator
+    other = messages.GetStreamRecordRequest(shard_iterator=text(iterator), table_name="other")
+    assert refusal_of(engine, "GetStreamRecord", other) == ABSENT
+
+
+def test_a_client_that_does_not_know_such_streams_is_told_so(engine: TablestoreEngine) -> None:
+    """timeseries §9 has the text, which the Java SDK's tests compare."""
+    listed = answer_of(
+        engine,
+        "ListStream",
+        messages.ListStreamRequest(table_name="t"),
+        messages.ListStreamResponse.FromString,
+    )
+    asked = messages.DescribeStreamRequest(stream_id=text(listed.streams[0].stream_id))
+    with pytest.raises(InvalidRequest) as raised:
+        answer_of(engine, "DescribeStream", asked, bytes)
+    refusal = TABLESTORE_DIALECT.refuse(raised.value, "DescribeStream", "")
+    assert (refusal.status, refusal.code) == (400, "OTSParameterInvalid")
+    assert b"Table [t] is a timeseries table, not support DescribeStream" in refusal.body
+    absent = messages.ListStreamRequest(table_name="absent")
+    assert refusal_of(engine, "ListStream", absent) == ABSENT
+    unknown = messages.DescribeStreamRequest(stream_id="t_0000000000000001")
+    assert refusal_of(engine, "DescribeStream", unknown) == ABSENT
+
+
+def test_tunnels_of_a_timeseries_table_are_refused(engine: TablestoreEngine) -> None:
     tunnel = tunnel_messages.Tunnel(table_name="t", tunnel_name="x", tunnel_type=3)
     for path, action, request in (
-        ("ListStream", "ListStream", messages.ListStreamRequest(table_name="t")),
         ("tunnel/create", "CreateTunnel", tunnel_messages.CreateTunnelRequest(tunnel=tunnel)),
     ):
         with pytest.raises(Unsupported) as raised:
@@ -212,8 +295,6 @@ def test_who_asks_for_changes_of_a_timeseries_table_is_told_that_there_are_none(
         refusal = TABLESTORE_DIALECT.refuse(raised.value, path, "")
         assert (refusal.status, refusal.code) == (400, "OTSUnsupportOperation"), path
         assert f"Table [t] is a timeseries table, not support {action}".encode() in refusal.body
-    absent = messages.ListStreamRequest(table_name="absent")
-    assert refusal_of(engine, "ListStream", absent) == ABSENT
 
 
 def test_a_store_that_sql_uses_goes_with_its_mappings_where_that_is_asked(
@@ -229,12 +310,12 @@ def test_a_store_that_sql_uses_goes_with_its_mappings_where_that_is_asked(
         )
     key = "_m_name VARCHAR(1024), _data_source VARCHAR(1024), _tags VARCHAR(1024)"
     columns = f"({key}, _time BIGINT(20), `usage` DOUBLE)"
-    for text in (
+    for statement in (
         f"CREATE TABLE `with_store::a` {columns} ENGINE=AnalyticalStore",
         f"CREATE TABLE `with_store::b` {columns}",
         f"CREATE TABLE `other::c` {columns} ENGINE=AnalyticalStore",
     ):
-        run_sql(engine, text)
+        run_sql(engine, statement)
     drop = m.DeleteTimeseriesAnalyticalStoreRequest(table_name="with_store", store_name="s")
     action = "DeleteTimeseriesAnalyticalStore"
     assert refusal_of(engine, action, drop) == INVALID

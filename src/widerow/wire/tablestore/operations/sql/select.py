@@ -12,6 +12,7 @@ from widerow.errors import InvalidRequest
 from widerow.limits import SQL_DEPTH_MAX, SQL_TABLES_MAX
 from widerow.model.tablestore.mapping import MappedColumn
 from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.timeseries.points import POINT_TIME_COLUMN
 from widerow.model.timeseries.series import TAGS_COLUMN
 from widerow.query.access import KeyComparator, KeyComparison
 from widerow.query.expression import And, Expression, InputColumn, columns_read, moved
@@ -37,7 +38,6 @@ from widerow.wire.tablestore.operations.sql.tables import (
     best_access,
     find_seen_table,
 )
-from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
 
 __all__ = ["PlannedQuery", "Planner", "ResultColumn"]
 

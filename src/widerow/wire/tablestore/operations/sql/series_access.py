@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from widerow.errors import InvalidRequest
 from widerow.model.tablestore.mapping import MappedColumn
+from widerow.model.timeseries.points import POINT_TIME_COLUMN
 from widerow.model.timeseries.requests import (
     AllOf,
     AnyOf,
@@ -35,7 +36,6 @@ from widerow.wire.tablestore.operations.sql.series_tables import (
     SeriesView,
 )
 from widerow.wire.tablestore.operations.timeseries.seen_tables import series_of_columns
-from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
 
 __all__ = ["TAG_FUNCTION", "series_scan", "tag_in", "tags_like"]
 

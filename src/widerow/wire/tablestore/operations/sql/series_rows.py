@@ -8,7 +8,7 @@ from typing import Any, Final
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.engine.timeseries.engine import TimeseriesEngine
 from widerow.engine.timeseries.lastpoints import LastpointRow, lastpoint_named
-from widerow.model.timeseries.points import StoredPoint
+from widerow.model.timeseries.points import HASH_COLUMN, POINT_TIME_COLUMN, StoredPoint
 from widerow.model.timeseries.requests import PointPage, PointQuery, PointScan
 from widerow.model.timeseries.series import SeriesKey, SeriesMeta, tags_text
 from widerow.model.timeseries.table import TimeseriesTable
@@ -25,8 +25,6 @@ from widerow.wire.tablestore.operations.sql.series_tables import (
     SeriesView,
 )
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
-from widerow.wire.tablestore.operations.timeseries.seen_tables import HASH_COLUMN
-from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
 
 __all__ = ["read_series_rows"]
 

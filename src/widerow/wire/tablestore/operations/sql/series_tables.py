@@ -14,13 +14,12 @@ from widerow.model.tablestore.schema import (
     Throughput,
     ThroughputState,
 )
+from widerow.model.timeseries.points import HASH_COLUMN, POINT_TIME_COLUMN
 from widerow.model.timeseries.requests import MetaCondition
 from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import FieldMapping, TimeseriesTable
 from widerow.model.values import KeyType
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
-from widerow.wire.tablestore.operations.timeseries.seen_tables import HASH_COLUMN
-from widerow.wire.tablestore.point_rows import POINT_TIME_COLUMN
 
 __all__ = [
     "ATTRIBUTES_COLUMN",

@@ -40,7 +40,7 @@ from widerow.model.tablestore.row import (
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import RangeDirection, Resume, Selection
-from widerow.model.timeseries.points import Point
+from widerow.model.timeseries.points import POINT_SUFFIXES, Point
 from widerow.model.timeseries.requests import MetaUpdateMode, PutResult
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.values import KeyInput, KeyMarker, Value
@@ -60,7 +60,6 @@ from widerow.wire.tablestore.operations.timeseries.seen_tables import (
     seen_table,
     series_of_columns,
 )
-from widerow.wire.tablestore.point_rows import POINT_SUFFIXES
 
 __all__ = [
     "describe_made_rows",

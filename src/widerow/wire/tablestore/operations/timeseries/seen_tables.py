@@ -22,6 +22,12 @@ from widerow.model.tablestore.schema import (
     Throughput,
     ThroughputState,
 )
+from widerow.model.timeseries.points import (
+    HASH_COLUMN,
+    POINT_ROWS_SUFFIX,
+    POINT_SUFFIXES,
+    POINT_TIME_COLUMN,
+)
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.series import (
     MEASUREMENT_COLUMN,
@@ -35,18 +41,13 @@ from widerow.model.values import KeyInput, KeyType, Value
 from widerow.wire.tablestore.operations.timeseries.found import is_filling, timeseries
 from widerow.wire.tablestore.operations.timeseries.made_row import MadeRow, MadeRows
 from widerow.wire.tablestore.operations.timeseries.newest_rows import NewestRows
-from widerow.wire.tablestore.point_rows import POINT_SUFFIXES, POINT_TIME_COLUMN
 
 __all__ = [
-    "HASH_COLUMN",
-    "POINTS_SUFFIX",
     "PointRows",
     "seen_table",
     "series_of_columns",
 ]
 
-POINTS_SUFFIX: Final = "#timeseries"
-HASH_COLUMN: Final = "_#h"
 _HASH: Final = re.compile("[0-9a-f]{16}")
 _VERSION_OFFSET_SECONDS: Final = 86_400
 
@@ -57,8 +58,8 @@ def seen_table(engine: TablestoreEngine, instance: str, name: str) -> MadeRows |
     Raises `NotFound` for the points of a table that is not there.
     """
     tables = timeseries(engine)
-    if name.endswith(POINTS_SUFFIX):
-        base = name.removesuffix(POINTS_SUFFIX)
+    if name.endswith(POINT_ROWS_SUFFIX):
+        base = name.removesuffix(POINT_ROWS_SUFFIX)
         return PointRows(engine, tables.find(instance, base))
     indexed = tables.find_lastpoint(instance, name)
     if indexed is not None:
@@ -123,7 +124,7 @@ class PointRows:
         now_us = engine.core.clock.now_us()
         self.table = _as_table(
             table,
-            table.name + POINTS_SUFFIX,
+            table.name + POINT_ROWS_SUFFIX,
             [KeyColumn(POINT_TIME_COLUMN, KeyType.INTEGER), *keys],
             tuple([_store_index(each, now_us) for each in table.stores]),
         )
