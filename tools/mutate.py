@@ -44,6 +44,7 @@ from widerow.errors import Rule
 from widerow.model.streams import StreamRule
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.timeseries.rules import TimeseriesRule
+from widerow.model.tunnels import TunnelRule
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock
 from widerow.testing.server import WiderowServer
@@ -333,7 +334,7 @@ def _rule_of(answer: Answer) -> str:
     return next(
         (
             rule.name
-            for rule in (*Rule, *StreamRule, *TablestoreRule, *TimeseriesRule)
+            for rule in (*Rule, *StreamRule, *TunnelRule, *TablestoreRule, *TimeseriesRule)
             if told.endswith(rule.value)
         ),
         told,

@@ -23,13 +23,13 @@ from widerow.engine.streams.log import (
     encode_head,
     encode_record,
 )
-from widerow.engine.tablestore.tunnels.records import (
+from widerow.engine.tunnels.records import (
     decode_channel,
     decode_client,
     encode_channel,
     encode_client,
 )
-from widerow.engine.tablestore.tunnels.state import (
+from widerow.engine.tunnels.state import (
     Channel,
     ChannelPosition,
     ChannelStatus,

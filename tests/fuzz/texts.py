@@ -14,7 +14,7 @@ from widerow.engine.streams.iterators import (
 )
 from widerow.engine.streams.log import LogPosition
 from widerow.engine.tablestore.transactions.identity import ID_CHANCE_BYTES, check_id, make_id
-from widerow.engine.tablestore.tunnels.state import ChannelPosition
+from widerow.engine.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest
 from widerow.model.tablestore.selection import Resume
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from widerow.engine.tablestore.tunnels.records import (
+from widerow.engine.tunnels.records import (
     DeliveryTrouble,
     decode_channel,
     decode_client,
@@ -14,7 +14,7 @@ from widerow.engine.tablestore.tunnels.records import (
     encode_client,
     encode_trouble,
 )
-from widerow.engine.tablestore.tunnels.state import (
+from widerow.engine.tunnels.state import (
     Channel,
     ChannelPosition,
     ChannelStatus,

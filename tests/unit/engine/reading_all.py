@@ -16,7 +16,7 @@ from widerow.model.tablestore.requests import GetRange
 from widerow.model.tablestore.row import PrimaryKey
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
-from widerow.model.tablestore.tunnel import Tunnel, TunnelName
+from widerow.model.tunnels import Tunnel, TunnelName
 from widerow.model.values import KeyMarker
 from widerow.rows.cells import PLAIN_HEADER
 

@@ -32,7 +32,7 @@ from widerow.model.tablestore.requests import (
 )
 from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.schema import DefinedColumn
-from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind
+from widerow.model.tunnels import CreateTunnel, TunnelKind
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store

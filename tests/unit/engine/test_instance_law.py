@@ -23,7 +23,7 @@ from tests.unit.engine.tunnels.log import Consumer
 from widerow.engine.check import check_store
 from widerow.engine.instance_copy import EMPTY_COPY, InstanceCopy, copy_instance, reset_instance
 from widerow.engine.streams.stream_reads import stream_id_in
-from widerow.engine.tablestore.tunnels.records import DeliveryTrouble
+from widerow.engine.tunnels.records import DeliveryTrouble
 from widerow.errors import NotFound
 from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, TUNNEL_TIMEOUT_SECONDS_MIN
 from widerow.model.search.requests import CreateSearchIndex, Search, SearchIndexName
@@ -36,8 +36,7 @@ from widerow.model.tablestore.delivery import (
     ParquetType,
 )
 from widerow.model.tablestore.requests import OptionsChange, StreamChange, UpdateTable
-from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind, TunnelName
+from widerow.model.tunnels import CreateTunnel, TunnelKind, TunnelName, TunnelRule
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
@@ -123,7 +122,7 @@ class World:
         try:
             self.consumer.heartbeat(tunnels, INSTANCE)
         except NotFound as gone:  # it was silent for too long
-            if gone.rule is not TablestoreRule.TUNNEL_CLIENT_GONE:
+            if gone.rule is not TunnelRule.TUNNEL_CLIENT_GONE:
                 raise
             self.consumer = self.connected()
             self.consumer.heartbeat(tunnels, INSTANCE)

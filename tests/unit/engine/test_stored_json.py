@@ -14,7 +14,7 @@ from widerow.engine.partitions.records import decode_counts
 from widerow.engine.stored_json import decode_json
 from widerow.engine.sweep.record import decode_sweep
 from widerow.engine.tablestore.table_record import decode_table
-from widerow.engine.tablestore.tunnels.records import decode_channel, decode_client, decode_trouble
+from widerow.engine.tunnels.records import decode_channel, decode_client, decode_trouble
 from widerow.engine.typed.plans import decode_plan
 from widerow.engine.typed.record import decode_typed_table
 from widerow.errors import StorageFailure, StoreDamaged

@@ -42,6 +42,7 @@ from widerow.model.streams import StreamRule
 from widerow.model.tablestore.answers import RowRead
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.timeseries.rules import TimeseriesRule
+from widerow.model.tunnels import TunnelRule
 from widerow.server.message import Request, Response
 from widerow.server.request_ids import RequestIds
 from widerow.server.schedule import Rules
@@ -268,7 +269,7 @@ def test_what_never_became_a_request_is_refused_in_the_same_form(desk: Desk) -> 
 
 
 def test_every_rule_can_be_refused(desk: Desk) -> None:
-    for rule in (*Rule, *StreamRule, *TablestoreRule, *TimeseriesRule):
+    for rule in (*Rule, *StreamRule, *TunnelRule, *TablestoreRule, *TimeseriesRule):
         answer = read(desk.dispatcher.refuse(InvalidRequest(rule)))
         assert 400 <= answer.status < 504, rule
         assert answer.headers["x-widerow-hint"], rule

@@ -16,7 +16,7 @@ from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.engine.tablestore.shard_locks import REQUEST_NUMBER_BYTES, decode_lock, request_key
 from widerow.engine.tablestore.streams.check_streams import check_row_named, stream_parts
 from widerow.engine.tablestore.transactions.request_records import decode_request
-from widerow.engine.tablestore.tunnels.check_tunnels import tunnel_parts
+from widerow.engine.tunnels.check_tunnels import tunnel_part
 from widerow.errors import StoreDamaged
 from widerow.keys.decode import key_value_end
 from widerow.keys.encode import after_prefix
@@ -31,8 +31,13 @@ __all__ = ["all_parts"]
 def all_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
     """Rows and sequence records, entries of indexes, logs, tunnels, intents, transactions."""
     rows = tablestore_parts, index_parts
-    parts = (*rows, stream_parts, tunnel_parts, _intent_parts, _transaction_parts)
+    parts = (*rows, stream_parts, _tunnel_parts, _intent_parts, _transaction_parts)
     return chain.from_iterable(each(catalog, snapshot) for each in parts)
+
+
+def _tunnel_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
+    for table in Tables(catalog, TABLESTORE_MODEL).all():
+        yield tunnel_part(catalog, snapshot, table, table.all_tunnels)
 
 
 def _intent_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part

@@ -33,7 +33,7 @@ from widerow.keys.layout import (
     tunnels_prefix,
 )
 from widerow.model.tablestore.schema import Table
-from widerow.model.tablestore.tunnel import Tunnel
+from widerow.model.tunnels import Tunnel
 from widerow.storage.interface import Snapshot
 
 if TYPE_CHECKING:

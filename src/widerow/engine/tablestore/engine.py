@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from widerow.engine.tablestore.delivery.service import Deliveries
     from widerow.engine.tablestore.search.service import SearchIndexes
     from widerow.engine.tablestore.transactions.transactions import Transactions
-    from widerow.engine.tablestore.tunnels.service import Tunnels
+    from widerow.engine.tunnels.service import Tunnels
 
 __all__ = ["TABLESTORE_DEFAULTS", "TablestoreEngine", "TablestoreSettings"]
 
@@ -170,11 +170,11 @@ class TablestoreEngine(OpenModel[Table]):
         return self.core.store, self.core.clock, self.core.entropy
 
     @property
-    def tunnels(self) -> "Tunnels":
+    def tunnels(self) -> "Tunnels[Table]":
         """The operations of tunnels."""
         return self._tunnels.get()
 
-    def _make_tunnels(self) -> "Tunnels":
+    def _make_tunnels(self) -> "Tunnels[Table]":
         from widerow.engine.tablestore.tunnels.opening import open_tunnels  # noqa: PLC0415  # few servers need it
 
         given = self._given()

@@ -13,6 +13,7 @@ from widerow.engine.stored_json import decode_json
 from widerow.engine.streams.log_shards import first_shards
 from widerow.engine.streams.stored_logs import decode_log, encode_log
 from widerow.engine.tablestore.search_record import decode_search_index, encode_search_index
+from widerow.engine.tunnels.stored_tunnels import decode_tunnel, encode_tunnel
 from widerow.model.streams import Stream
 from widerow.model.tablestore.delivery import (
     DeliveryColumn,
@@ -35,7 +36,6 @@ from widerow.model.tablestore.schema import (
     Throughput,
     ThroughputState,
 )
-from widerow.model.tablestore.tunnel import StreamStart, Tunnel, TunnelConfig, TunnelKind
 from widerow.model.values import ColumnType, KeyType
 
 __all__ = ["decode_table", "encode_table"]
@@ -78,7 +78,7 @@ def _parts(table: Table) -> Iterator[tuple[str, Json]]:
     yield "local_transactions", None if table.local_transactions else False
     yield "indexes", [list(map(_plain, astuple(each))) for each in table.indexes] or None
     yield "index_of", [table.index_of, table.local_index] if table.index_of else None
-    yield "tunnels", [_tunnel_record(each) for each in table.tunnels] or None
+    yield "tunnels", [encode_tunnel(each) for each in table.tunnels] or None
     yield "deliveries", [_delivery_record(each) for each in table.deliveries] or None
     yield "search", [encode_search_index(each) for each in table.search] or None
     yield "journal", None if journal is None else encode_log(journal)
@@ -106,14 +106,6 @@ def _encryption_record(asked: Encryption) -> Json:
 _OPTIONS: Final = tuple(TableOptions.__dataclass_fields__)
 
 
-def _tunnel_record(tunnel: Tunnel) -> Json:
-    start, start_ns, end_ns = tunnel.config
-    return [
-        *(tunnel.id, tunnel.number, tunnel.name, tunnel.kind.value),
-        *(start.name, start_ns, end_ns, tunnel.created_us),
-    ]
-
-
 def _delivery_record(task: DeliveryTask) -> Json:
     config = task.config
     where: list[Json] = [
@@ -123,7 +115,7 @@ def _delivery_record(task: DeliveryTask) -> Json:
     return [
         task.name,
         task.type.name,
-        _tunnel_record(task.tunnel),
+        encode_tunnel(task.tunnel),
         where,
         None if event is None else [event.name, event.format.name],
         [[each.name, each.delivered_as, each.type.name, each.encoding] for each in config.columns],
@@ -181,7 +173,7 @@ def _table(record: dict[str, Json]) -> Table:
         indexes=tuple(map(_index, _items(pop("indexes", [])))),
         index_of=_as(int, index_of),
         local_index=_as(bool, local_index),
-        tunnels=tuple(_tunnel(each) for each in _items(pop("tunnels", []))),
+        tunnels=tuple(decode_tunnel(each) for each in _items(pop("tunnels", []))),
         deliveries=tuple(_delivery(each) for each in _items(pop("deliveries", []))),
         search=tuple(decode_search_index(each) for each in _items(pop("search", []))),
         journal=None if journal is None else decode_log(journal),
@@ -268,18 +260,6 @@ def _stream(value: Json, table: str, table_id: int, splits: tuple[bytes, ...]) -
     return replace(stream, id=name, shards=first_shards(splits))
 
 
-def _tunnel(value: Json) -> Tunnel:
-    tunnel_id, number, name, kind, start, start_ns, end_ns, created_us = _items(value)
-    return Tunnel(
-        id=_as(str, tunnel_id),
-        number=_as(int, number),
-        name=_as(str, name),
-        kind=TunnelKind(kind),
-        config=TunnelConfig(StreamStart[_as(str, start)], _as(int, start_ns), _as(int, end_ns)),
-        created_us=_as(int, created_us),
-    )
-
-
 def _delivery(value: Json) -> DeliveryTask:
     name, kind, tunnel, where, event, columns = _items(value)
     bucket, prefix, dirty_prefix, endpoint, role = (_as(str, each) for each in _items(where))
@@ -295,7 +275,7 @@ def _delivery(value: Json) -> DeliveryTask:
             role,
             None if event is None else _event_column(event),
         ),
-        _tunnel(tunnel),
+        decode_tunnel(tunnel),
     )
 
 

@@ -16,6 +16,7 @@ from widerow.engine.timeseries.reads import key_fields
 from widerow.engine.timeseries.static import check_field_names
 from widerow.engine.timeseries.stored import point_fields
 from widerow.engine.timeseries.walk import SeriesOfPoints
+from widerow.engine.tunnels.check_tunnels import tunnel_part
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import intent_prefix, local_index_prefix, row_prefix
@@ -39,7 +40,7 @@ __all__ = ["timeseries_parts"]
 
 
 def timeseries_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
-    """The parts of every timeseries table: series, points, metas, the stream, and intents."""
+    """The parts of every timeseries table: series, points, metas, the stream, intents, tunnels."""
     for table in Tables(catalog, TIMESERIES_MODEL).all():
         layouts = Layouts(POINT_LAYOUT_FIELDS_MAX, check_field_names)
         series = SeriesOfPoints(snapshot)
@@ -54,6 +55,7 @@ def timeseries_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart
         records = PointRecords(layouts, table)
         yield log_part(catalog, table, partial(_check_entry, records))
         yield _part(table, intent_prefix(table.id), partial(_check_intent, table, records))
+        yield tunnel_part(catalog, snapshot, table, table.tunnels)
 
 
 def _part(

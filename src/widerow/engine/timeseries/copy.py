@@ -21,6 +21,8 @@ from widerow.keys.layout import (
     intent_prefix,
     local_index_prefix,
     row_prefix,
+    tunnel_prefix,
+    tunnels_prefix,
 )
 from widerow.keys.series import TIME_AT
 from widerow.model.timeseries.table import LastpointIndex, TimeseriesTable
@@ -32,7 +34,7 @@ class _CopiedTable(NamedTuple):
     """A table, with records whose keys lack the table's prefix.
 
     `series`: the records of series, and of last points. `changes`: of the stream, without its
-    number too.
+    number too. `tunnels`: the state of each, without its number.
     """
 
     table: TimeseriesTable
@@ -40,6 +42,7 @@ class _CopiedTable(NamedTuple):
     series: Records
     metas: Records
     changes: Records
+    tunnels: tuple[Records, ...]
 
 
 class TimeseriesCopy(ModelCopy):
@@ -49,12 +52,13 @@ class TimeseriesCopy(ModelCopy):
         self.names = tuple([each.table.name for each in tables])
         self.rows = sum(len(each.points) for each in tables)
         self.size = size
-        self.numbers = sum(3 + len(each.table.lastpoints) for each in tables)
+        self.numbers = sum(map(_numbers_of, tables))
         self._tables = tables
 
     def filled(self, number: int) -> tuple[bytes, ...]:
         """The prefixes under which records of a new table may be written."""
-        return row_prefix(number), local_index_prefix(number), change_prefix(number)
+        beside = local_index_prefix(number), change_prefix(number), tunnels_prefix(number)
+        return row_prefix(number), *beside
 
     def put_back(self, draft: Draft, number: Callable[[], int], now_us: int) -> Callable[[], None]:
         """Put the tables back, with new numbers. The answer has nothing to do."""
@@ -62,6 +66,11 @@ class TimeseriesCopy(ModelCopy):
         for copied in self._tables:
             _put_back(draft, copied, number)
         return lambda: None
+
+
+def _numbers_of(copied: _CopiedTable) -> int:
+    """How many numbers a table takes: points, metas and stream, indexes, tunnels."""
+    return 3 + len(copied.table.lastpoints) + len(copied.table.tunnels)
 
 
 def _put_back(draft: Draft, copied: _CopiedTable, number: Callable[[], int]) -> None:
@@ -74,6 +83,7 @@ def _put_back(draft: Draft, copied: _CopiedTable, number: Callable[[], int]) -> 
         meta_id=metas,
         lastpoints=tuple(indexes.values()),
         stream=replace(before.stream, number=number()),
+        tunnels=tuple([replace(each, number=number()) for each in before.tunnels]),
     )
     draft.put(TIMESERIES_MODEL, after)
     put = draft.txn.put
@@ -81,6 +91,9 @@ def _put_back(draft: Draft, copied: _CopiedTable, number: Callable[[], int]) -> 
         put(row_prefix(points) + key, record)
     for key, record in copied.changes:
         put(log_prefix(points, after.stream) + key, record)
+    for tunnel, records in zip(after.tunnels, copied.tunnels, strict=True):
+        for key, record in records:
+            put(tunnel_prefix(points, tunnel.number) + key, record)
     for key, record in copied.metas:
         put(row_prefix(metas) + key, record)
     for key, record in copied.series:
@@ -116,5 +129,8 @@ def copy_series_tables(moment: CopyMoment, instance: str, room: int) -> Timeseri
         series = counted.behind(reader, local_index_prefix(table.id))
         metas = counted.behind(reader, row_prefix(table.meta_id))
         changes = counted.behind(reader, log_prefix(table.id, table.stream))
-        found.append(_CopiedTable(table, points, series, metas, changes))
+        tunnels = [
+            counted.behind(reader, tunnel_prefix(table.id, each.number)) for each in table.tunnels
+        ]
+        found.append(_CopiedTable(table, points, series, metas, changes, tuple(tunnels)))
     return TimeseriesCopy(tuple(found), counted.size)

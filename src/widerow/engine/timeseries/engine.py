@@ -12,6 +12,7 @@ from widerow.engine.engine import Engine, OpenModel
 from widerow.engine.index_builds import IndexBuilds
 from widerow.engine.intents import IntentQueue
 from widerow.engine.lag import Lag
+from widerow.engine.once import Once
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.scan import ColumnPage, RowAccess, ScannedRow
 from widerow.engine.streams.appender import LogAppender
@@ -85,6 +86,7 @@ from widerow.storage.interface import Outcome
 if TYPE_CHECKING:
     from widerow.engine.copying import CopyMoment
     from widerow.engine.timeseries.copy import TimeseriesCopy
+    from widerow.engine.tunnels.service import Tunnels
 
 __all__ = ["TimeseriesEngine"]
 
@@ -104,6 +106,7 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         notes = core.partitions.notes
         self.context = TimeseriesContext(core.store, self.tables, core.clock, notes, appender)
         self.streams = point_streams(self.context)
+        self._tunnels = Once(self._make_tunnels)
         self._mover = ChangeMover(core.store, self.tables, core.clock, core.lease, entry_form)
         trimmed = core.sweep.note_trimmed
         trim = StreamTrim(core.store, self.tables, core.clock, with_stream, trimmed)
@@ -344,6 +347,19 @@ class TimeseriesEngine(OpenModel[TimeseriesTable]):
         """GetRow of a last-point index; raises as `lastpoint_rows`."""
         last = *key[:-1], key[-1] + "\0"
         return next(self.lastpoint_rows(indexed, key, last), None)
+
+    # --- tunnels, whose code is imported with the first request ------------------------------
+
+    @property
+    def tunnels(self) -> "Tunnels[TimeseriesTable]":
+        """The operations of tunnels."""
+        return self._tunnels.get()
+
+    def _make_tunnels(self) -> "Tunnels[TimeseriesTable]":
+        from widerow.engine.timeseries.tunnelled import open_point_tunnels  # noqa: PLC0415  # few servers need it
+
+        core = self.core
+        return open_point_tunnels(self.context, self.streams, core.partitions, core.entropy)
 
     # --- what the core asks ------------------------------------------------------------------
 

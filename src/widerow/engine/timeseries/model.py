@@ -20,6 +20,7 @@ from widerow.keys.layout import (
     table_prefixes,
     timeseries_catalog_key,
     timeseries_dropped_key,
+    tunnel_prefix,
 )
 from widerow.keys.series import HASH_BYTES
 from widerow.model.timeseries.rules import TimeseriesRule
@@ -73,10 +74,16 @@ class TimeseriesModel(CatalogModel[TimeseriesTable]):
     def left_by_change(
         self, before: TimeseriesTable, after: TimeseriesTable, due_us: int
     ) -> Iterable[Leftover]:
-        """A drop note for each last-point index that the change removed.
+        """A drop note for each last-point index and each tunnel that the change removed.
 
-        Its records lie among those of the table's series.
+        Records of an index lie among those of the table's series.
         """
+        tunnels = {each.number for each in after.tunnels}
+        for tunnel in before.tunnels:
+            if tunnel.number not in tunnels:
+                key = timeseries_dropped_key(tunnel.number)
+                prefixes = (tunnel_prefix(before.id, tunnel.number),)
+                yield Leftover(tunnel.number, key, prefixes, due_us=due_us)
         kept = {index.number for index in after.lastpoints}
         for index in before.lastpoints:
             if index.number not in kept:

@@ -6,6 +6,7 @@ from typing import Any, Final
 from widerow.engine.stored_json import decode_json
 from widerow.engine.streams.log_shards import new_stream
 from widerow.engine.streams.stored_logs import decode_log, encode_log
+from widerow.engine.tunnels.stored_tunnels import decode_tunnel, encode_tunnel
 from widerow.limits import STREAM_HOURS_MAX
 from widerow.model.streams import Stream
 from widerow.model.tablestore.mapping import MappedColumn, SqlType
@@ -51,6 +52,8 @@ def encode_timeseries_table(table: TimeseriesTable) -> bytes:
         "asked": [bound.hex() for bound in table.asked],
     }
     record["stream"] = encode_log(table.stream)
+    if table.tunnels:
+        record["tunnels"] = [encode_tunnel(each) for each in table.tunnels]
     if table.mappings:
         record["mappings"] = [
             [each.name, each.of_store, [[c.name, c.type.name, c.nullable] for c in each.columns]]
@@ -86,6 +89,7 @@ def _table(fields: dict[str, Any]) -> TimeseriesTable:
         tuple(map(bytes.fromhex, pop("asked"))),
         tuple(map(_mapping, pop("mappings", []))),
         stream=_first_stream(number, name, splits) if stream is None else decode_log(stream),
+        tunnels=tuple(map(decode_tunnel, pop("tunnels", []))),
     )
 
 

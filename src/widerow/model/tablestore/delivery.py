@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from widerow.model.tablestore.tunnel import Tunnel, TunnelKind
+from widerow.model.tunnels import Tunnel, TunnelKind
 
 __all__ = [
     "CreateDelivery",

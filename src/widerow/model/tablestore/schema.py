@@ -7,7 +7,7 @@ from widerow.model.search.schema import SearchIndex
 from widerow.model.streams import Stream
 from widerow.model.tablestore.delivery import DeliveryTask
 from widerow.model.tablestore.mapping import SearchMapping, SqlMapping
-from widerow.model.tablestore.tunnel import Tunnel
+from widerow.model.tunnels import Tunnel
 from widerow.model.values import ColumnType, KeyType
 
 __all__ = [

@@ -101,4 +101,4 @@ class TimeseriesRule(AnyRule):
 
     # Beside the tables of Tablestore's model (timeseries §9)
     STREAM_DESCRIBED = "Say that you read streams of timeseries tables (support_timeseries_table)."
-    STREAM = "widerow keeps no changes of timeseries tables: read their points, or split and scan."
+    DELIVERY = "Consume a tunnel of the timeseries table, or split and scan it."

@@ -13,6 +13,7 @@ from widerow.model.timeseries.series import (
     SeriesKey,
     tags_text,
 )
+from widerow.model.tunnels import Tunnel
 from widerow.model.values import KeyType
 
 __all__ = [
@@ -119,6 +120,7 @@ class TimeseriesTable:
     `hashed`, `meta_index`: what was asked for with the table (`disable_hash_partition_key` and
     `disable_timeseries_meta_index`, negated). `mappings`: those of SQL beside the
     automatic ones. `stream`: the log of what is put, which every table has (timeseries §9).
+    `tunnels`: by their names.
     """
 
     id: int
@@ -136,6 +138,7 @@ class TimeseriesTable:
     asked: tuple[bytes, ...] = ()
     mappings: tuple[FieldMapping, ...] = ()
     stream: Stream = field(kw_only=True)
+    tunnels: tuple[Tunnel, ...] = ()
     journal: ClassVar[None] = None
     global_indexes: ClassVar[tuple[int, ...]] = ()
     reserved_units: ClassVar[tuple[int, int]] = (0, 0)

@@ -20,8 +20,8 @@ from widerow.engine.tablestore.delivery.names import (
 )
 from widerow.engine.tablestore.delivery.service import Deliveries, FoundTask
 from widerow.engine.tablestore.delivery.values import DeliveredRow, delivered_row
-from widerow.engine.tablestore.tunnels.service import ChannelCall, TunnelCall
-from widerow.engine.tablestore.tunnels.state import Channel, ChannelReport, ChannelStatus
+from widerow.engine.tunnels.service import ChannelCall, TunnelCall
+from widerow.engine.tunnels.state import Channel, ChannelReport, ChannelStatus
 from widerow.errors import NotFound
 from widerow.limits import (
     DELIVERY_BUFFER_BYTES_MAX,
@@ -29,8 +29,7 @@ from widerow.limits import (
     DELIVERY_CLIENT_SECONDS,
     DELIVERY_HEARTBEAT_SECONDS,
 )
-from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.tunnel import TunnelName
+from widerow.model.tunnels import TunnelName, TunnelRule
 from widerow.server.delivery.files import DeliveryRoot
 from widerow.server.delivery.parquet import write_parquet
 
@@ -279,4 +278,4 @@ class Delivering:
         """
         call = self._channel_call(buffer)
         if self._tunnels.get_checkpoint(self._instance, call)[1] != buffer.number:
-            raise NotFound(TablestoreRule.TUNNEL_CHANNEL_TAKEN)
+            raise NotFound(TunnelRule.TUNNEL_CHANNEL_TAKEN)

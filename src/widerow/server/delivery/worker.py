@@ -9,7 +9,7 @@ from typing import Final
 
 from widerow.engine.engine import Engine
 from widerow.engine.tablestore.delivery.service import FoundTask
-from widerow.engine.tablestore.tunnels.records import DeliveryTrouble
+from widerow.engine.tunnels.records import DeliveryTrouble
 from widerow.errors import Exhausted, NotFound, StorageFailure, WiderowError
 from widerow.limits import (
     DELIVERY_BUFFER_BYTES_MAX,

@@ -15,7 +15,7 @@ from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import WiderowError
 from widerow.model.tablestore.answers import RowOutcome
 from widerow.model.tablestore.requests import BatchGet, BatchWrite, InTransaction, TableGet
-from widerow.model.tablestore.tunnel import TunnelName
+from widerow.model.tunnels import TunnelName
 from widerow.wire.dialect import FaultParts
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED

@@ -62,7 +62,7 @@ def test_a_table_has_a_stream_unasked_with_a_record_for_each_point(world: Series
     table = world.create()
     assert world.engine.streams.list("me", None) == [table]
     assert table.stream.id == f"t_{world.clock.now_us():016}"
-    first, second, third = (CPU, 7, {"v": 1}), (DISK, 5, {"v": 2.0}), (CPU, 3, {"v": 3, "w": "x"})
+    first, second, third = (CPU, 7, {"v": 1}), (DISK, 5, {"v": 2.0}), (CPU, 3, {"v": 3, "w": 4})
     world.put(table, first, second, third)
     world.move_changes(table)
     found = world.stream(table)

@@ -19,7 +19,7 @@ from widerow.model.timeseries.requests import (
 from widerow.model.timeseries.series import SeriesKey, tags_of_text
 from widerow.model.timeseries.table import TimeseriesOptions, TimeseriesTable
 from widerow.model.values import Value
-from widerow.rows.plain_values import VersionedValue, decode_plain_change
+from widerow.rows.plain_values import VersionedValue, decode_plain_record
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
 
@@ -35,8 +35,14 @@ def of_host(number: int, measurement: str = "cpu") -> SeriesKey:
 def put_in(record: ChangeRecord) -> tuple[SeriesKey, int, dict[str, Value]]:
     """Series, time and fields that a record of a stream says, which is of a put."""
     assert record.action == 1
-    row = decode_plain_change(record.record)
-    assert (row.time_us, row.row_index) == (record.timestamp_us, record.row_index)
+    stands = decode_plain_record(record.record).stands
+    assert stands == (record.timestamp_us, record.row_index)
+    return point_of(record.record)
+
+
+def point_of(record: bytes) -> tuple[SeriesKey, int, dict[str, Value]]:
+    """Series, time and fields of a point's row."""
+    row = decode_plain_record(record)
     key = dict(row.key)
     names = [name for name, _ in row.key]
     assert names[:5] == ["_#h", "_m_name", "_data_source", "_tags", "_time"]

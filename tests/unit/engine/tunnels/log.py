@@ -15,9 +15,9 @@ from widerow.engine.streams.log import (
     shard_prefix,
 )
 from widerow.engine.streams.stream_reads import ChangePage, ShardInfo
-from widerow.engine.tablestore.tunnels.base import TunnelRecord
-from widerow.engine.tablestore.tunnels.service import ChannelCall, TunnelCall, Tunnels
-from widerow.engine.tablestore.tunnels.state import (
+from widerow.engine.tunnels.pages import TunnelRecord
+from widerow.engine.tunnels.service import ChannelCall, TunnelCall, Tunnels
+from widerow.engine.tunnels.state import (
     Channel,
     ChannelPosition,
     ChannelReport,
@@ -144,7 +144,7 @@ class Consumer:
         self.id = client_id
         self.held: dict[str, _Held] = {}
 
-    def heartbeat(self, tunnels: Tunnels, instance: str = "i") -> list[Channel]:
+    def heartbeat(self, tunnels: Tunnels[Any], instance: str = "i") -> list[Channel]:
         """Say how the channels stand, and take over what the answer says (steps 5 to 8)."""
         reports = tuple(
             ChannelReport(name, each.version, each.status) for name, each in self.held.items()
@@ -172,20 +172,28 @@ class Consumer:
         """Those that it may read now."""
         return sorted(n for n, each in self.held.items() if each.status is ChannelStatus.OPEN)
 
-    def work(self, tunnels: Tunnels, name: str, take: Take, *, checkpoint: bool = True) -> bool:
+    def work(
+        self,
+        tunnels: Tunnels[Any],
+        name: str,
+        take: Take,
+        *,
+        checkpoint: bool = True,
+        instance: str = "i",
+    ) -> bool:
         """Read one page of a channel (steps 3 and 4). True if it had records or came to its end."""
         mine, call = self.held[name], ChannelCall(self.tunnel_id, self.id, name)
         try:
             if mine.position is None:
-                mine.position, mine.number = tunnels.get_checkpoint("i", call)
-            page = tunnels.read_records("i", call, mine.position)
+                mine.position, mine.number = tunnels.get_checkpoint(instance, call)
+            page = tunnels.read_records(instance, call, mine.position)
             for record in page.records:
                 take(name, record)
             mine.position = page.following
             if checkpoint or page.following.finished:
                 number = mine.number + 1
                 position = page.following
-                self.run(lambda: tunnels.checkpoint("i", call, position, number))
+                self.run(lambda: tunnels.checkpoint(instance, call, position, number))
                 mine.number = number
         except (NotFound, InvalidRequest):  # any error closes the channel (step 7)
             mine.status, mine.version = ChannelStatus.CLOSE, mine.version + 1

@@ -23,17 +23,17 @@ from tests.unit.engine.tunnels.log import Consumer, FakeLog
 from widerow.client.rows import decode_change
 from widerow.engine.plan import Plan, single
 from widerow.engine.streams.stream_reads import ShardInfo
-from widerow.engine.tablestore.tunnels.base import TunnelRecord
 from widerow.engine.tablestore.tunnels.opening import open_tunnels
-from widerow.engine.tablestore.tunnels.records import read_state
-from widerow.engine.tablestore.tunnels.service import TunnelCall, Tunnels, TunnelShown
-from widerow.engine.tablestore.tunnels.state import TunnelState
+from widerow.engine.tunnels.pages import TunnelRecord
+from widerow.engine.tunnels.records import read_state
+from widerow.engine.tunnels.service import TunnelCall, Tunnels, TunnelShown
+from widerow.engine.tunnels.state import TunnelState
 from widerow.errors import Conflict, NotFound, OutcomeUnknown
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import tunnel_prefix
 from widerow.limits import TUNNEL_TIMEOUT_SECONDS_MIN
 from widerow.model.tablestore.schema import Table
-from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind, TunnelName
+from widerow.model.tunnels import CreateTunnel, TunnelKind, TunnelName
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.plain_values import VersionedValue
@@ -60,7 +60,7 @@ class _Server:
         self.engine._context.observers = None  # the test writes the log
         self.tunnels = self._open(store, clock, seed, log)
 
-    def _open(self, store: Store, clock: FakeClock, seed: int, log: FakeLog) -> Tunnels:
+    def _open(self, store: Store, clock: FakeClock, seed: int, log: FakeLog) -> Tunnels[Table]:
         def nobody_hears(table: Table, partition_key: bytes, units: int) -> None:
             del table, partition_key, units
 
@@ -113,6 +113,10 @@ class Consuming(RuleBasedStateMachine):
     @property
     def shown(self) -> TunnelShown:
         return self.servers[0].tunnels.describe("i", TunnelName("t", "tunnel"))
+
+    @property
+    def table(self) -> Table:
+        return self.servers[0].engine.tables.find("i", "t")
 
     def take(self, channel: str, record: TunnelRecord) -> None:
         if channel.startswith("BaseData_"):
@@ -265,7 +269,7 @@ class Consuming(RuleBasedStateMachine):
         assert self.taken == self.rows()
 
     def shards(self) -> Sequence[ShardInfo]:
-        return self.log.shards(self.shown.table)
+        return self.log.shards(self.table)
 
     def rows(self) -> dict[str, Any]:
         scan = scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
@@ -309,7 +313,7 @@ class ConsumingTheStreamOfTheTable(Consuming):
         )
 
     def shards(self) -> Sequence[ShardInfo]:
-        return self.servers[0].engine.streams.shards(self.shown.table)
+        return self.servers[0].engine.streams.shards(self.table)
 
     @rule()
     def move(self) -> None:

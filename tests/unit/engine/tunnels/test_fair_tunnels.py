@@ -4,11 +4,11 @@ import pytest
 from tests.support.changes import create
 
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.tunnels import service
-from widerow.engine.tablestore.tunnels.service import TunnelCall
+from widerow.engine.tunnels import service
+from widerow.engine.tunnels.service import TunnelCall
 from widerow.errors import Exhausted
 from widerow.limits import TUNNEL_TIMEOUT_SECONDS_MIN
-from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind
+from widerow.model.tunnels import CreateTunnel, TunnelKind
 from widerow.model.values import KeyType
 from widerow.testing.clock import FakeClock
 

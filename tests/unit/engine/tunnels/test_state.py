@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.engine.tablestore.tunnels.state import (
+from widerow.engine.tunnels.state import (
     Channel,
     ChannelReport,
     ChannelStatus,

@@ -11,9 +11,9 @@ from tests.unit.server.delivery.world import CONFIG, WAIT, World, parquet
 
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.delivery.service import DeliveryPhase
-from widerow.engine.tablestore.tunnels.base import TunnelPage
-from widerow.engine.tablestore.tunnels.service import ChannelCall
-from widerow.engine.tablestore.tunnels.state import ChannelPosition
+from widerow.engine.tunnels.pages import TunnelPage
+from widerow.engine.tunnels.service import ChannelCall
+from widerow.engine.tunnels.state import ChannelPosition
 from widerow.keys.encode import encode_key_value
 from widerow.limits import DELIVERY_RETRY_SECONDS
 from widerow.model.tablestore.delivery import (

@@ -32,6 +32,7 @@ from widerow.limits import HINT_BYTES_MAX
 from widerow.model.streams import StreamRule
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.timeseries.rules import TimeseriesRule
+from widerow.model.tunnels import TunnelRule
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.errors.answers import encode_error, foreign, hint
 from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED
@@ -41,10 +42,11 @@ ERRORS = ROOT / "src" / "widerow" / "wire" / "tablestore" / "errors"
 NAMED: dict[str, type[AnyRule]] = {
     "Rule": Rule,
     "StreamRule": StreamRule,
+    "TunnelRule": TunnelRule,
     "TablestoreRule": TablestoreRule,
     "TimeseriesRule": TimeseriesRule,
 }
-RULES: tuple[AnyRule, ...] = (*Rule, *StreamRule, *TablestoreRule, *TimeseriesRule)
+RULES: tuple[AnyRule, ...] = (*Rule, *StreamRule, *TunnelRule, *TablestoreRule, *TimeseriesRule)
 KINDS = {"InvalidRequest", "NotPermitted", "NotFound", "Conflict", "Exhausted", "Unsupported"}
 
 

@@ -19,21 +19,21 @@ from widerow.engine.tablestore.delivery.task_definitions import (
     without_delivery,
 )
 from widerow.engine.tablestore.static import check_table_name
-from widerow.engine.tablestore.tunnels.records import (
+from widerow.engine.tunnels.records import (
     DeliveryTrouble,
     read_state,
     trouble_in,
     write_trouble,
 )
-from widerow.engine.tablestore.tunnels.service import Tunnels
-from widerow.engine.tablestore.tunnels.state import TunnelState, base_is_done
-from widerow.engine.tablestore.tunnels.tunnel_definitions import new_tunnel_id
+from widerow.engine.tunnels.service import Tunnels
+from widerow.engine.tunnels.state import TunnelState, base_is_done
+from widerow.engine.tunnels.tunnel_definitions import new_tunnel_id
 from widerow.errors import InvalidRequest, NotFound, Unsupported
 from widerow.keys.layout import tunnel_prefix
 from widerow.model.tablestore.delivery import CreateDelivery, DeliveryTask, DeliveryType
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
-from widerow.model.tablestore.tunnel import Tunnel, TunnelName
+from widerow.model.tunnels import Tunnel, TunnelName
 from widerow.storage.interface import Store, Transaction, Write
 
 __all__ = ["Deliveries", "DeliveryPhase", "DeliveryShown", "FoundTask", "delivery_tunnels"]
@@ -90,7 +90,7 @@ class Deliveries:
         self,
         tables: Tables[Table],
         given: tuple[Store, Clock, Entropy],
-        tunnels: Tunnels,
+        tunnels: Tunnels[Table],
         refusal: Callable[[], TablestoreRule | None],
     ) -> None:
         """`refusal`: the rule by which new tasks are refused now, or None."""

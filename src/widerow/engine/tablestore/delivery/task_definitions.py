@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from widerow.engine.tablestore.delivery.names import check_bucket, check_prefix, check_task_name
-from widerow.engine.tablestore.tunnels.tunnel_definitions import with_stream_for
+from widerow.engine.tablestore.tunnels.opening import with_stream_for
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.limits import (
     DELIVERY_COLUMNS_MAX,
@@ -21,7 +21,7 @@ from widerow.model.tablestore.delivery import (
 )
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
-from widerow.model.tablestore.tunnel import Tunnel, TunnelConfig
+from widerow.model.tunnels import Tunnel, TunnelConfig
 
 __all__ = ["check_create_delivery", "task_named", "with_delivery", "without_delivery"]
 

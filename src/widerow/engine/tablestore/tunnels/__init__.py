@@ -1,4 +1,1 @@
-"""Tunnels: rows and changes of a table, handed to programs that share the work (change §C2).
-
-`state.py` assigns channels to clients, `service.py` has the operations.
-"""
+"""What tunnels of Tablestore's tables hand out before changes, their rows: see `engine/tunnels`."""

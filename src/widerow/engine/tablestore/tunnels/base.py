@@ -1,19 +1,18 @@
-"""Base data: a table's rows as they are now, in channels and in pages (change §C2.3).
+"""Base data: a table's rows as they are now, in pages (change §C2.3).
 
-A channel is a range of partition keys. Each page is read from the newest view: no snapshot is held.
-Every row comes as a put of all versions that are kept. A row too large for one answer goes on in
-the next one, as updates of the same row.
+Channels and pages: `engine/tunnels/pages.py`. Every row comes as a put of all versions that are
+kept. A row too large for one answer goes on in the next one, as updates of the same row.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
 from widerow.engine.tablestore.reads import read_record
 from widerow.engine.tablestore.select import ReadRule
-from widerow.engine.tablestore.tunnels.state import Channel, ChannelPosition
+from widerow.engine.tunnels.pages import TunnelPage, TunnelRecord, check_base
+from widerow.engine.tunnels.state import Channel, ChannelPosition
 from widerow.errors import InvalidRequest, StoreDamaged
 from widerow.keys.decode import decode_key
 from widerow.keys.encode import after_prefix
@@ -25,58 +24,19 @@ from widerow.limits import (
     TUNNEL_PAGE_RECORDS_MAX,
 )
 from widerow.model.tablestore.row import Modification
-from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.tablestore.schema import Table
 from widerow.model.tablestore.selection import Resume
+from widerow.model.tunnels import TunnelRule
 from widerow.model.values import KeyValue
 from widerow.rows.cells import PLAIN_HEADER
 from widerow.rows.record import RecordKind, header_of, record_bytes
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader
 
-__all__ = ["TunnelPage", "TunnelRecord", "base_channels", "check_base", "read_base"]
+__all__ = ["read_base"]
 
 _RESUME_MARK: Final = b"\x00\x02"  # no encoded key column begins with it or ends in it
 _SEEN_BYTES: Final = 4
-
-
-class TunnelRecord(NamedTuple):
-    """A record for clients: the action, the row, and former values of listed columns."""
-
-    action: int
-    record: bytes
-    origin: bytes | None = None
-
-
-class TunnelPage(NamedTuple):
-    """Records of a channel, where the next ones begin, and whether more are ready now."""
-
-    records: list[TunnelRecord]
-    following: ChannelPosition
-    more: bool
-    read_units: int = 0
-
-
-def base_channels(bounds: Sequence[bytes]) -> list[Channel]:
-    """A channel for each range between two of `bounds`, which are encoded partition keys.
-
-    They are ascending; together the channels are the whole table.
-    """
-    ends = (b"", *bounds, b"")
-    ranges = pairwise(ends)
-    return [
-        Channel(
-            f"BaseData_{place:04d}", start=start, stop=stop, position=ChannelPosition(key=start)
-        )
-        for place, (start, stop) in enumerate(ranges)
-    ]
-
-
-def check_base(channel: Channel, position: ChannelPosition) -> None:
-    """Raise `InvalidRequest(TUNNEL_TOKEN)` for a position outside the channel."""
-    key = position.key
-    if position.iterator or key < channel.start or (channel.stop and key >= channel.stop):
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
 
 
 def read_base(
@@ -185,9 +145,9 @@ def _place_of(table: Table, key: bytes) -> tuple[bytes, Resume | None]:
         return key, None
     name = rest[len(_RESUME_MARK) + _SEEN_BYTES :]
     if not rest.startswith(_RESUME_MARK) or not 1 <= len(name) <= NAME_BYTES_MAX:
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
+        raise InvalidRequest(TunnelRule.TUNNEL_TOKEN)
     seen = int.from_bytes(rest[len(_RESUME_MARK) :][:_SEEN_BYTES], "big")
     try:
         return key[:end], Resume(name.decode(), seen)
     except UnicodeDecodeError as error:
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN) from error
+        raise InvalidRequest(TunnelRule.TUNNEL_TOKEN) from error

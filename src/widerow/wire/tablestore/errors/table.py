@@ -21,6 +21,7 @@ from widerow.errors import (
 from widerow.model.streams import StreamRule
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.model.timeseries.rules import TimeseriesRule
+from widerow.model.tunnels import TunnelRule
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.delivery import DELIVERY_ERRORS
 from widerow.wire.tablestore.errors.indexes import INDEX_ERRORS
@@ -42,7 +43,10 @@ _ROWS: Final = (
 _FOUND: Final = {rule: row for rows in _ROWS for rule, row in rows.items()}
 
 FOREIGN: Final[Mapping[AnyRule, Foreign]] = MappingProxyType(
-    {rule: _FOUND[rule] for rule in (*Rule, *StreamRule, *TablestoreRule, *TimeseriesRule)}
+    {
+        rule: _FOUND[rule]
+        for rule in (*Rule, *StreamRule, *TunnelRule, *TablestoreRule, *TimeseriesRule)
+    }
 )
 """Every rule: those of all models first, each in the order of its enumeration."""
 

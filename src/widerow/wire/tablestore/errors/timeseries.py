@@ -241,8 +241,8 @@ TIMESERIES_ERRORS: Final[dict[AnyRule, Foreign]] = {
         "Table [{table}] is a timeseries table, not support {action}",
         "DescribeStream of a timeseries table by a client that does not know of such streams",
     ),
-    TimeseriesRule.STREAM: c.UNSUPPORT_OPERATION.ours(
+    TimeseriesRule.DELIVERY: c.UNSUPPORT_OPERATION.ours(
         "Table [{table}] is a timeseries table, not support {action}",
-        "a stream, a tunnel or a delivery task of a timeseries table",
+        "a delivery task of a timeseries table",
     ),
 }

@@ -8,6 +8,7 @@ from typing import Final
 
 from widerow.errors import AnyRule, Exhausted, NotFound, Rule
 from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.tunnels import TunnelRule
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.row import Foreign
 
@@ -16,60 +17,60 @@ __all__ = ["TUNNEL_ERRORS", "tunnel_foreign"]
 _FROM_US: Final = 500  # from this status on, the failure is the server's and passes
 
 TUNNEL_ERRORS: Final[dict[AnyRule, Foreign]] = {
-    TablestoreRule.TUNNEL_NAME: c.INVALID.ours(
+    TunnelRule.TUNNEL_NAME: c.INVALID.ours(
         "Invalid tunnel name: '{name}'.", "a tunnel name of other characters, or too long"
     ),
-    TablestoreRule.TUNNEL_KIND: c.INVALID.ours(
+    TunnelRule.TUNNEL_KIND: c.INVALID.ours(
         "Invalid tunnel type: {value}.", "a tunnel of no known type"
     ),
-    TablestoreRule.TUNNEL_START_FLAG: c.INVALID.ours(
+    TunnelRule.TUNNEL_START_FLAG: c.INVALID.ours(
         "Invalid start offset flag: {value}.", "a stream tunnel that begins at no known place"
     ),
-    TablestoreRule.TUNNEL_RANGE: c.INVALID.ours(
+    TunnelRule.TUNNEL_RANGE: c.INVALID.ours(
         "The end offset must not be less than the start offset.",
         "a tunnel that ends before it begins",
     ),
-    TablestoreRule.TUNNEL_START: c.INVALID.ours(
+    TunnelRule.TUNNEL_START: c.INVALID.ours(
         "Invalid start offset: it must lie within the expiration time of the stream.",
         "a tunnel that begins in the future, or where changes are gone",
     ),
-    TablestoreRule.TUNNEL_COUNT: c.INVALID.ours(
+    TunnelRule.TUNNEL_COUNT: c.INVALID.ours(
         "The number of tunnels exceeds the limit: {limit}.", "one tunnel of a table too many"
     ),
-    TablestoreRule.TUNNEL_EXISTS: c.TUNNEL_EXIST.ours(
+    TunnelRule.TUNNEL_EXISTS: c.TUNNEL_EXIST.ours(
         "Requested tunnel already exists.", "a name that is taken"
     ),
-    TablestoreRule.TUNNEL_NOT_FOUND: c.INVALID(
+    TunnelRule.TUNNEL_NOT_FOUND: c.INVALID(
         "tunnel id not exist", "any action on a tunnel that does not exist"
     ),
-    TablestoreRule.TUNNEL_EXPIRED: c.TUNNEL_EXPIRED.ours(
+    TunnelRule.TUNNEL_EXPIRED: c.TUNNEL_EXPIRED.ours(
         "The tunnel is expired.", "the rows took longer to consume than changes are kept"
     ),
-    TablestoreRule.TUNNEL_TIMEOUT: c.INVALID.ours(
+    TunnelRule.TUNNEL_TIMEOUT: c.INVALID.ours(
         "Invalid client timeout: {value}.", "a client that may be silent for too long or too short"
     ),
-    TablestoreRule.TUNNEL_CLIENT_TAG: c.INVALID.ours(
+    TunnelRule.TUNNEL_CLIENT_TAG: c.INVALID.ours(
         "Invalid client tag: it is longer than {limit} bytes.", "a long client tag"
     ),
-    TablestoreRule.TUNNEL_CLIENTS: c.TUNNEL_SERVER_UNAVAILABLE.ours(
+    TunnelRule.TUNNEL_CLIENTS: c.TUNNEL_SERVER_UNAVAILABLE.ours(
         "Too many clients: {limit}.", "one client of a tunnel too many"
     ),
-    TablestoreRule.TUNNEL_CLIENT_GONE: c.RESOURCE_GONE.ours(
+    TunnelRule.TUNNEL_CLIENT_GONE: c.RESOURCE_GONE.ours(
         "Requested client does not exist.", "a heartbeat of a client that fell silent before"
     ),
-    TablestoreRule.TUNNEL_CHANNEL_NOT_FOUND: c.INVALID.ours(
+    TunnelRule.TUNNEL_CHANNEL_NOT_FOUND: c.INVALID.ours(
         "channel id not exist", "an action on a channel that does not exist"
     ),
-    TablestoreRule.TUNNEL_CHANNEL_TAKEN: c.RESOURCE_GONE.ours(
+    TunnelRule.TUNNEL_CHANNEL_TAKEN: c.RESOURCE_GONE.ours(
         "The channel is consumed by another client.", "an action on another client's channel"
     ),
-    TablestoreRule.TUNNEL_CHANNEL_STATUS: c.INVALID.ours(
+    TunnelRule.TUNNEL_CHANNEL_STATUS: c.INVALID.ours(
         "Invalid channel status: {value}.", "a channel with a status of no known number"
     ),
-    TablestoreRule.TUNNEL_TOKEN: c.INVALID.ours(
+    TunnelRule.TUNNEL_TOKEN: c.INVALID.ours(
         "Invalid token.", "a token that no answer for the channel returned"
     ),
-    TablestoreRule.TUNNEL_SEQUENCE: c.SEQUENCE_NUMBER_NOT_MATCH.ours(
+    TunnelRule.TUNNEL_SEQUENCE: c.SEQUENCE_NUMBER_NOT_MATCH.ours(
         "The sequence number does not match.", "a checkpoint that does not follow the last one"
     ),
     TablestoreRule.STREAM_HAS_TUNNELS: c.INVALID.ours(

@@ -3,8 +3,7 @@
 Their modules are loaded when a timeseries table or a last-point index has the name.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -24,18 +23,21 @@ from widerow.model.timeseries.rules import TimeseriesRule
 
 if TYPE_CHECKING:
     from widerow.engine.streams.stream_reads import Streams
-    from widerow.model.timeseries.table import TimeseriesTable
+    from widerow.engine.timeseries.engine import TimeseriesEngine
 
 __all__ = [
     "batch_get_beside",
     "batch_write_beside",
+    "check_delivered",
     "describe_beside",
+    "followed_beside",
+    "following_beside",
     "found_stream",
     "get_range_beside",
     "get_row_beside",
     "is_beside",
     "is_of_points",
-    "no_stream_beside",
+    "models_beside",
     "streams_beside",
     "write_row_beside",
 ]
@@ -54,30 +56,42 @@ def _check(engine: TablestoreEngine, instance: str, name: str, error: WiderowErr
         raise error
 
 
-@contextmanager
-def no_stream_beside(
-    engine: TablestoreEngine, instance: str, name: str, action: str
-) -> Iterator[None]:
-    """Where no table is found in the body: a timeseries table of the name has no change stream.
-
-    Raises `Unsupported` then.
-    """
-    try:
-        yield
-    except NotFound as error:
-        _check(engine, instance, name, error)
-        if any(view.name == name for each in engine.tables.owned(instance) for view in each.newest):
-            raise  # of an ordinary table
-        raise Unsupported(TimeseriesRule.STREAM, table=name, action=action) from error
+def check_delivered(engine: TablestoreEngine, instance: str, name: str) -> None:
+    """Raise `Unsupported` where the table of that name is a timeseries table."""
+    if followed_beside(engine, instance, name) is not engine:
+        action = "CreateDeliveryTask"
+        raise Unsupported(TimeseriesRule.DELIVERY, table=name, action=action)
 
 
-def _streams_of_points(engine: TablestoreEngine) -> "Streams[TimeseriesTable] | None":
-    """The streams of timeseries tables; None where the store has no such table."""
+def _points(engine: TablestoreEngine) -> "TimeseriesEngine | None":
+    """The timeseries tables of the store; None where it has none."""
     if not engine.core.catalog.holds(SPACE_TIMESERIES_CATALOG):
         return None
     from widerow.wire.tablestore.operations.timeseries.found import timeseries  # noqa: PLC0415  # as above
 
-    return timeseries(engine).streams
+    return timeseries(engine)
+
+
+def models_beside(engine: TablestoreEngine) -> "list[TablestoreEngine | TimeseriesEngine]":
+    """The models whose tables have streams and tunnels, as far as the store has such tables."""
+    points = _points(engine)
+    return [engine] if points is None else [engine, points]
+
+
+def followed_beside(
+    engine: TablestoreEngine, instance: str, name: str
+) -> "TablestoreEngine | TimeseriesEngine":
+    """The model of the table of that name; Tablestore's where there is none."""
+    points = _points(engine)
+    return engine if points is None or points.tables.get(instance, name) is None else points
+
+
+def following_beside(
+    engine: TablestoreEngine, tunnel_id: str
+) -> "TablestoreEngine | TimeseriesEngine":
+    """The model that has a tunnel; Tablestore's where none has."""
+    points = _points(engine)
+    return engine if points is None or not points.tunnels.has(tunnel_id) else points
 
 
 def is_of_points(table: LoggedTable) -> bool:
@@ -89,16 +103,18 @@ def streams_beside(
     engine: TablestoreEngine, instance: str, name: str | None
 ) -> Sequence[LoggedTable]:
     """ListStream: tables of both models that have a stream, by name. Raises `NotFound`."""
-    others = _streams_of_points(engine)
-    if others is None:
+    points = _points(engine)
+    if points is None:
         return engine.streams.list(instance, name)
     if name is not None:
         try:
             return engine.streams.list(instance, name)
         except NotFound as error:
             _check(engine, instance, name, error)
-            return others.list(instance, name)
-    found: list[LoggedTable] = [*engine.streams.list(instance, None), *others.list(instance, None)]
+            return points.streams.list(instance, name)
+    found: list[LoggedTable] = []
+    for model in (engine, points):
+        found += model.streams.list(instance, None)
     return sorted(found, key=attrgetter("name"))
 
 
@@ -109,10 +125,10 @@ def found_stream(
     try:
         return engine.streams, engine.streams.find(instance, stream_id)
     except NotFound:
-        others = _streams_of_points(engine)
-        if others is None:
+        points = _points(engine)
+        if points is None:
             raise
-        return others, others.find(instance, stream_id)
+        return points.streams, points.streams.find(instance, stream_id)
 
 
 def describe_beside(

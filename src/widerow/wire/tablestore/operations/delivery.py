@@ -22,7 +22,7 @@ from widerow.model.tablestore.delivery import (
 from widerow.model.tablestore.rules import TablestoreRule
 from widerow.wire.tablestore import delivery_messages as m
 from widerow.wire.tablestore.operations.action import Action
-from widerow.wire.tablestore.operations.beside import no_stream_beside
+from widerow.wire.tablestore.operations.beside import check_delivered
 from widerow.wire.tablestore.operations.bodies import decoder, text
 
 __all__ = ["DELIVERY_ACTIONS", "TaskName"]
@@ -143,8 +143,8 @@ def _encode_list(result: Sequence[FoundTask]) -> bytes:
 
 
 def _created(engine: TablestoreEngine, instance: str, asked: CreateDelivery) -> Plan[str]:
-    with no_stream_beside(engine, instance, asked.table, "CreateDeliveryTask"):
-        return engine.deliveries.create(instance, asked)
+    check_delivered(engine, instance, asked.table)
+    return engine.deliveries.create(instance, asked)
 
 
 DELIVERY_ACTIONS: Final[dict[str, Action]] = {

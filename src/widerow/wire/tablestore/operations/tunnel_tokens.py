@@ -14,14 +14,14 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from widerow.engine.tablestore.tunnels.state import ChannelPosition
+from widerow.engine.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest
 from widerow.limits import (
     TUNNEL_TOKEN_CHARACTERS_MAX,
     TUNNEL_TOKEN_COUNT_MAX,
     TUNNEL_TOKEN_TIME_MS_MAX,
 )
-from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.tunnels import TunnelRule
 from widerow.wire.tablestore.tunnel_messages import Token, TokenContentV2
 
 __all__ = ["decode_position", "encode_position"]
@@ -52,16 +52,16 @@ def decode_position(token: str) -> ChannelPosition:
     if token == _FINISHED:
         return ChannelPosition(finished=True)
     if len(token) > TUNNEL_TOKEN_CHARACTERS_MAX:
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
+        raise InvalidRequest(TunnelRule.TUNNEL_TOKEN)
     try:
         content = TokenContentV2.FromString(
             Token.FromString(base64.b64decode(token, validate=True)).content
         )
     except (binascii.Error, DecodeError, ValueError) as error:
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN) from error
+        raise InvalidRequest(TunnelRule.TUNNEL_TOKEN) from error
     iterator = content.iterator
     if not isinstance(iterator, str):  # bytes that are not UTF-8
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
+        raise InvalidRequest(TunnelRule.TUNNEL_TOKEN)
     position = ChannelPosition(
         content.primary_key, iterator, content.timestamp, content.total_count
     )
@@ -70,5 +70,5 @@ def decode_position(token: str) -> ChannelPosition:
         or not 0 <= position.count <= TUNNEL_TOKEN_COUNT_MAX
         or encode_position(position) != token
     ):
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
+        raise InvalidRequest(TunnelRule.TUNNEL_TOKEN)
     return position

@@ -4,14 +4,14 @@ Imported with the first request for one of these actions.
 """
 
 import json
-from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, TypeVar
 
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.engine import TablestoreEngine
-from widerow.engine.tablestore.tunnels.base import TunnelPage
-from widerow.engine.tablestore.tunnels.service import ChannelCall, TunnelCall, TunnelShown
-from widerow.engine.tablestore.tunnels.state import (
+from widerow.engine.tunnels.pages import TunnelPage
+from widerow.engine.tunnels.service import ChannelCall, TunnelCall, Tunnels, TunnelShown
+from widerow.engine.tunnels.state import (
     Channel,
     ChannelPosition,
     ChannelReport,
@@ -20,21 +20,27 @@ from widerow.engine.tablestore.tunnels.state import (
 from widerow.errors import InvalidRequest, NotYet, Unsupported
 from widerow.limits import STREAM_WAIT_SECONDS, TUNNEL_TIMEOUT_SECONDS
 from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.tunnel import (
+from widerow.model.tunnels import (
     CreateTunnel,
     StreamStart,
     TunnelConfig,
     TunnelKind,
     TunnelName,
+    TunnelRule,
 )
 from widerow.wire.tablestore import tunnel_messages as m
 from widerow.wire.tablestore.operations.action import Action
-from widerow.wire.tablestore.operations.beside import no_stream_beside
+from widerow.wire.tablestore.operations.beside import (
+    followed_beside,
+    following_beside,
+    models_beside,
+)
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.tunnel_tokens import decode_position, encode_position
 
 __all__ = [
     "TUNNEL_ACTIONS",
+    "AskedTunnel",
     "CheckpointCall",
     "ConnectCall",
     "HeartbeatCall",
@@ -44,12 +50,24 @@ __all__ = [
     "ScheduleCall",
 ]
 
+R = TypeVar("R")
+
 _KINDS: Final = {1: TunnelKind.BASE, 2: TunnelKind.STREAM, 3: TunnelKind.BASE_AND_STREAM}
 _STARTS: Final = {start.value: start for start in StreamStart}
 _REPORTED: Final = {
     status.value: status for status in ChannelStatus if status is not ChannelStatus.WAIT
 }
 _RPO_KEY: Final = "0"  # of the inner objects; no document says what else it could be (change §C2.6)
+
+
+class AskedTunnel(NamedTuple):
+    """The tunnel to be made, and whether records of points shall have all of their fields.
+
+    They have in any case; other tables have no points.
+    """
+
+    tunnel: CreateTunnel
+    whole_points: bool
 
 
 class ConnectCall(NamedTuple):
@@ -66,6 +84,11 @@ class HeartbeatCall(NamedTuple):
     who: TunnelCall
     reports: tuple[ChannelReport, ...]
 
+    @property
+    def tunnel(self) -> str:
+        """The id of the tunnel."""
+        return self.who.tunnel
+
 
 class CheckpointCall(NamedTuple):
     """Who consumed which channel, how far, and the number of this checkpoint."""
@@ -74,12 +97,22 @@ class CheckpointCall(NamedTuple):
     position: ChannelPosition
     number: int
 
+    @property
+    def tunnel(self) -> str:
+        """The id of the tunnel."""
+        return self.who.tunnel
+
 
 class ReadRecordsCall(NamedTuple):
     """Who reads which channel, and where the page begins."""
 
     who: ChannelCall
     position: ChannelPosition
+
+    @property
+    def tunnel(self) -> str:
+        """The id of the tunnel."""
+        return self.who.tunnel
 
 
 class ScheduleCall(NamedTuple):
@@ -107,24 +140,21 @@ class RpoShown(NamedTuple):
 
 
 @decoder(m.CreateTunnelRequest)
-def _create(sent: m.CreateTunnelRequest) -> CreateTunnel:
+def _create(sent: m.CreateTunnelRequest) -> AskedTunnel:
     tunnel = sent.tunnel
-    if tunnel.need_all_time_series_columns:
-        raise Unsupported(
-            TablestoreRule.FEATURE_UNSUPPORTED, feature="need_all_time_series_columns"
-        )
     kind = _KINDS.get(tunnel.tunnel_type)
     if kind is None:
-        raise InvalidRequest(TablestoreRule.TUNNEL_KIND, value=tunnel.tunnel_type)
+        raise InvalidRequest(TunnelRule.TUNNEL_KIND, value=tunnel.tunnel_type)
     config = _config(tunnel.stream_tunnel_config)
-    return CreateTunnel(text(tunnel.table_name), text(tunnel.tunnel_name), kind, config)
+    asked = CreateTunnel(text(tunnel.table_name), text(tunnel.tunnel_name), kind, config)
+    return AskedTunnel(asked, tunnel.need_all_time_series_columns)
 
 
 def _config(sent: m.StreamTunnelConfig) -> TunnelConfig:
     """Where changes begin and end; an offset says more than the flag (change §C2.2)."""
     start = _STARTS.get(sent.flag)
     if start is None:
-        raise InvalidRequest(TablestoreRule.TUNNEL_START_FLAG, value=sent.flag)
+        raise InvalidRequest(TunnelRule.TUNNEL_START_FLAG, value=sent.flag)
     if sent.start_offset:
         start = StreamStart.LATEST
     return TunnelConfig(start, sent.start_offset, sent.end_offset)
@@ -187,7 +217,7 @@ def _reports_of(channels: Iterable[m.Channel]) -> tuple[ChannelReport, ...]:
     for channel in channels:
         status = _REPORTED.get(channel.status)
         if status is None:
-            raise InvalidRequest(TablestoreRule.TUNNEL_CHANNEL_STATUS, value=channel.status)
+            raise InvalidRequest(TunnelRule.TUNNEL_CHANNEL_STATUS, value=channel.status)
         reports.append(ChannelReport(text(channel.channel_id), channel.version, status))
     return tuple(reports)
 
@@ -196,7 +226,8 @@ def _reports_of(channels: Iterable[m.Channel]) -> tuple[ChannelReport, ...]:
 
 
 def _find_rpo(engine: TablestoreEngine, instance: str, request: RpoCall) -> RpoShown:
-    shown = engine.tunnels.describe(instance, TunnelName("", "", request.tunnel))
+    named = TunnelName("", "", request.tunnel)
+    shown = _tunnels(engine, request.tunnel).describe(instance, named)
     return RpoShown(shown, request.limit)
 
 
@@ -312,15 +343,54 @@ def _rpo(status: str, count: int, consumed_us: int) -> dict[str, Any]:
     return {"Status": status, "TotalCount": count, "AccessTime": time_ns, "RpoTime": time_ns}
 
 
-def _created(engine: TablestoreEngine, instance: str, asked: CreateTunnel) -> Plan[str]:
+def _created(engine: TablestoreEngine, instance: str, sent: AskedTunnel) -> Plan[str]:
     """Waits for changes on their way to the stream: they would come behind the rows once more."""
-    with no_stream_beside(engine, instance, asked.table, "CreateTunnel"):
-        plan = engine.tunnels.create(instance, asked)
+    asked = sent.tunnel
+    model: Any = followed_beside(engine, instance, asked.table)
+    if sent.whole_points and model is engine:
+        raise Unsupported(
+            TablestoreRule.FEATURE_UNSUPPORTED, feature="need_all_time_series_columns"
+        )
+    plan: Plan[str] = model.tunnels.create(instance, asked)
     if asked.kind.has_base and asked.kind.has_stream:
-        table = engine.tables.get(instance, asked.table)
-        if table is not None and engine.streams.is_behind(table):
+        table = model.tables.get(instance, asked.table)
+        if table is not None and model.streams.is_behind(table):
             raise NotYet(plan, STREAM_WAIT_SECONDS)
     return plan
+
+
+def _named(engine: TablestoreEngine, instance: str, named: TunnelName) -> Tunnels[Any]:
+    """The tunnels of the model whose table a request names."""
+    if named.id:
+        return _tunnels(engine, named.id)
+    return followed_beside(engine, instance, named.table).tunnels
+
+
+def _tunnels(engine: TablestoreEngine, tunnel_id: str) -> Tunnels[Any]:
+    """The tunnels of the model that has a tunnel."""
+    return following_beside(engine, tunnel_id).tunnels
+
+
+def _of_tunnel(
+    operation: Callable[[Tunnels[Any], str, Any], R],
+) -> Callable[[TablestoreEngine, str, Any], R]:
+    """An operation of whichever model has the tunnel that a request says the id of."""
+
+    def run(engine: TablestoreEngine, instance: str, asked: Any) -> R:  # noqa: ANN401  # with the id as `tunnel`
+        return operation(_tunnels(engine, asked.tunnel), instance, asked)
+
+    return run
+
+
+def _listed(engine: TablestoreEngine, instance: str, table: str | None) -> list[TunnelShown]:
+    """Without a table: of all tables of the instance."""
+    if table is not None:
+        return followed_beside(engine, instance, table).tunnels.list_tunnels(instance, table)
+    return [
+        shown
+        for model in models_beside(engine)
+        for shown in model.tunnels.list_tunnels(instance, None)
+    ]
 
 
 TUNNEL_ACTIONS: Final[dict[str, Action]] = {
@@ -331,53 +401,55 @@ TUNNEL_ACTIONS: Final[dict[str, Action]] = {
     ),
     "tunnel/delete": Action(
         decoder(m.DeleteTunnelRequest)(_tunnel_name),
-        lambda engine, instance, asked: engine.tunnels.delete(instance, asked),
+        lambda engine, instance, asked: _named(engine, instance, asked).delete(instance, asked),
     ),
     "tunnel/list": Action(
         # Without a table: of all tables of the instance.
         decoder(m.ListTunnelRequest)(
             lambda sent: text(sent.table_name) if sent.HasField("table_name") else None
         ),
-        lambda engine, instance, asked: engine.tunnels.list_tunnels(instance, asked),
+        _listed,
         lambda found: m.ListTunnelResponse(tunnels=map(_show_tunnel, found)).SerializeToString(),
     ),
     "tunnel/describe": Action(
         decoder(m.DescribeTunnelRequest)(_tunnel_name),
-        lambda engine, instance, asked: engine.tunnels.describe(instance, asked),
+        lambda engine, instance, asked: _named(engine, instance, asked).describe(instance, asked),
         _encode_described,
     ),
     "tunnel/connect": Action(
         _connect,
-        lambda engine, instance, asked: engine.tunnels.connect(instance, *asked),
+        _of_tunnel(lambda tunnels, instance, asked: tunnels.connect(instance, *asked)),
         lambda id_: m.ConnectResponse(client_id=id_).SerializeToString(),
     ),
     "tunnel/heartbeat": Action(
         _heartbeat,
-        lambda engine, instance, asked: engine.tunnels.heartbeat(instance, *asked),
+        _of_tunnel(lambda tunnels, instance, asked: tunnels.heartbeat(instance, *asked)),
         lambda channels: m.HeartbeatResponse(
             channels=_encode_channels(channels)
         ).SerializeToString(),
     ),
     "tunnel/shutdown": Action(
         decoder(m.ShutdownRequest)(_tunnel_call),
-        lambda engine, instance, asked: engine.tunnels.shutdown(instance, asked),
+        _of_tunnel(lambda tunnels, instance, asked: tunnels.shutdown(instance, asked)),
     ),
     "tunnel/getcheckpoint": Action(
         decoder(m.GetCheckpointRequest)(_channel_call),
-        lambda engine, instance, asked: engine.tunnels.get_checkpoint(instance, asked),
+        _of_tunnel(lambda tunnels, instance, asked: tunnels.get_checkpoint(instance, asked)),
         _encode_checkpoint,
     ),
     "tunnel/readrecords": Action(
         _read,
-        lambda engine, instance, asked: engine.tunnels.read_records(instance, *asked),
+        _of_tunnel(lambda tunnels, instance, asked: tunnels.read_records(instance, *asked)),
         _encode_page,
     ),
     "tunnel/checkpoint": Action(
-        _checkpoint, lambda engine, instance, asked: engine.tunnels.checkpoint(instance, *asked)
+        _checkpoint,
+        _of_tunnel(lambda tunnels, instance, asked: tunnels.checkpoint(instance, *asked)),
     ),
     "tunnel/getrpo": Action(_decode_rpo, _find_rpo, _encode_rpo),
     "tunnel/getrpobyoffset": Action(_decode_rpo, _find_rpo, _encode_rpo),
     "tunnel/schedule": Action(
-        _schedule, lambda engine, instance, asked: engine.tunnels.schedule(instance, *asked)
+        _schedule,
+        _of_tunnel(lambda tunnels, instance, asked: tunnels.schedule(instance, *asked)),
     ),
 }

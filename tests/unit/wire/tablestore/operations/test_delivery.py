@@ -13,13 +13,14 @@ from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 from widerow.engine.check import check_store
 from widerow.engine.tablestore.engine import TablestoreSettings
 from widerow.engine.tablestore.table_record import decode_table, encode_table
-from widerow.engine.tablestore.tunnels.records import DeliveryTrouble
-from widerow.engine.tablestore.tunnels.service import TunnelCall
+from widerow.engine.tunnels.records import DeliveryTrouble
+from widerow.engine.tunnels.service import TunnelCall
 from widerow.errors import AnyRule, InvalidRequest, NotFound, WiderowError
 from widerow.keys.layout import tunnels_prefix
 from widerow.limits import DELIVERY_TASKS_PER_TABLE_MAX
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
 from widerow.model.tablestore.rules import TablestoreRule
+from widerow.model.tunnels import TunnelRule
 from widerow.model.values import KeyType
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -230,7 +231,7 @@ def test_no_client_sees_the_tunnel_of_a_task(world: World) -> None:
     assert world.engine.tunnels.list_tunnels("i", "t") == []
     with pytest.raises(NotFound) as caught:
         world.engine.tunnels.connect("i", tunnel.id, "client", 60)
-    assert caught.value.rule is TablestoreRule.TUNNEL_NOT_FOUND
+    assert caught.value.rule is TunnelRule.TUNNEL_NOT_FOUND
 
 
 def test_the_stream_of_a_task_is_switched_on_and_cannot_be_switched_off(world: World) -> None:

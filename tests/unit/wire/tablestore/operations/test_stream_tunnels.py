@@ -15,7 +15,7 @@ from tests.unit.wire.tablestore.operations.test_tunnels import (
 
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check import check_store
-from widerow.engine.tablestore.tunnels.state import ChannelPosition
+from widerow.engine.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
 from widerow.wire.tablestore import tunnel_messages as t

@@ -24,7 +24,7 @@ from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.plain_values import PlainRecord, VersionedValue, decode_plain_record
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.wire.tablestore import messages, tunnel_messages
+from widerow.wire.tablestore import delivery_messages, messages, tunnel_messages
 from widerow.wire.tablestore import timeseries_messages as m
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.operations.bodies import text
@@ -285,16 +285,85 @@ def test_a_client_that_does_not_know_such_streams_is_told_so(engine: TablestoreE
     assert refusal_of(engine, "DescribeStream", unknown) == ABSENT
 
 
-def test_tunnels_of_a_timeseries_table_are_refused(engine: TablestoreEngine) -> None:
-    tunnel = tunnel_messages.Tunnel(table_name="t", tunnel_name="x", tunnel_type=3)
-    for path, action, request in (
-        ("tunnel/create", "CreateTunnel", tunnel_messages.CreateTunnelRequest(tunnel=tunnel)),
-    ):
-        with pytest.raises(Unsupported) as raised:
-            answer_of(engine, path, request, bytes)
-        refusal = TABLESTORE_DIALECT.refuse(raised.value, path, "")
-        assert (refusal.status, refusal.code) == (400, "OTSUnsupportOperation"), path
-        assert f"Table [t] is a timeseries table, not support {action}".encode() in refusal.body
+def test_a_tunnel_of_a_timeseries_table_hands_out_its_points(engine: TablestoreEngine) -> None:
+    """change §C2: by the messages of any tunnel; one of an ordinary table stands beside it."""
+    t = tunnel_messages
+    engine.core.run(engine.create_table("i", create("rows", {"k": KeyType.STRING})))
+
+    def made(table: str, *, whole: bool = False) -> t.CreateTunnelRequest:
+        return t.CreateTunnelRequest(
+            tunnel=t.Tunnel(
+                table_name=table,
+                tunnel_name="x",
+                tunnel_type=3,
+                need_all_time_series_columns=whole,
+            )
+        )
+
+    unsupported = (400, "OTSUnsupportOperation")
+    assert refusal_of(engine, "tunnel/create", made("rows", whole=True)) == unsupported
+    answer_of(engine, "tunnel/create", made("rows"), bytes)
+    answer_of(engine, "PutTimeseriesData", put(points(3)), bytes)
+    read = t.CreateTunnelResponse.FromString
+    tunnel_id = text(answer_of(engine, "tunnel/create", made("t", whole=True), read).tunnel_id)
+    listed = answer_of(
+        engine, "tunnel/list", t.ListTunnelRequest(), t.ListTunnelResponse.FromString
+    )
+    assert [each.table_name for each in listed.tunnels] == ["rows", "t"]
+    of_table = t.ListTunnelRequest(table_name="t")
+    listed = answer_of(engine, "tunnel/list", of_table, t.ListTunnelResponse.FromString)
+    assert [each.tunnel_id for each in listed.tunnels] == [tunnel_id]
+    connect = t.ConnectRequest(tunnel_id=tunnel_id, client_config=t.ClientConfig(client_tag="a"))
+    client = text(
+        answer_of(engine, "tunnel/connect", connect, t.ConnectResponse.FromString).client_id
+    )
+    who = {"tunnel_id": tunnel_id, "client_id": client}
+    heartbeat = t.HeartbeatRequest(tunnel_id=tunnel_id, client_id=client)
+    beat = answer_of(
+        engine,
+        "tunnel/heartbeat",
+        heartbeat,
+        t.HeartbeatResponse.FromString,
+    )
+    [channel] = [text(each.channel_id) for each in beat.channels]
+    checkpoint = answer_of(
+        engine,
+        "tunnel/getcheckpoint",
+        t.GetCheckpointRequest(**who, channel_id=channel),
+        t.GetCheckpointResponse.FromString,
+    )
+    page = answer_of(
+        engine,
+        "tunnel/readrecords",
+        t.ReadRecordsRequest(**who, channel_id=channel, token=text(checkpoint.checkpoint)),
+        t.ReadRecordsResponse.FromString,
+    )
+    rows = [decode_plain_record(each.record) for each in page.records]
+    assert [dict(each.key)["_time"] for each in rows] == [0, 1, 2]
+    named = t.DescribeTunnelRequest(table_name="t", tunnel_name="x")
+    told = answer_of(engine, "tunnel/describe", named, t.DescribeTunnelResponse.FromString)
+    assert told.tunnel.stream_id == timeseries(engine).find("i", "t").stream.id
+    asked = t.GetRpoRequest(tunnel_id=tunnel_id)
+    answer_of(engine, "tunnel/getrpo", asked, bytes)
+    answer_of(engine, "tunnel/shutdown", t.ShutdownRequest(**who), bytes)
+    gone = t.DeleteTunnelRequest(table_name="t", tunnel_name="x", tunnel_id=tunnel_id)
+    answer_of(engine, "tunnel/delete", gone, bytes)
+    assert refusal_of(engine, "tunnel/connect", connect) == INVALID
+
+
+def test_delivery_tasks_of_a_timeseries_table_are_refused(engine: TablestoreEngine) -> None:
+    """docs/protocol/differences.md, "Timeseries tables"."""
+    column = delivery_messages.ParquetSchema(columnName="v", type=1)
+    config = delivery_messages.OSSTaskConfig(
+        ossPrefix="p/", ossBucket="bucket", ossEndpoint="e", ossStsRole="r", schema=[column]
+    )
+    asked = delivery_messages.CreateDeliveryTaskRequest(
+        tableName="t", taskName="task", taskConfig=config
+    )
+    with pytest.raises(Unsupported) as raised:
+        answer_of(engine, "CreateDeliveryTask", asked, bytes)
+    refusal = TABLESTORE_DIALECT.refuse(raised.value, "CreateDeliveryTask", "")
+    assert b"Table [t] is a timeseries table, not support CreateDeliveryTask" in refusal.body
 
 
 def test_a_store_that_sql_uses_goes_with_its_mappings_where_that_is_asked(

@@ -13,7 +13,7 @@ from tests.support.engines import open_tablestore
 from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.check import check_store
-from widerow.engine.tablestore.tunnels.state import ChannelPosition
+from widerow.engine.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest, OutcomeUnknown, StoreFull
 from widerow.keys.layout import tunnels_prefix
 from widerow.limits import (

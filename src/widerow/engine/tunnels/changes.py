@@ -1,56 +1,30 @@
-"""Channels of changes: the shards of a table's stream, read in pages (change §C2.3, §C2.8).
+"""Channels of changes: the shards of a table's stream, read in pages (change §C2.3, §C2.8)."""
 
-`ChangeLog` is the part of streams that tunnels use.
-"""
-
-from collections.abc import Collection, Sequence
-from typing import Final, Protocol
+from collections.abc import Collection
+from typing import Final, TypeVar
 
 from widerow.engine.streams.stream_reads import ChangePage, ShardInfo
-from widerow.engine.tablestore.tunnels.base import TunnelPage, TunnelRecord
-from widerow.engine.tablestore.tunnels.state import Channel, ChannelPosition
-from widerow.engine.tablestore.tunnels.tunnel_definitions import start_us
+from widerow.engine.tunnels.hooks import ChangeLog, TunnelledTable
+from widerow.engine.tunnels.pages import TunnelPage, TunnelRecord
+from widerow.engine.tunnels.state import Channel, ChannelPosition
+from widerow.engine.tunnels.tunnel_definitions import start_us
 from widerow.errors import InvalidRequest, NotFound
 from widerow.limits import TUNNEL_END_PATIENCE_SECONDS, TUNNEL_PAGE_RECORDS_MAX
-from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.schema import Table
-from widerow.model.tablestore.tunnel import Tunnel
+from widerow.model.tunnels import Tunnel, TunnelRule
 
 __all__ = [
-    "ChangeLog",
     "change_channels",
     "consumed_until",
     "read_changes",
 ]
 
+T = TypeVar("T", bound=TunnelledTable)
+
 _AFTER_ALL_US: Final = 2**62  # a time after every change: the tail of a shard
 
 
-class ChangeLog(Protocol):
-    """The streams of all tables. Raises `NotFound` for unknown shards and trimmed records."""
-
-    def shards(self, table: Table) -> Sequence[ShardInfo]:
-        """The shards of the table's stream, parents before children."""
-        ...
-
-    def iterator(self, table: Table, shard_id: str, from_us: int | None) -> str:
-        """An iterator at a time, or at the oldest change; "" if a closed shard ends before it."""
-        ...
-
-    def read(self, table: Table, iterator: str, limit: int | None) -> ChangePage:
-        """A page of changes from an iterator on.
-
-        Raises `InvalidRequest` for a malformed iterator.
-        """
-        ...
-
-    def end_us(self, table: Table, shard_id: str) -> int:
-        """The time of the last change of a shard."""
-        ...
-
-
 def change_channels(
-    log: ChangeLog, table: Table, tunnel: Tunnel, known: Collection[str], *, first: bool
+    log: ChangeLog[T], table: T, tunnel: Tunnel, known: Collection[str], *, first: bool
 ) -> list[Channel]:
     """A new channel for each shard without one that may have records to consume.
 
@@ -76,7 +50,7 @@ def change_channels(
 
 
 def _begins_behind_end(
-    log: ChangeLog, table: Table, tunnel: Tunnel, shard: ShardInfo, listed: Collection[str]
+    log: ChangeLog[T], table: T, tunnel: Tunnel, shard: ShardInfo, listed: Collection[str]
 ) -> bool:
     """Whether no change of a shard is before the tunnel's end: a parent has reached that end."""
     end_ns = tunnel.config.end_ns
@@ -85,8 +59,8 @@ def _begins_behind_end(
 
 
 def read_changes(
-    log: ChangeLog,
-    table: Table,
+    log: ChangeLog[T],
+    table: T,
     tunnel: Tunnel,
     channel: Channel,
     position: ChannelPosition,
@@ -121,15 +95,15 @@ def _is_over(end_ns: int, now_us: int) -> bool:
 
 
 def _page_of(
-    log: ChangeLog, table: Table, channel: Channel, position: ChannelPosition
+    log: ChangeLog[T], table: T, channel: Channel, position: ChannelPosition
 ) -> ChangePage | None:
     """The page at a position, or at the oldest change; None where the shard is gone."""
     if not position.iterator or position.key:
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
+        raise InvalidRequest(TunnelRule.TUNNEL_TOKEN)
     try:
         return log.read(table, position.iterator, TUNNEL_PAGE_RECORDS_MAX)
     except InvalidRequest as error:
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN) from error
+        raise InvalidRequest(TunnelRule.TUNNEL_TOKEN) from error
     except NotFound:
         pass
     try:
@@ -139,7 +113,7 @@ def _page_of(
         return None
 
 
-def consumed_until(log: ChangeLog, table: Table, position: ChannelPosition, now_us: int) -> int:
+def consumed_until(log: ChangeLog[T], table: T, position: ChannelPosition, now_us: int) -> int:
     """The time up to which changes are consumed at a position: now, where none is left.
 
     Raises `InvalidRequest(TUNNEL_TOKEN)` for an iterator that is not of the table's stream.
@@ -147,7 +121,7 @@ def consumed_until(log: ChangeLog, table: Table, position: ChannelPosition, now_
     try:
         page = log.read(table, position.iterator, 1)
     except InvalidRequest as error:
-        raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN) from error
+        raise InvalidRequest(TunnelRule.TUNNEL_TOKEN) from error
     except NotFound:
         return position.time_ms * 1000
     return position.time_ms * 1000 if page.stored or page.more else now_us

@@ -1,31 +1,27 @@
 """Checks of tunnels, and their changes of a table's definition."""
 
+import re
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 
 from widerow.clock import Entropy
-from widerow.engine.tablestore.static import STRICT
-from widerow.engine.tablestore.table_definitions import updated_table
+from widerow.engine.tunnels.hooks import TunnelledTable
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.limits import STREAM_HOURS_MAX, TUNNEL_START_MARGIN_SECONDS, TUNNELS_PER_TABLE_MAX
-from widerow.model.tablestore.requests import StreamChange, UpdateTable
-from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.schema import Table
-from widerow.model.tablestore.tunnel import CreateTunnel, StreamStart, Tunnel, TunnelKind
+from widerow.model.tunnels import CreateTunnel, StreamStart, Tunnel, TunnelRule
 
 __all__ = [
     "check_create_tunnel",
     "is_expired",
+    "new_tunnel",
     "new_tunnel_id",
+    "other_tunnels",
     "start_us",
     "table_id_of",
     "tunnel_named",
-    "with_stream_for",
-    "with_tunnel",
-    "without_tunnel",
 ]
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")  # as tables (change §C2.1)
 _ID_BYTES = 16
 _TABLE_BYTES = 4
 
@@ -49,71 +45,56 @@ def table_id_of(tunnel_id: str) -> int:
 
 def check_create_tunnel(request: CreateTunnel) -> None:
     """Check what does not depend on the table of a tunnel. Raises `InvalidRequest`."""
-    if not STRICT.takes(request.name):
-        raise InvalidRequest(TablestoreRule.TUNNEL_NAME, name=request.name)
+    if not _NAME.fullmatch(request.name):
+        raise InvalidRequest(TunnelRule.TUNNEL_NAME, name=request.name)
     _, start_ns, end_ns = request.config
     if end_ns and start_ns and end_ns < start_ns:
-        raise InvalidRequest(TablestoreRule.TUNNEL_RANGE)
+        raise InvalidRequest(TunnelRule.TUNNEL_RANGE)
 
 
-def with_tunnel(
-    table: Table,
+def new_tunnel(
+    table: TunnelledTable,
     request: CreateTunnel,
     number: Callable[[], int],
     tunnel_id: str,
     now_us: int,
-) -> Table:
-    """The table with one more tunnel, and with a stream if the tunnel needs one.
-
-    `number` gives a number that was never used.
+) -> Tunnel:
+    """One more tunnel of a table. `number` gives a number that was never used.
 
     Raises: `Conflict(TUNNEL_EXISTS)`, `InvalidRequest`.
     """
     if any(each.name == request.name for each in table.tunnels):
-        raise Conflict(TablestoreRule.TUNNEL_EXISTS, name=request.name)
+        raise Conflict(TunnelRule.TUNNEL_EXISTS, name=request.name)
     if len(table.tunnels) >= TUNNELS_PER_TABLE_MAX:
-        raise InvalidRequest(TablestoreRule.TUNNEL_COUNT, limit=TUNNELS_PER_TABLE_MAX)
+        raise InvalidRequest(TunnelRule.TUNNEL_COUNT, limit=TUNNELS_PER_TABLE_MAX)
     if request.kind.has_stream:
         _check_start(table, request.config.start_ns, now_us)
-    table = with_stream_for(table, request.kind, number, now_us)
-    tunnel = Tunnel(tunnel_id, number(), request.name, request.kind, request.config, now_us)
-    tunnels = sorted((*table.tunnels, tunnel), key=lambda each: each.name)
-    return replace(table, tunnels=tuple(tunnels))
+    return Tunnel(tunnel_id, number(), request.name, request.kind, request.config, now_us)
 
 
-def with_stream_for(
-    table: Table, kind: TunnelKind, number: Callable[[], int], now_us: int
-) -> Table:
-    """The table, with a new stream if tunnels of this kind need one and it has none."""
-    if not kind.has_stream or table.stream is not None:
-        return table
-    stream = StreamChange(enable=True, expiration_hours=STREAM_HOURS_MAX)
-    return updated_table(table, UpdateTable(table.name, stream=stream), now_us, number)
-
-
-def _check_start(table: Table, start_ns: int, now_us: int) -> None:
+def _check_start(table: TunnelledTable, start_ns: int, now_us: int) -> None:
     if not start_ns:
         return
     hours = STREAM_HOURS_MAX if table.stream is None else table.stream.expiration_hours
     oldest_us = now_us - (hours * 3600 - TUNNEL_START_MARGIN_SECONDS) * 1_000_000
     if not oldest_us <= start_ns // 1000 <= now_us:
-        raise InvalidRequest(TablestoreRule.TUNNEL_START)
+        raise InvalidRequest(TunnelRule.TUNNEL_START)
 
 
-def without_tunnel(table: Table, tunnel: Tunnel) -> Table:
-    """The table without `tunnel`. Raises `NotFound(TUNNEL_NOT_FOUND)` if it has no such tunnel."""
+def other_tunnels(table: TunnelledTable, tunnel: Tunnel) -> tuple[Tunnel, ...]:
+    """The tunnels of a table but one. Raises `NotFound(TUNNEL_NOT_FOUND)` if it is not of them."""
     kept = tuple(each for each in table.tunnels if each.number != tunnel.number)
     if len(kept) == len(table.tunnels):
-        raise NotFound(TablestoreRule.TUNNEL_NOT_FOUND)
-    return replace(table, tunnels=kept)
+        raise NotFound(TunnelRule.TUNNEL_NOT_FOUND)
+    return kept
 
 
-def tunnel_named(table: Table, name: str) -> Tunnel:
+def tunnel_named(table: TunnelledTable, name: str) -> Tunnel:
     """The tunnel of that name. Raises `NotFound(TUNNEL_NOT_FOUND)`."""
     for tunnel in table.tunnels:
         if tunnel.name == name:
             return tunnel
-    raise NotFound(TablestoreRule.TUNNEL_NOT_FOUND, table=table.name, name=name)
+    raise NotFound(TunnelRule.TUNNEL_NOT_FOUND, table=table.name, name=name)
 
 
 def start_us(tunnel: Tunnel) -> int | None:
@@ -124,7 +105,7 @@ def start_us(tunnel: Tunnel) -> int | None:
     return None if config.start is StreamStart.EARLIEST else tunnel.created_us
 
 
-def is_expired(table: Table, tunnel: Tunnel, now_us: int) -> bool:
+def is_expired(table: TunnelledTable, tunnel: Tunnel, now_us: int) -> bool:
     """Whether changes that follow the rows were trimmed already.
 
     To be asked while rows are left.

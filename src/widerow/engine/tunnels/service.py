@@ -7,19 +7,19 @@ have a whole timeout again. Where several processes share the store, the time is
 then.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from widerow.clock import Clock, Entropy
-from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.plan import Plan, single
-from widerow.engine.tablestore.static import check_table_name
-from widerow.engine.tablestore.tunnels.base import TunnelPage, base_channels, check_base
-from widerow.engine.tablestore.tunnels.changes import ChangeLog, change_channels, consumed_until
-from widerow.engine.tablestore.tunnels.records import channel_in, client_in, read_state, write_state
-from widerow.engine.tablestore.tunnels.state import (
+from widerow.engine.tunnels.changes import change_channels, consumed_until, read_changes
+from widerow.engine.tunnels.hooks import TunnelHooks, TunnelledTable
+from widerow.engine.tunnels.pages import TunnelPage, base_channels, check_base
+from widerow.engine.tunnels.records import channel_in, client_in, read_state, write_state
+from widerow.engine.tunnels.state import (
     Channel,
     ChannelPosition,
     ChannelReport,
@@ -38,16 +38,15 @@ from widerow.engine.tablestore.tunnels.state import (
     without_clients,
     without_ended,
 )
-from widerow.engine.tablestore.tunnels.tunnel_definitions import (
+from widerow.engine.tunnels.tunnel_definitions import (
     check_create_tunnel,
     is_expired,
+    new_tunnel,
     new_tunnel_id,
+    other_tunnels,
     table_id_of,
     tunnel_named,
-    with_tunnel,
-    without_tunnel,
 )
-from widerow.engine.tablestore.tunnels.tunnel_reads import TunnelReads
 from widerow.errors import Exhausted, InvalidRequest, NotFound, Replan
 from widerow.keys.layout import tunnel_prefix
 from widerow.limits import (
@@ -56,9 +55,7 @@ from widerow.limits import (
     TUNNEL_TIMEOUT_SECONDS_MAX,
     TUNNEL_TIMEOUT_SECONDS_MIN,
 )
-from widerow.model.tablestore.rules import TablestoreRule
-from widerow.model.tablestore.schema import Table
-from widerow.model.tablestore.tunnel import CreateTunnel, Tunnel, TunnelName
+from widerow.model.tunnels import CreateTunnel, Tunnel, TunnelName, TunnelRule
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["ChannelCall", "TunnelCall", "TunnelShown", "Tunnels"]
@@ -67,6 +64,7 @@ _CHANCE_BYTES: Final = 16  # of a client's id
 _HEARD_MAX: Final = 10_000  # times kept; those of clients that are silent make room
 
 R = TypeVar("R")
+T = TypeVar("T", bound=TunnelledTable)
 
 
 class TunnelCall(NamedTuple):
@@ -90,7 +88,7 @@ class TunnelShown(NamedTuple):
     `expired`: changes that follow its rows were trimmed already.
     """
 
-    table: Table
+    table: TunnelledTable
     tunnel: Tunnel
     state: TunnelState | None
     expired: bool
@@ -116,10 +114,10 @@ class TunnelShown(NamedTuple):
         return min(times) if times else max(ended, default=0)
 
 
-class _Found(NamedTuple):
+class _Found(NamedTuple, Generic[T]):
     """A tunnel that a request names."""
 
-    table: Table
+    table: T
     tunnel: Tunnel
 
     @property
@@ -135,29 +133,16 @@ class _Heard(NamedTuple):
     until_ns: int
 
 
-class Tunnels:
-    """The tunnels of a store. Any thread may call."""
+class Tunnels(Generic[T]):
+    """The tunnels of a model's tables. Any thread may call."""
 
-    def __init__(
-        self,
-        tables: Tables[Table],
-        given: tuple[Store, Clock, Entropy],
-        reads: TunnelReads,
-        log: ChangeLog,
-        bounds: Callable[[Table], Iterable[bytes]],
-        held: Callable[[Table], Sequence[Tunnel]],
-    ) -> None:
-        """`log`: the streams; `bounds`: where to cut a table into channels of rows.
-
-        `held`: gives the tunnels of a table: those of clients, or those of delivery tasks.
-        """
-        self._tables = tables
-        self._catalog = tables.catalog
+    def __init__(self, given: tuple[Store, Clock, Entropy], hooks: TunnelHooks[T]) -> None:
+        self._hooks = hooks
+        self._tables = hooks.tables
+        self._catalog = hooks.tables.catalog
         self._store, self._clock, self._entropy = given
-        self._reads = reads
-        self._log = log
-        self._bounds = bounds
-        self._held = held
+        self._log = hooks.log
+        self._held = hooks.held
         self._started_ns = self._clock.monotonic_ns()
         self._heard: dict[tuple[int, str], _Heard] = {}
         self._heard_max = _HEARD_MAX
@@ -169,31 +154,30 @@ class Tunnels:
         """CreateTunnel: the tunnel's id. A table without a stream gets one where it needs one."""
         check_create_tunnel(request)
         table = self._table(instance, request.table)
-        if table.index_of:
-            raise InvalidRequest(TablestoreRule.INDEX_IS_NO_TABLE, table=table.name)
+        self._hooks.check(table)
         tunnel_id = new_tunnel_id(table.id, self._entropy)
         now_us = self._clock.now_us()
 
-        def make(current: Table, draft: Draft) -> tuple[Table, Tunnel]:
-            after = with_tunnel(current, request, draft.number, tunnel_id, now_us)
-            return after, tunnel_named(after, request.name)
+        def make(current: T, draft: Draft) -> tuple[T, Tunnel]:
+            after = self._hooks.with_stream(current, request.kind, draft.number, now_us)
+            tunnel = new_tunnel(after, request, draft.number, tunnel_id, now_us)
+            tunnels = sorted((*after.tunnels, tunnel), key=attrgetter("name"))
+            return self._hooks.with_tunnels(after, tuple(tunnels)), tunnel
 
         return self.creating(table, make)
 
-    def creating(
-        self, table: Table, change: Callable[[Table, Draft], tuple[Table, Tunnel]]
-    ) -> Plan[str]:
+    def creating(self, table: T, change: Callable[[T, Draft], tuple[T, Tunnel]]) -> Plan[str]:
         """The plan that adds the tunnel of `change` to a table and makes its channels: its id."""
 
-        def make(draft: Draft) -> _Found:
+        def make(draft: Draft) -> _Found[T]:
             model = self._tables.model
             found = _Found(*change(draft.current(model, table), draft))
             draft.put(model, found.table)
             return found
 
-        made: list[_Found] = []
+        made: list[_Found[T]] = []
 
-        def finish(outcomes: Sequence[Outcome[_Found]]) -> str:
+        def finish(outcomes: Sequence[Outcome[_Found[T]]]) -> str:
             made.append(single(outcomes))
             raise Replan  # the next plan makes its channels
 
@@ -207,9 +191,11 @@ class Tunnels:
         """DeleteTunnel: gone when answered; its clients learn it with their next request."""
         found = self._named(instance, named)
         due_us = self._catalog.due_us(self._clock.now_us())
-        write = self._tables.change(
-            found.table, lambda table: without_tunnel(table, found.tunnel), due_us=due_us
-        )
+
+        def make(table: T) -> T:
+            return self._hooks.with_tunnels(table, other_tunnels(table, found.tunnel))
+
+        write = self._tables.change(found.table, make, due_us=due_us)
         return Plan((write,), single).answering(lambda _: None)
 
     def list_tunnels(self, instance: str, table: str | None) -> list[TunnelShown]:
@@ -229,7 +215,7 @@ class Tunnels:
         """DescribeTunnel."""
         return self._shown(self._store.snapshot(), self._named(instance, named))
 
-    def _shown(self, reader: Reader, found: _Found) -> TunnelShown:
+    def _shown(self, reader: Reader, found: _Found[T]) -> TunnelShown:
         state = read_state(reader, found.prefix)
         return TunnelShown(*found, state, self._is_expired(found, state))
 
@@ -238,11 +224,9 @@ class Tunnels:
     def connect(self, instance: str, tunnel_id: str, tag: str, timeout_s: int) -> Plan[str]:
         """Connect: the id of a new client, which may be silent for `timeout_s` seconds."""
         if not TUNNEL_TIMEOUT_SECONDS_MIN <= timeout_s <= TUNNEL_TIMEOUT_SECONDS_MAX:
-            raise InvalidRequest(TablestoreRule.TUNNEL_TIMEOUT, value=timeout_s)
+            raise InvalidRequest(TunnelRule.TUNNEL_TIMEOUT, value=timeout_s)
         if len(tag.encode()) > TUNNEL_CLIENT_TAG_BYTES_MAX:
-            raise InvalidRequest(
-                TablestoreRule.TUNNEL_CLIENT_TAG, limit=TUNNEL_CLIENT_TAG_BYTES_MAX
-            )
+            raise InvalidRequest(TunnelRule.TUNNEL_CLIENT_TAG, limit=TUNNEL_CLIENT_TAG_BYTES_MAX)
         found = self._by_id(instance, tunnel_id)
         client_id = f"{tag}_{self._entropy.token_bytes(_CHANCE_BYTES).hex()}"
         client = TunnelClient(client_id, tag, timeout_s, self._clock.now_us())
@@ -251,7 +235,7 @@ class Tunnels:
             self._check_not_expired(found, state)
             state = without_clients(state, self._silent(found.tunnel, state))
             if len(state.clients) >= TUNNEL_CLIENTS_MAX:
-                raise Exhausted(TablestoreRule.TUNNEL_CLIENTS, limit=TUNNEL_CLIENTS_MAX)
+                raise Exhausted(TunnelRule.TUNNEL_CLIENTS, limit=TUNNEL_CLIENTS_MAX)
             self._note_heard(found.tunnel, client)  # before any body that asks who is silent
             return connected(state, client), client_id
 
@@ -270,14 +254,14 @@ class Tunnels:
         before = read_state(self._store.snapshot(), found.prefix)
         client = None if before is None else before.clients.get(call.client)
         if client is None or self._is_silent(found.tunnel, client):
-            raise NotFound(TablestoreRule.TUNNEL_CLIENT_GONE)
+            raise NotFound(TunnelRule.TUNNEL_CLIENT_GONE)
         self._note_heard(found.tunnel, client)
         assert before is not None  # it has a client
         fresh = self._fresh_channels(found, before)
 
         def step(state: TunnelState) -> tuple[TunnelState, list[Channel]]:
             if call.client not in state.clients:
-                raise NotFound(TablestoreRule.TUNNEL_CLIENT_GONE)
+                raise NotFound(TunnelRule.TUNNEL_CLIENT_GONE)
             self._check_not_expired(found, state)
             state = self._with_time(state, call.client)
             state, given_up = heard(state, call.client, reports)
@@ -306,7 +290,7 @@ class Tunnels:
 
         def step(state: TunnelState) -> tuple[TunnelState, None]:
             if any(report.id not in state.channels for report in wanted):
-                raise NotFound(TablestoreRule.TUNNEL_CHANNEL_NOT_FOUND)
+                raise NotFound(TunnelRule.TUNNEL_CHANNEL_NOT_FOUND)
             return scheduled(state, wanted), None
 
         return self._change(found, step, lambda _: self.schedule(instance, tunnel_id, wanted))
@@ -329,12 +313,18 @@ class Tunnels:
         channel = self._admitted(found, call)
         if position.finished:
             return TunnelPage([], position, more=False)
-        page = self._reads.page(found.table, found.tunnel, channel, position)
+        page = self._page(found, channel, position)
         if page.following.finished:
             if len(self._delivered) >= _HEARD_MAX:
                 self._delivered.clear()
             self._delivered[found.tunnel.number, channel.id] = page.following.count
         return page
+
+    def _page(self, found: _Found[T], channel: Channel, position: ChannelPosition) -> TunnelPage:
+        if not channel.shard:
+            return self._hooks.read_rows(found.table, channel, position)
+        now_us = self._clock.now_us()
+        return read_changes(self._log, *found, channel, position, now_us)
 
     def checkpoint(
         self, instance: str, call: ChannelCall, position: ChannelPosition, number: int
@@ -349,7 +339,7 @@ class Tunnels:
         if not channel.shard and not position.finished:
             check_base(channel, position)
         if channel.shard and not position.finished and (position.key or not position.iterator):
-            raise InvalidRequest(TablestoreRule.TUNNEL_TOKEN)
+            raise InvalidRequest(TunnelRule.TUNNEL_TOKEN)
         consumed_us = self._consumed_us(found.table, channel, position)
         if position.finished:
             read = self._delivered.get((found.tunnel.number, channel.id), 0)
@@ -358,30 +348,30 @@ class Tunnels:
         def step(state: TunnelState) -> tuple[TunnelState, None]:
             current = state.channels.get(call.channel)
             if current is None:
-                raise NotFound(TablestoreRule.TUNNEL_CHANNEL_NOT_FOUND)
+                raise NotFound(TunnelRule.TUNNEL_CHANNEL_NOT_FOUND)
             self._check_owner(found.tunnel, current, call.client, state.clients.get(current.owner))
             if number == current.number and position == current.position:
                 return state, None  # a repeated checkpoint
             if number != current.number + 1:
-                raise InvalidRequest(TablestoreRule.TUNNEL_SEQUENCE, expected=current.number + 1)
+                raise InvalidRequest(TunnelRule.TUNNEL_SEQUENCE, expected=current.number + 1)
             return checkpointed(state, call.channel, position, number, consumed_us), None
 
         return self._change(
             found, step, lambda _: self.checkpoint(instance, call, position, number)
         )
 
-    def _consumed_us(self, table: Table, channel: Channel, position: ChannelPosition) -> int:
+    def _consumed_us(self, table: T, channel: Channel, position: ChannelPosition) -> int:
         now_us = self._clock.now_us()
         if position.finished:
             return now_us
         return consumed_until(self._log, table, position, now_us) if channel.shard else 0
 
-    def _admitted(self, found: _Found, call: ChannelCall) -> Channel:
+    def _admitted(self, found: _Found[T], call: ChannelCall) -> Channel:
         """The channel, unless another living client holds it."""
         reader = self._store.snapshot()
         channel = channel_in(reader, found.prefix, call.channel)
         if channel is None:
-            raise NotFound(TablestoreRule.TUNNEL_CHANNEL_NOT_FOUND)
+            raise NotFound(TunnelRule.TUNNEL_CHANNEL_NOT_FOUND)
         if is_expired(*found, self._clock.now_us()):
             self._check_not_expired(found, read_state(reader, found.prefix))
         owner = channel.owner
@@ -396,15 +386,15 @@ class Tunnels:
     ) -> None:
         if owner is None or channel.owner in ("", client_id) or self._is_silent(tunnel, owner):
             return
-        raise NotFound(TablestoreRule.TUNNEL_CHANNEL_TAKEN)
+        raise NotFound(TunnelRule.TUNNEL_CHANNEL_TAKEN)
 
     # --- which tunnel ------------------------------------------------------------------------
 
-    def _table(self, instance: str, name: str) -> Table:
-        check_table_name(name)
+    def _table(self, instance: str, name: str) -> T:
+        self._hooks.check_name(name)
         return self._tables.find(instance, name)
 
-    def _named(self, instance: str, named: TunnelName) -> _Found:
+    def _named(self, instance: str, named: TunnelName) -> _Found[T]:
         if named.id:
             return self._by_id(instance, named.id)
         table = self._table(instance, named.table)
@@ -417,7 +407,13 @@ class Tunnels:
         except NotFound:
             return None
 
-    def _by_id(self, instance: str, tunnel_id: str) -> _Found:
+    def has(self, tunnel_id: str) -> bool:
+        """Whether a table of the model has a tunnel of that id. Linear in tables, as `_by_id`."""
+        table = self._tables.by_id(table_id_of(tunnel_id))
+        tables = self._tables.all() if table is None else [table]
+        return any(each.id == tunnel_id for table in tables for each in self._held(table))
+
+    def _by_id(self, instance: str, tunnel_id: str) -> _Found[T]:
         """The tunnel with this id. Linear in the instance's tables if its table was renumbered.
 
         A table that was put back (`instance_copy.py`) has a new number; its tunnels keep their ids.
@@ -428,13 +424,13 @@ class Tunnels:
             for tunnel in self._held(each):
                 if tunnel.id == tunnel_id and each.instance == instance:
                     return _Found(each, tunnel)
-        raise NotFound(TablestoreRule.TUNNEL_NOT_FOUND)
+        raise NotFound(TunnelRule.TUNNEL_NOT_FOUND)
 
-    def _check_not_expired(self, found: _Found, state: TunnelState | None) -> None:
+    def _check_not_expired(self, found: _Found[T], state: TunnelState | None) -> None:
         if self._is_expired(found, state):
-            raise InvalidRequest(TablestoreRule.TUNNEL_EXPIRED)
+            raise InvalidRequest(TunnelRule.TUNNEL_EXPIRED)
 
-    def _is_expired(self, found: _Found, state: TunnelState | None) -> bool:
+    def _is_expired(self, found: _Found[T], state: TunnelState | None) -> bool:
         consumed = state is not None and base_is_done(state)
         return not consumed and is_expired(*found, self._clock.now_us())
 
@@ -475,7 +471,7 @@ class Tunnels:
 
     def _change(
         self,
-        found: _Found,
+        found: _Found[T],
         step: Callable[[TunnelState], tuple[TunnelState, R]],
         again: Callable[[object], Plan[R]],
     ) -> Plan[R]:
@@ -491,7 +487,7 @@ class Tunnels:
         def body(txn: Transaction) -> R:
             table = self._tables.current(found.table, txn, planned)
             if all(each.number != found.tunnel.number for each in self._held(table)):
-                raise NotFound(TablestoreRule.TUNNEL_NOT_FOUND)
+                raise NotFound(TunnelRule.TUNNEL_NOT_FOUND)
             before = read_state(txn, prefix)
             state = initial if before is None else self._without_ended(table, found, before)
             if state is None:
@@ -503,23 +499,23 @@ class Tunnels:
 
         return Plan((Write((prefix,), body, reads=self._catalog.reads),), single, again=again)
 
-    def _without_ended(self, table: Table, found: _Found, state: TunnelState) -> TunnelState:
+    def _without_ended(self, table: T, found: _Found[T], state: TunnelState) -> TunnelState:
         """The state without channels whose shards were removed. `table`: as the body reads it."""
         if not found.tunnel.kind.has_stream or table.stream is None:
             return state
         return without_ended(state, {shard.id for shard in self._log.shards(table)})
 
-    def _initial(self, found: _Found) -> TunnelState:
+    def _initial(self, found: _Found[T]) -> TunnelState:
         """The state of a tunnel that begins."""
         table, tunnel = found
         channels: list[Channel] = []
         if tunnel.kind.has_base:
-            channels += base_channels(tuple(self._bounds(table)))
+            channels += base_channels(tuple(self._hooks.bounds(table)))
         if tunnel.kind.has_stream:
             channels += change_channels(self._log, table, tunnel, (), first=True)
         return with_channels(TunnelState(), channels)
 
-    def _fresh_channels(self, found: _Found, state: TunnelState) -> list[Channel]:
+    def _fresh_channels(self, found: _Found[T], state: TunnelState) -> list[Channel]:
         if not found.tunnel.kind.has_stream:
             return []
         return change_channels(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from widerow.engine.stored_json import decode_json
-from widerow.engine.tablestore.tunnels.state import (
+from widerow.engine.tunnels.state import (
     Channel,
     ChannelPosition,
     ChannelStatus,
