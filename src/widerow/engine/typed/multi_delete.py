@@ -40,19 +40,22 @@ def delete_selected(
     Cost: one read and one write for each row, and the work of observers; memory: all the rows.
     """
     rows = []
-    kilobytes = 0
+    size = kilobytes = 0
     for row in scan_rows(txn, selection, now_hour):
         rows.append(row)
-        kilobytes += counted_kilobytes(len(row.encoded_key) + len(row.record))
+        length = len(row.encoded_key) + len(row.record)
+        size += length
+        kilobytes += counted_kilobytes(length)
         if 0 < kilobytes_max <= kilobytes:
             break
     ended = 0 < kilobytes_max <= kilobytes
-    forms = {form.table.id: form for form in (*selection.shown.values(), *selection.ancestors)}
+    forms = (*selection.shown.values(), *selection.ancestors)
+    watches = {form.id: observers.of(form) for form in forms}
+    is_watched = any(watches.values())
     for row in rows:
         safepoint()
-        watch = observers.of(forms[row.table.id])
+        watch = watches[row.table.id] if is_watched else None
         if watch:
             watch.changed(txn, RowEvent(row.encoded_key, shard, row, None))
         txn.delete(row.encoded_key)
-    size = sum(len(row.encoded_key) + len(row.record) for row in rows)
     return DeletedRows(len(rows), size, kilobytes, rows[-1].encoded_key if ended else b"")
