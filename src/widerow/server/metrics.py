@@ -27,6 +27,7 @@ __all__ = [
     "DurationHistogram",
     "LineCounts",
     "Metrics",
+    "PacedCounts",
     "family",
     "latency_ms",
     "render_metrics",
