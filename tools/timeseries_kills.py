@@ -5,8 +5,9 @@
 A child process writes rounds: a point of two fields into each of some series of a table with a
 last-point index; before every fifth round it deletes the metas. It is killed (SIGKILL) at a random
 moment and the store is opened. Every point of a round that was told must be there, each point with
-both fields, the last-point index must have the newest point of each series, and the next put must
-bring back every meta. The control puts one field after the other, and must be caught in between.
+both fields; the stream must have each point that is there, once and in order; the last-point index
+must have the newest point of each series, and the next put must bring back every meta. The control
+puts one field after the other, and must be caught in between.
 """
 
 import argparse
@@ -32,6 +33,7 @@ from widerow.model.timeseries.requests import MetaQuery, MetaUpdateMode, PointQu
 from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import TimeseriesOptions, TimeseriesTable
 from widerow.model.values import KeyMarker
+from widerow.rows.plain_values import VersionedValue, decode_plain_record
 from widerow.storage.opener import open_store
 from widerow.system import SystemClock, SystemEntropy
 
@@ -46,12 +48,18 @@ HIGHEST: Final = (KeyMarker.INF_MAX,) * 4
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run of kills showed."""
+    """What a run of kills showed.
+
+    `mistold`: series whose points the stream has not, or not as they are. `iterator`: where the
+    stream is read from behind the next kill.
+    """
 
     kills: int = 0
     rounds: int = 0
     torn: int = 0
     lost: int = 0
+    mistold: int = 0
+    iterator: str = ""
     damaged: int = 0
     seconds: float = 0.0
 
@@ -105,6 +113,7 @@ def _judge(directory: Path, first: int, told: int, outcome: Outcome) -> int:
         rows = engine.lastpoint_rows(indexed, LOWEST, HIGHEST)
         newest = {row.key[0]: dict(row.cells) for row in rows}
         last = told
+        told_by = _changes(tables, outcome.iterator)[0]
         for series in SERIES:
             points = _points(tables, series, first)
             outcome.lost += not {*range(first, told + 1)} <= points.keys()
@@ -112,11 +121,34 @@ def _judge(directory: Path, first: int, told: int, outcome: Outcome) -> int:
             expected = {name: (at, at) for at in points for name in ("_time", *points[at])}
             outcome.lost += newest.get(engine.hash_of(series), {}) != expected
             last = max(last, *points)
+            outcome.mistold += told_by.pop(series.source, []) != sorted(points.items())
         tables.put(last + 1)
+        outcome.iterator = _changes(tables, outcome.iterator)[1]
         metas = engine.query_metas(table, MetaQuery()).metas
         outcome.lost += [meta.key for meta in metas] != list(SERIES)
         outcome.damaged += bool(check_store(engine.core.store))
         return last + 1
+
+
+def _changes(
+    tables: _Tables, iterator: str
+) -> tuple[dict[str, list[tuple[int, dict[str, object]]]], str]:
+    """Times and fields in the stream from an iterator on, by data source, and the next iterator."""
+    streams, table = tables.engine.streams, tables.table
+    found: dict[str, list[tuple[int, dict[str, object]]]] = {}
+    following = iterator or streams.iterator(table, "0", None)
+    while True:
+        page = streams.read(table, following, None)
+        for each in page.records():
+            row = decode_plain_record(each.record)
+            key = dict(row.key)
+            cells = [cell for cell in row.cells if isinstance(cell, VersionedValue)]
+            fields = {cell.column.removesuffix(":l"): cell.value for cell in cells}
+            found.setdefault(str(key["_data_source"]), []).append((int(key["_time"]), {**fields}))
+        assert page.following is not None, "the shard stays open"
+        following = page.following
+        if not page.more:
+            return found, following
 
 
 def _points(tables: _Tables, series: SeriesKey, first: int) -> dict[int, dict[str, object]]:
@@ -172,7 +204,7 @@ def main() -> int:
 def _recorded(kills: int, seed: int) -> int:
     """Run the puts; violations."""
     run = kill_many(kills, seed)
-    violations = run.torn + run.lost + run.damaged
+    violations = run.torn + run.lost + run.mistold + run.damaged
     record(
         "timeseries puts: kill -9",
         volume=run.kills,
@@ -180,7 +212,7 @@ def _recorded(kills: int, seed: int) -> int:
         violations=violations,
         seconds=run.seconds,
         seed=seed,
-        facts={"rounds": run.rounds, "torn": run.torn, "lost": run.lost},
+        facts={"rounds": run.rounds, "torn": run.torn, "lost": run.lost, "mistold": run.mistold},
     )
     return violations
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from tests.compat.changes import said
 
 __all__ = [
+    "CHANGED",
     "KEYED",
     "LASTPOINTS",
     "MEASURED",
@@ -324,6 +325,45 @@ LASTPOINTS: Final[tuple[Check, ...]] = (
     check_indexes_are_described_and_deleted,
 )
 """What `last points` is held against."""
+
+
+# --- changes (timeseries §9) -----------------------------------------------------------------
+
+
+def check_the_stream_of_points_is_described_to_who_knows_it(seen: Facts) -> None:
+    """The Java SDK's tests compare the text."""
+    assert seen["listed"] == 1
+    text = "Table [changed_series] is a timeseries table, not support DescribeStream"
+    assert said(seen["not said"]) == (400, "OTSParameterInvalid", text)
+    assert seen["described"] == ["changed_series", 168, 1]
+
+
+def check_points_are_puts(seen: Facts) -> None:
+    key = ["_m_name", "_data_source", "_tags", "_time"]
+    cells = [[["time", "now"], ["v", str(at)]] for at in range(10)]
+    assert seen["records"] == [["PUT", key, each] for each in cells]
+
+
+def check_last_points_are_updates(seen: Facts) -> None:
+    """One for each point, with `_time` among its columns."""
+    key = ["_#h", "_m_name", "_data_source", "_tags"]
+    cells = [[["_time", str(T0 + 1000 * at)], ["time", "now"], ["v", str(at)]] for at in range(10)]
+    assert seen["updates"] == [["UPDATE", key, each] for each in cells]
+
+
+def check_a_tunnel_hands_points_out(seen: Facts) -> None:
+    key = ["_#h", "_m_name", "_data_source", "_tags", "_time"]
+    cells = [[["time:s", "now"], ["v:l", str(at)]] for at in range(10)]
+    assert seen["tunnel"] == [["PUT", key, each] for each in cells]
+
+
+CHANGED: Final[tuple[Check, ...]] = (
+    check_the_stream_of_points_is_described_to_who_knows_it,
+    check_points_are_puts,
+    check_last_points_are_updates,
+    check_a_tunnel_hands_points_out,
+)
+"""What `changes of points` is held against."""
 
 
 # --- scans (timeseries §7) -------------------------------------------------------------------

@@ -7,7 +7,7 @@ def test_points_that_were_told_are_there_with_their_metas_and_last_points() -> N
     outcome = kill_many(5, seed=3)
     assert outcome.kills == 5
     assert outcome.rounds > 0
-    assert (outcome.torn, outcome.lost, outcome.damaged) == (0, 0, 0)
+    assert (outcome.torn, outcome.lost, outcome.mistold, outcome.damaged) == (0, 0, 0, 0)
 
 
 def test_fields_that_are_put_one_by_one_are_caught() -> None:

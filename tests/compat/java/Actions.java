@@ -55,6 +55,7 @@ final class Actions {
         SCENARIOS.put("keyed series", Series::keyed);
         SCENARIOS.put("analytical stores", LastPoints::stores);
         SCENARIOS.put("last points", LastPoints::lastPoints);
+        SCENARIOS.put("changes of points", PointChanges::changes);
         SCENARIOS.put("scans", Scans::scans);
         SCENARIOS.put("ranges", Ranges::ranges);
         SCENARIOS.put("range iterator", Ranges::iterator);

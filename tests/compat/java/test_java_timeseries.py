@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.compat.series import (
+    CHANGED,
     KEYED,
     LASTPOINTS,
     MEASURED,
@@ -46,6 +47,10 @@ def test_analytical_stores_are_made_changed_and_deleted(java: Java) -> None:
 
 def test_last_points_are_rows(java: Java) -> None:
     judge(java, "last points", LASTPOINTS)
+
+
+def test_points_that_are_put_are_changes(java: Java) -> None:
+    judge(java, "changes of points", CHANGED)
 
 
 def test_scans_see_every_point_once(java: Java) -> None:
