@@ -192,6 +192,8 @@ def _describe_series_table(table: TimeseriesTable, now_us: int) -> PageDocument:
             }
             for each in table.stores
         ],
+        "stream": {"hours": table.stream.expiration_hours},
+        "tunnels": [each.name for each in table.tunnels],
     }
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from widerow.client.connection import Client
 from widerow.client.failures import Refused
 from widerow.client.rows import decode_change, decode_rows
-from widerow.client.tables import about_table
+from widerow.client.tables import NoSuchTable, about_table
 from widerow.limits import DATE_SKEW_SECONDS_MAX
 from widerow.model.values import KeyValue
 from widerow.rows.plain_values import CellDeletion, VersionedValue
@@ -75,15 +75,31 @@ def find_stream(client: Client, table: str) -> StreamFacts | None:
 
     Raises: `NoSuchTable` where there is no such table, and as `Client.call`.
     """
-    with about_table(client, table):
-        found = client.call(
-            "DescribeTable", m.DescribeTableRequest(table_name=table), m.DescribeTableResponse
-        )
+    try:
+        with about_table(client, table):
+            found = client.call(
+                "DescribeTable", m.DescribeTableRequest(table_name=table), m.DescribeTableResponse
+            )
+    except NoSuchTable:
+        return _stream_of_points(client, table)
     details = found.stream_details
     if not details.enable_stream:
         return None
     columns = tuple(map(text, details.columns_to_get))
     return StreamFacts(text(details.stream_id), details.expiration_time, columns)
+
+
+def _stream_of_points(client: Client, table: str) -> StreamFacts:
+    """The stream of a timeseries table, which DescribeTable does not know. Raises `NoSuchTable`."""
+    with about_table(client, table):
+        listed = client.call(
+            "ListStream", m.ListStreamRequest(table_name=table), m.ListStreamResponse
+        )
+    asked = m.DescribeStreamRequest(
+        stream_id=text(listed.streams[0].stream_id), support_timeseries_data_table=True
+    )
+    told = client.call("DescribeStream", asked, m.DescribeStreamResponse)
+    return StreamFacts(text(told.stream_id), told.expiration_time, ())
 
 
 def enable_stream(client: Client, table: str, hours: int) -> None:
