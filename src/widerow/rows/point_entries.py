@@ -1,8 +1,9 @@
-"""Points that one request put into a series, as one record of a log (docs/formats/streams.md).
+"""Points that one request put, as one record of a log (docs/formats/streams.md).
 
-    entry = 01 count length key run…      the points, in the order in which they were put
-    run   = count length layout point…    neighbours of one layout
-    point = time key-fields values        as behind the key of the series, and behind the layout
+    entry  = 01 count series…             how many points there are
+    series = count length key run…        those of one series, in the order in which they were put
+    run    = count length layout point…   neighbours of one layout; none: that of the run before
+    point  = time key-fields values       as behind the key of the series, and behind the layout
 
 Numbers have four bytes, big-endian. A point says where it ends. Compiled: every put writes one.
 """
@@ -16,75 +17,89 @@ from widerow.errors import StoreDamaged
 from widerow.model.values import Value
 from widerow.rows.points import Layout, Layouts
 
-__all__ = ["EntryPoint", "EntryWriter", "canonical_of", "points_in_entry", "points_of_entry"]
+__all__ = ["EntryPoint", "EntryWriter", "points_in_entry", "points_of_entry"]
 
 _KIND: Final = 1
-_HEAD: Final = Struct(">BII")
-_RUN: Final = Struct(">II")
+_HEAD: Final = Struct(">BI")
+_PART: Final = Struct(">II")  # what a series and a run begin with
 
-EntryPoint = tuple[bytes, dict[str, Value]]
-"""A point: its key behind that of its series, and its fields."""
+EntryPoint = tuple[bytes, bytes, dict[str, Value]]
+"""A point: the canonical key of its series, its own key behind that, and its fields."""
 
 
 @final
 class EntryWriter:
-    """Gathers the points of an entry."""
+    """Gathers the points of an entry. `count`: of those that were added."""
 
-    __slots__ = ("_count", "_layout", "_parts", "_run", "_run_at")
+    __slots__ = ("_last", "_layout", "_parts", "_run", "_run_at", "_series", "_series_at", "count")
 
-    def __init__(self, canonical: bytes) -> None:
-        self._parts: list[bytes] = [b"", canonical]
-        self._count = 0
+    def __init__(self) -> None:
+        self.count = 0
+        self._parts: list[bytes] = [b""]
         self._layout: Layout | None = None
-        self._run_at = 0
-        self._run = 0
+        self._last: Layout | None = None  # that stands in the entry
+        self._series = self._series_at = 0  # points of the series so far, and where its head is
+        self._run = self._run_at = 0
+
+    def begin(self, canonical: bytes) -> None:
+        """Let a series begin, whose points follow. `canonical`: its key."""
+        self._end_series()
+        parts = self._parts
+        self._series_at = len(parts)
+        parts.append(b"")
+        parts.append(canonical)
 
     def add(self, suffix: bytes, layout: Layout, values: bytes) -> None:
-        """Add a point. `suffix`: its key behind that of its series."""
+        """Add a point of the series. `suffix`: its key behind that of its series."""
+        parts = self._parts
         if layout is not self._layout:
             self._end_run()
             self._layout = layout
-            self._run_at = len(self._parts)
-            self._parts.append(b"")
-            self._parts.append(layout.encoded)
+            self._run_at = len(parts)
+            parts.append(b"")
+            parts.append(b"" if layout is self._last else layout.encoded)
+            self._last = layout
         self._run += 1
-        self._parts.append(suffix)
-        self._parts.append(values)
+        parts.append(suffix)
+        parts.append(values)
 
     def _end_run(self) -> None:
         layout = self._layout
         if layout is not None:
-            self._parts[self._run_at] = _RUN.pack(self._run, len(layout.encoded))
-            self._count += self._run
+            at = self._run_at
+            self._parts[at] = _PART.pack(self._run, len(self._parts[at + 1]))
+            self._series += self._run
             self._run = 0
+            self._layout = None
+
+    def _end_series(self) -> None:
+        self._end_run()
+        at = self._series_at
+        if at > 0:
+            self._parts[at] = _PART.pack(self._series, len(self._parts[at + 1]))
+            self.count += self._series
+            self._series = 0
 
     def encode(self) -> bytes:
         """The bytes of the entry, once all points were added."""
-        self._end_run()
-        parts = self._parts
-        parts[0] = _HEAD.pack(_KIND, self._count, len(parts[1]))
-        return b"".join(parts)
+        self._end_series()
+        self._parts[0] = _HEAD.pack(_KIND, self.count)
+        return b"".join(self._parts)
 
 
 def points_in_entry(entry: bytes) -> int:
     """How many points an entry has. Raises `StoreDamaged`."""
-    return _head(entry)[0]
-
-
-def canonical_of(entry: bytes) -> bytes:
-    """The canonical key of the series. Raises `StoreDamaged`."""
-    return entry[_HEAD.size : _head(entry)[1]]
-
-
-def _head(entry: bytes) -> tuple[int, int]:
-    """How many points there are, and where the first run begins."""
     try:
-        kind, count, size = _HEAD.unpack_from(entry)
+        kind, count = _HEAD.unpack_from(entry)
     except StructError as problem:
-        raise StoreDamaged(f"put points are malformed: {entry[:99]!r}") from problem
+        raise _damaged(entry) from problem
     if kind != _KIND:
-        raise StoreDamaged(f"put points are malformed: {entry[:99]!r}")
-    return count, _HEAD.size + size
+        raise _damaged(entry)
+    return int(count)
+
+
+def _damaged(entry: bytes) -> StoreDamaged:
+    return StoreDamaged(f"put points are malformed: {entry[:99]!r}")
 
 
 def points_of_entry(
@@ -94,21 +109,28 @@ def points_of_entry(
 
     `key_end`: where a point's key ends that begins at a place.
     """
-    count, at = _head(entry)
-    seen = 0
+    count, at, seen = points_in_entry(entry), _HEAD.size, 0
+    layout: Layout | None = None
     try:
         while at < len(entry):
-            run, size = _RUN.unpack_from(entry, at)
-            begin = at + _RUN.size
+            left, size = _PART.unpack_from(entry, at)
+            begin = at + _PART.size
             at = begin + size
-            layout = layouts.of_bytes(entry[begin:at])
-            for _ in range(run):
-                begin, values = at, key_end(entry, at)
-                at = layout.end_of(entry, values)
-                seen += 1
-                if seen > passed:
-                    yield entry[begin:values], layout.unpack(entry[values:at], 0)
+            canonical = entry[begin:at]
+            while left > 0:
+                run, size = _PART.unpack_from(entry, at)
+                begin = at + _PART.size
+                at = begin + size
+                if size or layout is None:
+                    layout = layouts.of_bytes(entry[begin:at])
+                left -= max(1, run)
+                for _ in range(run):
+                    begin, values = at, key_end(entry, at)
+                    at = layout.end_of(entry, values)
+                    seen += 1
+                    if seen > passed:
+                        yield canonical, entry[begin:values], layout.unpack(entry[values:at], 0)
     except StructError as problem:
-        raise StoreDamaged(f"put points are malformed: {entry[:99]!r}") from problem
+        raise _damaged(entry) from problem
     if at != len(entry) or seen != count:
-        raise StoreDamaged(f"put points are malformed: {entry[:99]!r}")
+        raise _damaged(entry)

@@ -53,11 +53,14 @@ class LogAppender:
         """The space of intents, where records are left as intents."""
         return b"" if self._queue is None else SPACE_INTENTS
 
-    def shards_of(self, table_id: int, row_shard: bytes) -> bytes:
-        """What a write of a row touches beside its shard: the logs, or the intents of the shard."""
-        if self._queue is not None:
-            return SPACE_INTENTS + row_shard[1:]
-        return change_prefix(table_id)
+    @property
+    def reached(self) -> bool:
+        """Whether the transactions of rows reach the logs: no intent is left."""
+        return self._queue is None
+
+    def shard_number(self, log: Stream, row_shard: bytes) -> int:
+        """The number of the log's shard for changes in a shard of rows, whose prefix is given."""
+        return self._open_shards(log).at(row_shard[ROW_PREFIX_BYTES:]).number
 
     def append(
         self,

@@ -22,7 +22,7 @@ from widerow.model.timeseries.points import HASH_COLUMN, POINT_SUFFIXES, POINT_T
 from widerow.model.timeseries.table import TimeseriesTable
 from widerow.model.values import KeyInput, Value
 from widerow.rows.cells import cell_body, encode_key_section, seal
-from widerow.rows.point_entries import canonical_of, points_in_entry, points_of_entry
+from widerow.rows.point_entries import points_in_entry, points_of_entry
 from widerow.rows.points import Layouts
 
 __all__ = ["KeyOfPoint", "PointRecords"]
@@ -65,9 +65,10 @@ class PointRecords:
         passed = 0
         if start.timestamp_us == last.timestamp_us:
             passed = max(0, start.row_index - index)
-        canonical = canonical_of(entry)
         index += passed
-        for suffix, fields in points_of_entry(self._layouts, entry, self.key_end, passed):
+        for canonical, suffix, fields in points_of_entry(
+            self._layouts, entry, self.key_end, passed
+        ):
             position = LogPosition(last.timestamp_us, index)
             index += 1
             row = change_row(self.key(canonical, suffix), self.cells(suffix, fields), position)
@@ -76,8 +77,8 @@ class PointRecords:
 
     def check(self, entry: bytes) -> int:
         """How many points an entry has. Raises `StoreDamaged` where one cannot be decoded."""
-        canonical, count = canonical_of(entry), 0
-        for suffix, _ in points_of_entry(self._layouts, entry, self.key_end):
+        count = 0
+        for canonical, suffix, _ in points_of_entry(self._layouts, entry, self.key_end):
             self.key(canonical, suffix)
             count += 1
         return count

@@ -1,5 +1,7 @@
 """PutTimeseriesData: the points of a series in one transaction, metas before them (timeseries §4).
 
+Where transactions reach over shards, those of a request are in one, with one record in the stream.
+
 Points and metas lie in different shards, so a put takes steps that may be repeated. The body that
 writes points looks whether the record of the series says that its meta is there and fresh. Where it
 does not, nothing is written: the metas are written, and then the points again, with the note that
@@ -19,7 +21,13 @@ from widerow.engine.timeseries.static import check_values
 from widerow.engine.timeseries.stored import find_series, point_fields, record_head
 from widerow.errors import InvalidRequest, Replan, StorageFailure, WiderowError
 from widerow.keys.encode import after_prefix, encode_key_value
-from widerow.keys.layout import ROW_PREFIX_BYTES
+from widerow.keys.layout import (
+    ROW_PREFIX_BYTES,
+    SPACE_INTENTS,
+    change_prefix,
+    local_index_prefix,
+    row_prefix,
+)
 from widerow.keys.series import TIME_AT, meta_key, series_shards, time_bytes
 from widerow.limits import (
     SERIES_FIELD_BYTES_MAX,
@@ -27,6 +35,7 @@ from widerow.limits import (
     SERIES_POINT_BYTES_MAX,
     SERIES_POINTS_MAX,
 )
+from widerow.model.streams import Stream
 from widerow.model.timeseries.requests import MetaUpdateMode, PutResult
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.table import TimeseriesTable
@@ -183,30 +192,25 @@ def _packed(layouts: Layouts, table: TimeseriesTable, point: SentPoint) -> _Pack
     return _PackedPoint(suffix, time_us, layout, values)
 
 
-@final
-class _SeriesPut(Write[tuple[int, int, int]]):
-    """The write of the points of one series.
+_Written = tuple[int, int, int]
+"""The update time of a series' meta, 0 if that was not looked at; points and bytes that came."""
 
-    Its result: the update time of the meta, 0 if that was not looked at; by how many points and
-    bytes the table grew.
+
+@final
+class _PointsWrite(Write[list[_Written]]):
+    """The write of the points of some series, and of their record in the stream.
+
+    Where transactions reach over shards it is that of a whole request, which has one record for
+    each shard of the stream; else of one series.
     """
 
-    __slots__ = (
-        "asked_us",
-        "context",
-        "keeps_meta",
-        "mine",
-        "planned",
-        "prefix",
-        "record_prefix",
-        "table",
-    )
+    __slots__ = ("asked_us", "context", "keeps_meta", "parts", "places", "planned", "table")
 
     def __init__(
         self,
         context: TimeseriesContext,
         table: TimeseriesTable,
-        mine: _SeriesPoints,
+        parts: list[_SeriesPoints],
         when: tuple[int, int],
         *,
         keeps_meta: bool,
@@ -216,50 +220,89 @@ class _SeriesPut(Write[tuple[int, int, int]]):
         That is in microseconds since 1970.
         """
         planned, self.asked_us = when
-        self.prefix, self.record_prefix = series_shards(table.id, mine.series.digest)
-        beside = context.log.shards_of(table.id, self.prefix)
-        super().__init__((self.prefix, self.record_prefix, beside))
+        places = [series_shards(table.id, each.series.digest) for each in parts]
+        if context.log.reached:
+            number = table.id
+            shards = row_prefix(number), local_index_prefix(number), change_prefix(number)
+        else:
+            [(points, records)] = places
+            shards = points, records, SPACE_INTENTS + points[1:]
+        super().__init__(shards)
+        self.places = places
         self.context = context
         self.table = table
-        self.mine = mine
+        self.parts = parts
         self.planned = planned
         self.keeps_meta = keeps_meta
         if planned >= 0:
             self.reads = context.tables.catalog.reads
 
-    def run(self, txn: Transaction) -> tuple[int, int, int]:
-        """Write the points. Raises `Replan` where the meta has to be written first."""
-        context, mine, series = self.context, self.mine, self.mine.series
+    def run(self, txn: Transaction) -> list[_Written]:
+        """Write the points. Raises `Replan` where a meta has to be written first."""
+        context = self.context
         table = context.tables.current(self.table, txn, self.planned)
+        log, stream = context.log, table.stream
+        entries: dict[int, tuple[bytes, EntryWriter]] = {}  # by shards of the stream
+        done: list[_Written] = []
+        is_missing = False
+        for at, mine in enumerate(self.parts):
+            prefix, record_prefix = self.places[at]
+            shard = log.shard_number(stream, prefix)
+            if shard not in entries:
+                entries[shard] = prefix, EntryWriter()
+            entry = entries[shard][1]
+            try:
+                done.append(self._put(txn, table, mine, (prefix, record_prefix), entry))
+            except Replan:
+                is_missing = True
+        if is_missing:
+            raise Replan
+        for prefix, entry in entries.values():
+            self._append(txn, stream, prefix, entry)
+        return done
+
+    def _append(self, txn: Transaction, log: Stream, prefix: bytes, entry: EntryWriter) -> None:
+        value, place = entry.encode(), (self.table.id, prefix)
+        self.context.log.append(txn, log, place, self.asked_us, lambda _: value, entry.count)
+
+    def _put(
+        self,
+        txn: Transaction,
+        table: TimeseriesTable,
+        mine: _SeriesPoints,
+        place: tuple[bytes, bytes],
+        entry: EntryWriter,
+    ) -> _Written:
+        """Write the points of a series. Raises `Replan` where its meta has to be written first."""
+        series = mine.series
+        prefix, record_prefix = place
         mine.missing = -1
-        counter, record = find_series(txn, self.record_prefix, series.canonical)
+        counter, record = find_series(txn, record_prefix, series.canonical)
         is_changed = record is None
         if record is None:
             record = SeriesRecord(series.canonical, 0, 0, [])
         updated_us = 0
         if self.keeps_meta:
-            updated_us = self._meta_of(record, refresh_us(table))
+            updated_us = self._meta_of(mine, record, refresh_us(table))
             if updated_us != record.refreshed_us:
                 record.refreshed_us = updated_us
                 is_changed = True
         known = len(record.layouts)
-        entry = EntryWriter(series.canonical)
-        rows, size = self._write_points(txn, self.prefix + counter, record, entry)
-        place, count = (table.id, self.prefix), len(mine.points)
-        context.log.append(txn, table.stream, place, self.asked_us, lambda _: entry.encode(), count)
+        entry.begin(series.canonical)
+        rows, size = self._write_points(txn, mine, prefix + counter, record, entry)
         if table.lastpoints:
-            self._keep_last(txn, table, self.record_prefix + counter)
+            self._keep_last(txn, table, mine, record_prefix + counter)
         if is_changed or len(record.layouts) > known:
-            txn.put(self.record_prefix + counter, record.encode())
+            txn.put(record_prefix + counter, record.encode())
         return updated_us, rows, size
 
-    def _keep_last(self, txn: Transaction, table: TimeseriesTable, series: bytes) -> None:
+    def _keep_last(
+        self, txn: Transaction, table: TimeseriesTable, mine: _SeriesPoints, series: bytes
+    ) -> None:
         """Write the newest values into the last-point indexes."""
         layouts = self.context.layouts
         live_from_us = self.context.live_from_us(table)
-        unpacked = [
-            (point.time_us, point.layout.unpack(point.values, 0)) for point in self.mine.points
-        ]
+        unpacked = [(point.time_us, point.layout.unpack(point.values, 0)) for point in mine.points]
         for index in table.lastpoints:
             key = series + index_number(index)
             found = stored_last(layouts, txn, key, live_from_us)
@@ -267,9 +310,8 @@ class _SeriesPut(Write[tuple[int, int, int]]):
                 found.add(time_us, fields)
             txn.put(key, found.encode(layouts))
 
-    def _meta_of(self, record: SeriesRecord, refresh: int) -> int:
+    def _meta_of(self, mine: _SeriesPoints, record: SeriesRecord, refresh: int) -> int:
         """The update time of the meta. Raises `Replan` where it has to be written first."""
-        mine = self.mine
         if mine.written_us and mine.written_at == record.epoch_us:
             return max(mine.written_us, record.refreshed_us)
         if record.refreshed_us <= self.context.clock.now_us() - refresh:
@@ -278,16 +320,21 @@ class _SeriesPut(Write[tuple[int, int, int]]):
         return record.refreshed_us
 
     def _write_points(
-        self, txn: Transaction, prefix: bytes, record: SeriesRecord, entry: EntryWriter
+        self,
+        txn: Transaction,
+        mine: _SeriesPoints,
+        prefix: bytes,
+        record: SeriesRecord,
+        entry: EntryWriter,
     ) -> tuple[int, int]:
         """Write the points, each merged with one that is there; by how much the table grew.
 
         `entry` gets them as they are written.
         """
-        points = self.mine.points
+        points = mine.points
         rows = len(points)
         size = 0
-        before = self._stored_before(txn, prefix)
+        before = self._stored_before(txn, points, prefix)
         last: Layout | None = None
         head = b""
         for at, point in enumerate(points):
@@ -309,9 +356,11 @@ class _SeriesPut(Write[tuple[int, int, int]]):
             size += len(key) + len(new)
         return rows, size
 
-    def _stored_before(self, txn: Transaction, prefix: bytes) -> list[bytes | None] | None:
+    def _stored_before(
+        self, txn: Transaction, points: list[_PackedPoint], prefix: bytes
+    ) -> list[bytes | None] | None:
         """The stored records of the points; None where none of them is stored."""
-        points, newest = self.mine.points, self.context.newest
+        newest = self.context.newest
         if newest is None:
             return txn.get_many([prefix + point.suffix for point in points])
         noted = newest.get(prefix)
@@ -331,11 +380,12 @@ class _SeriesPut(Write[tuple[int, int, int]]):
             None if point.time_us > noted else txn.get(prefix + point.suffix) for point in points
         ]
 
-    def settle(self, result: tuple[int, int, int]) -> None:
-        """The points are durable: count them for their partition."""
-        _, rows, size = result
-        units = max(1, -(-size // _UNIT_BYTES))
-        self.context.notes.add(self.table.id, self.prefix[ROW_PREFIX_BYTES:], 0, units, rows, size)
+    def settle(self, result: list[_Written]) -> None:
+        """The points are durable: count them for their partitions."""
+        notes, number = self.context.notes, self.table.id
+        for at, (_, rows, size) in enumerate(result):
+            units = max(1, -(-size // _UNIT_BYTES))
+            notes.add(number, self.places[at][0][ROW_PREFIX_BYTES:], 0, units, rows, size)
 
 
 @final
@@ -391,6 +441,7 @@ class PointsPut:
         self._table = table
         self._count = len(points)
         self._left = _pack_points(context, table, points)
+        self._written: list[list[_SeriesPoints]] = []  # by the writes that are under way
         self._keeps_meta = mode is MetaUpdateMode.NORMAL
         self._failed: dict[int, WiderowError] = {}
         self._metas: dict[int, int] = {}
@@ -401,26 +452,29 @@ class PointsPut:
         planned = context.tables.catalog.planned()
         self._table = context.tables.current(self._table)
         when = planned, self._asked_us
+        together = context.log.reached
+        self._written = [self._left] if together else [[each] for each in self._left]
         writes = [
-            _SeriesPut(context, self._table, each, when, keeps_meta=self._keeps_meta)
-            for each in self._left
+            _PointsWrite(context, self._table, parts, when, keeps_meta=self._keeps_meta)
+            for parts in self._written
         ]
         size = sum([len(point.values) for each in self._left for point in each.points])
         return Plan(tuple(writes), self._finish, size, self._again)
 
     def _finish(self, outcomes: Sequence[Outcome[Any]]) -> PutResult:
         left: list[_SeriesPoints] = []
-        for each, outcome in zip(self._left, outcomes, strict=True):
+        for parts, outcome in zip(self._written, outcomes, strict=True):
             error = outcome.error
             if error is None:
                 done: Any = outcome.result
-                updated_us: int = done[0]
-                if updated_us:
-                    self._metas[each.positions[0]] = updated_us // US_IN_SECOND
+                for each, (updated_us, _, _) in zip(parts, done, strict=True):
+                    if updated_us:
+                        self._metas[each.positions[0]] = updated_us // US_IN_SECOND
             elif isinstance(error, Replan):
-                left.append(each)
+                left += parts
             else:
-                self._fail(each, error)
+                for each in parts:
+                    self._fail(each, error)
         self._left = left
         if left:
             raise Replan
