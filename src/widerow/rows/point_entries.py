@@ -110,27 +110,29 @@ def points_of_entry(
     `key_end`: where a point's key ends that begins at a place.
     """
     count, at, seen = points_in_entry(entry), _HEAD.size, 0
+    left = run = 0  # points of the series, and of the run in it, that are still to come
+    canonical = b""
     layout: Layout | None = None
     try:
         while at < len(entry):
-            left, size = _PART.unpack_from(entry, at)
+            if run:
+                assert layout is not None, "a run has a layout, or an earlier one had"
+                begin, values = at, key_end(entry, at)
+                at = layout.end_of(entry, values)
+                left, run, seen = left - 1, run - 1, seen + 1
+                if seen > passed:
+                    yield canonical, entry[begin:values], layout.unpack(entry[values:at], 0)
+                continue
+            number, size = _PART.unpack_from(entry, at)
             begin = at + _PART.size
             at = begin + size
-            canonical = entry[begin:at]
-            while left > 0:
-                run, size = _PART.unpack_from(entry, at)
-                begin = at + _PART.size
-                at = begin + size
-                if size or layout is None:
-                    layout = layouts.of_bytes(entry[begin:at])
-                left -= max(1, run)
-                for _ in range(run):
-                    begin, values = at, key_end(entry, at)
-                    at = layout.end_of(entry, values)
-                    seen += 1
-                    if seen > passed:
-                        yield canonical, entry[begin:values], layout.unpack(entry[values:at], 0)
+            if not left:
+                canonical, left = entry[begin:at], number
+                continue
+            run = number
+            if size or layout is None:
+                layout = layouts.of_bytes(entry[begin:at])
     except StructError as problem:
         raise _damaged(entry) from problem
-    if at != len(entry) or seen != count:
+    if left or run or at != len(entry) or seen != count:
         raise _damaged(entry)
