@@ -18,10 +18,9 @@ __all__ = ["NODES"]
 
 Json = dict[str, Any]
 
-_COLUMNS: Final = (
-    *("node", "state", "up", "last beat", "clock", "req/s", "p99", "cores", "in hand", "lease"),
-)
-_LEFT: Final = ("node", "state", "lease")
+_LOAD: Final = ("node", "state", "req/s", "p99", "cores", "in hand", "lease")
+_CLOCKS: Final = ("node", "last beat", "clock", "up", "version")
+_LEFT: Final = ("node", "state", "lease", "version")
 _UNKNOWN: Final = "?"  # of a server of an earlier version
 
 
@@ -34,44 +33,57 @@ def _print(found: Json) -> None:
     if not found["shared"]:
         sys.stdout.write("The store is this server's own; no other server can have it open.\n")
         return
-    rows = found["nodes"]
-    shown = Table(title=Text(f"{len(rows)} node" + ("" if len(rows) == 1 else "s")))
-    for heading in _COLUMNS:
-        shown.add_column(
+    nodes = {each["id"]: each for each in found["nodes"]}
+    load = _table(f"{len(nodes)} node" + ("" if len(nodes) == 1 else "s"), _LOAD)
+    clocks = _table("", _CLOCKS)
+    for server in found["servers"]:
+        members = [nodes[each] for each in server["nodes"]]
+        if members[0]["worker"] is not None:
+            load.add_row(*_server_row(server, len(members)))
+        for node in members:
+            load.add_row(*_load_row(node))
+            clocks.add_row(*_clock_row(node, asked=node["id"] == found["asked"]))
+    console = Console()
+    console.print(load)
+    console.print(clocks)
+    for line in _lines(found):
+        console.print(Text(line))
+
+
+def _table(title: str, headings: tuple[str, ...]) -> Table:
+    """A table whose names of nodes are folded where there is no room; its figures never are."""
+    made = Table(title=Text(title) if title else None)
+    for heading in headings:
+        made.add_column(
             heading,
             overflow="fold",
             justify="left" if heading in _LEFT else "right",
             no_wrap=heading != "node",
         )
-    nodes = {each["id"]: each for each in rows}
-    for server in found["servers"]:
-        members = [nodes[each] for each in server["nodes"]]
-        if members[0]["worker"] is not None:
-            shown.add_row(*map(Text, _server_row(server, len(members))))
-        for node in members:
-            shown.add_row(*map(Text, _row(node, asked=node["id"] == found["asked"])))
-    console = Console()
-    console.print(shown)
-    for line in _lines(found):
-        console.print(Text(line))
+    return made
 
 
-def _server_row(server: Json, workers: int) -> tuple[str, ...]:
+def _server_row(server: Json, workers: int) -> Iterator[Text]:
     state = f"{workers} worker" + ("" if workers == 1 else "s")
-    return server["server"], state, "", "", "", *_figures(server, server["requests_per_second"]), ""
-
-
-def _row(node: Json, *, asked: bool) -> tuple[str, ...]:
-    number = node["worker"]
-    return (
-        node["name"] if number is None else f"  /{number}",
-        node["state"],
-        str(timedelta(seconds=round(node["up_seconds"]))),
-        "asked" if asked else f"{node['beat_age_seconds']:.1f} s ago",
-        "" if asked else _skew(node["skew"]),
-        *_figures(node["load"] or {}, node["requests_per_second"]),
-        "yes" if node["keeper"] else "",
+    return map(
+        Text, (server["server"], state, *_figures(server, server["requests_per_second"]), "")
     )
+
+
+def _load_row(node: Json) -> Iterator[Text]:
+    number = node["worker"]
+    name = node["name"] if number is None else f"  /{number}"
+    figures = _figures(node["load"] or {}, node["requests_per_second"])
+    if node["state"] != "serves":  # what it told last is long ago
+        figures = ("",) * len(figures)
+    return map(Text, (name, node["state"], *figures, "yes" if node["keeper"] else ""))
+
+
+def _clock_row(node: Json, *, asked: bool) -> Iterator[Text]:
+    beat = "asked" if asked else f"{node['beat_age_seconds']:.1f} s ago"
+    up = str(timedelta(seconds=round(node["up_seconds"])))
+    clock = "" if asked else _skew(node["skew"])
+    return map(Text, (node["name"], beat, clock, up, node["version"]))
 
 
 def _figures(load: Json, rate: float) -> tuple[str, ...]:
