@@ -3,6 +3,7 @@
 docs/operating/cluster.md, Workers.
 """
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -219,6 +221,26 @@ def test_connections_are_spread_evenly_and_metrics_are_of_all(server: WiderowPro
     partitions = 'widerow_partitions{table="shop/t"}'
     wait_for(lambda: figures(server).get(partitions))  # with the first count of the store
     assert figures(server)[partitions] == 1
+
+
+def test_workers_are_nodes_of_one_server_and_one_of_them_has_the_lease(
+    server: WiderowProcess,
+) -> None:
+    def told() -> dict[str, Any]:
+        with Wire(server.endpoint) as wire:
+            answer = wire.ask(b"GET /console/nodes.json HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        found: dict[str, Any] = json.loads(answer.body)
+        return found
+
+    wait_for(lambda: len(told()["nodes"]) == 2 and told()["lease"] is not None)
+    found = told()
+    (whole,) = found["servers"]
+    name = urlsplit(server.endpoint).netloc
+    assert (whole["server"], sorted(each["worker"] for each in found["nodes"])) == (name, [1, 2])
+    assert {each["name"] for each in found["nodes"]} == {f"{name}/1", f"{name}/2"}
+    assert sum(each["load"]["memory_bytes"] for each in found["nodes"]) == whole["memory_bytes"]
+    wait_for(lambda: figures(server)["widerow_lease_held"] == 1)
+    assert figures(server)['widerow_nodes{state="serves"}'] == 2  # as each of them sees both
 
 
 def test_the_log_is_one_and_has_one_start_and_one_end(url: str) -> None:
