@@ -41,6 +41,7 @@ __all__ = [
     "Replan",
     "Rule",
     "StorageFailure",
+    "StoreAwaited",
     "StoreBusy",
     "StoreDamaged",
     "StoreFull",

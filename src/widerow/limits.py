@@ -162,6 +162,10 @@ OUTCOME_SECONDS_MAX: Final = 10  # it is asked for so long what became of a comm
 # For how long a group waits for a part of a database that is away; most splits and moves of regions
 # take one to three seconds.
 HOME_SECONDS_MAX: Final = 2
+# A group waits so long for all servers of a divided database; slower ones go on behind it. It is a
+# few times what a commit takes that waits for nothing.
+LATE_SECONDS: Final = 0.1
+LATE_WRITES_MAX: Final = 2048  # for one server that is slow; a few groups, then writes are refused
 COMMITS_TOGETHER_MAX: Final = 16  # of one group, to as many homes; further commits wait for these
 MERGED_COMMITS_MAX: Final = (
     3  # refused commits of several shards; then each shard has one of its own
@@ -199,9 +203,8 @@ WORKER_SILENT_SECONDS: Final = 2  # without a beat; then others get the new conn
 # more, and as long as SDKs wait for an answer.
 WORKER_HUNG_SECONDS: Final = 30
 WORKER_START_SECONDS_MAX: Final = 600  # a database may be slow to answer; as systemd's unit has it
-# A server waits so long for what its store is made by (a master of HBase), and asks as often.
-STORE_AWAITED_SECONDS_MAX: Final = 600.0
-STORE_AWAITED_PAUSE_SECONDS: Final = 2.0
+STORE_AWAITED_SECONDS_MAX: Final = 600.0  # for what makes a store, such as a master of HBase
+STORE_AWAITED_PAUSE_SECONDS: Final = 2.0  # between two attempts, each of which the log tells
 WORKER_QUICK_SECONDS: Final = 10  # a worker that ends sooner did not die of what it served
 WORKER_QUICK_DEATHS_MAX: Final = 8  # in a row; then something is wrong that no restart mends
 WORKER_PAUSE_SECONDS: Final = 0.5  # before a worker that died quickly is replaced; it doubles

@@ -123,7 +123,8 @@ class Hooked:
         self.read_many, self.read_page = driver.read_many, driver.read_page
         self.read_pages, self.loop_reads = driver.read_pages, driver.loop_reads
         self.statistics, self.close = driver.statistics, driver.close
-        self.try_home = driver.try_home
+        self.try_home, self.server = driver.try_home, driver.server
+        self.server_states = driver.server_states
         self._driver = driver
         self._entropy = entropy
         self._unknown = round(unknown * 256)

@@ -32,13 +32,19 @@ from widerow.storage.page import Page, PageWanted
 from widerow.storage.pending import WriteSet
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
+from widerow.storage.server_state import ServerState
 from widerow.storage.sockets import Sockets
 from widerow.testing.clock import FakeEntropy
 
 if TYPE_CHECKING:
+    import threading
+
     from widerow.storage.placement import DataPlacement
 
 __all__ = ["CALM", "MemoryDriver", "RemoteSpace", "Weather", "remote_store"]
+
+
+SLOW_SECONDS_MAX = 30.0  # of a test
 
 
 class RemoteSpace(Space):
@@ -103,6 +109,7 @@ class MemoryDriver:
         self.is_reachable = True
         self.away: set[bytes] = set()  # homes that are not reachable
         self.full: set[bytes] = set()  # homes that can be read, and take no changes
+        self.slow: dict[bytes, threading.Event] = {}  # homes whose calls wait for an event
         self.hangs = False  # whether calls of homes that are away wait instead of failing
         self.waits = 0  # reads that a patient caller would have waited for
         self.before_commit: Callable[[], None] | None = None
@@ -141,6 +148,10 @@ class MemoryDriver:
             return self.space.ranges.place(revision_key)
         return b"%d" % (sum(revision_key) % self.homes)
 
+    def server(self, key: bytes) -> str:
+        """One server for each place."""
+        return self.home(key).hex()
+
     def try_home(self, revision_key: bytes) -> None:
         """Read the key, and check that its home takes changes."""
         self.read_many([revision_key], patient=False)
@@ -151,7 +162,7 @@ class MemoryDriver:
         self.trip()
         if len({self.home(change.revision_key) for change in changes}) > 1:
             raise StoreBusy("shards of several homes are not committed together")
-        self.check_here(change.revision_key for change in changes)
+        self.check_here([change.revision_key for change in changes])
         self._check_room(change.revision_key for change in changes)
         if self.placement is not None:
             self._check_whole(changes)
@@ -205,11 +216,13 @@ class MemoryDriver:
         self.check_open()
         self._trips += 1
 
-    def check_here(self, keys: Iterable[bytes], *, patient: bool = False) -> None:
+    def check_here(self, keys: Sequence[bytes], *, patient: bool = False) -> None:
         """Raise `StoreBusy` where one of the keys is in a home that is away.
 
         Homes do not come back during a call, so a `patient` call is counted and does not wait.
         """
+        for event in [self.slow[home] for home in set(map(self.home, keys)) & self.slow.keys()]:
+            assert event.wait(SLOW_SECONDS_MAX), "a test lets go what it holds"
         if self.away and not self.away.isdisjoint(map(self.home, keys)):
             self.waits += patient
             if self.hangs:
@@ -239,6 +252,10 @@ class MemoryDriver:
     def statistics(self) -> dict[str, int]:
         """`round_trips`: calls of this driver."""
         return {"round_trips": self._trips}
+
+    def server_states(self) -> Sequence[ServerState]:
+        """One for each home that is slow, with its silence unknown."""
+        return [ServerState(home.hex(), waiting=1) for home in self.slow]
 
     def close(self) -> None:
         """End this driver; the space stays for the others."""

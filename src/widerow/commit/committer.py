@@ -5,6 +5,7 @@ A plan is in one of these states:
     GATHERED    the loop brought it in this turn, which is not over
     IN LINE     behind those that came before it; any number of threads add to the line
     COMMITTING  in the one group that is under way
+    LATE        some of its writes go on behind the group, at a server of the store that is slow
     DURABLE     not acknowledged by every server of a shared store (`acknowledgement.py`)
     ENDED       durable or refused, and its caller is told, once
 
@@ -18,6 +19,8 @@ and moves only so:
                                     decided in the same way; ENDED (refused) after `stop`
     the turn is taken by a leader-> the first group of the line: COMMITTING
     the store has answered       -> ENDED, told where the group ran, or by way of `post`; or DURABLE
+    the store has answered, but for writes that are late -> LATE
+    its late writes have ended   -> as if the store had answered then, by whoever has the turn next
     all have acknowledged it     -> ENDED, told by way of `post`, or to the thread that waits
 
 The turn is a lock: whoever holds it commits one group, and nobody takes from the line without it.
@@ -38,6 +41,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from widerow.commit.acknowledgement import Unacknowledged, wait_for_acknowledgement
+from widerow.commit.late import LatePlans
 from widerow.commit.places import Caller, DiskWait, Place, place_of
 from widerow.commit.waiting import (
     Done,
@@ -52,8 +56,9 @@ from widerow.commit.waiting import (
 )
 from widerow.engine.ends import outcomes_of
 from widerow.errors import Exhausted, OutcomeUnknown, Rule, StorageFailure
-from widerow.limits import ALONE_PATIENCE_SECONDS
+from widerow.limits import ACKNOWLEDGEMENT_SECONDS, ALONE_PATIENCE_SECONDS
 from widerow.storage.interface import Outcome, Store, Write
+from widerow.storage.late import LateWrites
 
 if TYPE_CHECKING:
     from widerow.clock import Clock
@@ -130,6 +135,7 @@ class Committer:
         self._turn = threading.Lock()  # held by the thread that commits a group
         self._disk = DiskWait()
         self._unacknowledged = Unacknowledged()
+        self._late = LatePlans(self._look)
         self._thread: threading.Thread | None = None
         self._calls: SimpleQueue[_Call] = SimpleQueue()  # for the writer's thread
 
@@ -222,8 +228,8 @@ class Committer:
             self._calls.put(_Call.END)
             self._thread.join()
             self._thread = None
-        while self.step():  # waits for the group of another thread, too
-            pass
+        while self.step() or self._late:  # waits for the group of another thread, too
+            self._late.wait(ACKNOWLEDGEMENT_SECONDS)
         self._unacknowledged.stop()
 
     @property
@@ -250,6 +256,10 @@ class Committer:
             if self._stopped:
                 raise Exhausted(Rule.SERVER_STOPPING)
             self._line.extend(group)
+        self._look()
+
+    def _look(self) -> None:
+        """Let the writer's thread look at the line, and at late plans."""
         if self._thread is not None:
             self._calls.put(_Call.LOOK)
 
@@ -269,24 +279,34 @@ class Committer:
         """Commit group after group until this plan has ended, in turn with other threads."""
         while not (waiting.ended or waiting.unacknowledged):
             with self._turn:
-                if not (waiting.ended or waiting.unacknowledged):
-                    self._lead()
+                ended = waiting.ended or bool(waiting.unacknowledged)
+                is_late = not ended and not self._lead()
+            if is_late:  # and the line is empty
+                self._late.wait(ACKNOWLEDGEMENT_SECONDS)
 
     def _write(self) -> None:
         """The writer's thread."""
         call = _Call.LOOK
         while call is not _Call.END:
             call = self._calls.get()
-            while self._line:
+            while self._line or self._late.any_ended:
                 self.step()
 
     def _lead(self) -> bool:
-        """Commit the first group of the line; False if it is empty. The caller has the turn."""
+        """Commit the first group of the line, and end late plans; False if there was nothing.
+
+        The caller has the turn.
+        """
+        ended = self._late.taken()
+        for waiting, outcomes in ended:
+            again = end_group([waiting], outcomes)
+            self._tell([waiting], self._post)
+            for each in again:
+                self._commit([each], self._post)
         group = next_group(self._line)
-        if not group:
-            return False
-        self._commit(group, self._post)
-        return True
+        if group:
+            self._commit(group, self._post)
+        return bool(group or ended)
 
     def _commit(self, group: list[Waiting], post: Post) -> None:
         """Commit a group and tell each of its plans how it ended. The caller has the turn.
@@ -294,12 +314,13 @@ class Committer:
         A plan that was made again is committed next, before the turn is given up.
         """
         again: list[Waiting] = []
+        late: Sequence[LateWrites] = ()
         started_ns = self._clock.monotonic_ns()
         try:
             if group[0].plan.alone:
                 outcomes = outcomes_of(group[0].plan, self._transact)
             else:
-                outcomes = self._transact(writes_of(group))
+                outcomes, late = self._transact_promptly(writes_of(group))
         except Exception as error:  # noqa: BLE001  # each waiting caller must be told of any error
             self._counts.commit_failed()
             if isinstance(error, StorageFailure):
@@ -312,6 +333,8 @@ class Committer:
         else:
             if outcomes:
                 self._note_group(outcomes, self._clock.monotonic_ns() - started_ns)
+            if late:
+                group, outcomes = self._late.set_aside(group, outcomes, late)
             again = end_group(group, outcomes)
         self._tell(group, post)
         for waiting in again:
@@ -332,8 +355,15 @@ class Committer:
             return []
         return self._store.transact_group(writes)
 
+    def _transact_promptly(
+        self, writes: Sequence[Write[Any]]
+    ) -> tuple[list[Outcome[Any]], Sequence[LateWrites]]:
+        return self._store.transact_promptly(writes) if writes else ([], ())
+
     def _tell(self, group: list[Waiting], post: Post) -> None:
         """Pass the ended plans of the group that have a `done` to `post`."""
+        if not group:  # all of it is late
+            return
         told = [waiting for waiting in group if waiting.ended and waiting.done is not None]
         if told:
             post(told)

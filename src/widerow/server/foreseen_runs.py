@@ -42,9 +42,9 @@ class ForeseenRuns:
         self._keys: GatheredReads[Task, bytes, bytes | None] | None = None
         self._pages: GatheredReads[Task, PageWanted, Page] | None = None
         if schedule.rules.all_on_threads:
-            keys = of_keys(store.get_together, store.loop_reads(schedule.sockets))
+            keys = of_keys(store.get_together, store.server_of, store.loop_reads(schedule.sockets))
             self._keys = GatheredReads(keys, schedule, self._keys_read)
-            pages = of_pages(store.get_pages_together)
+            pages = of_pages(store.get_pages_together, store.server_of)
             self._pages = GatheredReads(pages, schedule, self._pages_read)
 
     def close(self) -> None:

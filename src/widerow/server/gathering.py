@@ -3,6 +3,9 @@
 A read of one key costs the server, the network and the store nearly what a read of fifty does. So
 few reads are under way at a time, and items asked for meanwhile are gathered for the next one. No
 timer is needed while requests are few: where nothing is under way, nothing waits.
+
+Where a store is divided among servers, each server's items are gathered by themselves: all requests
+of a read wait for its slowest server, and one that hangs must keep no other's requests.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,6 +61,7 @@ class Turns(Protocol):
 class Gathering(NamedTuple, Generic[Item, Found]):
     """How items are read: `read` reads some together; the bounds are of requests and reads.
 
+    `server_of`: which server has an item; the bound of reads under way is of each.
     `begin`: begins a read without a thread, or answers False (`LoopReads`); `close` ends such
     reads.
     """
@@ -65,25 +69,32 @@ class Gathering(NamedTuple, Generic[Item, Found]):
     read: Callable[[Sequence[Item]], Sequence[Found]]
     requests_max: int
     under_way_max: int
+    server_of: Callable[[Item], str]
     begin: Callable[[Sequence[Item], Callable[[Sequence[Found] | None], None]], bool] | None = None
     close: Callable[[], None] | None = None
 
 
 def of_keys(
     read: Callable[[Sequence[bytes]], Sequence[bytes | None]],
+    server_of: Callable[[bytes], str],
     reads: LoopReads | None = None,
 ) -> Gathering[bytes, bytes | None]:
     """Reads of keys. `reads`: reads them without a thread."""
-    if reads is None:
-        return Gathering(read, GATHERED_KEYS_MAX, GATHERED_READS_MAX)
-    return Gathering(read, GATHERED_KEYS_MAX, GATHERED_READS_MAX, reads.begin, reads.close)
+    found = Gathering(read, GATHERED_KEYS_MAX, GATHERED_READS_MAX, server_of)
+    return found if reads is None else found._replace(begin=reads.begin, close=reads.close)
 
 
 def of_pages(
     read: Callable[[Sequence[PageWanted]], Sequence[Found]],
+    server_of: Callable[[bytes], str],
 ) -> Gathering[PageWanted, Found]:
-    """Reads of pages of ranges."""
-    return Gathering(read, GATHERED_PAGES_MAX, GATHERED_PAGES_UNDER_WAY_MAX)
+    """Reads of pages of ranges, which are of the server that has their lower bounds."""
+    return Gathering(
+        read,
+        GATHERED_PAGES_MAX,
+        GATHERED_PAGES_UNDER_WAY_MAX,
+        lambda wanted: server_of(wanted.start),
+    )
 
 
 @final
@@ -111,15 +122,18 @@ class GatheredReads(Generic[T, Item, Found]):
         self._gathering: Gathering[Item, Found] = gathering
         self._schedule = schedule
         self._told: Told[T, Item, Found] = told
-        self._waiting: list[tuple[T, Sequence[Item]]] = []
-        self._under_way: dict[int, float] = {}  # by number of the read: when it began
+        # by servers; a request with items of several is among those of all of them
+        self._waiting: dict[frozenset[str], list[tuple[T, Sequence[Item]]]] = {}
+        # by number of the read: when it began, and of which servers it is
+        self._under_way: dict[int, tuple[float, frozenset[str]]] = {}
         self._number = 0
-        self._due = False  # whether `_flush` will be called
+        self._due = False  # whether `_flush` will be called when the turn ends
         self._timed = False  # whether a timer will call it
 
     def add(self, request: T, items: Sequence[Item]) -> None:
         """Read these items, together with others, at the end of the loop's turn."""
-        self._waiting.append((request, items))
+        servers = frozenset([self._gathering.server_of(item) for item in items])
+        self._waiting.setdefault(servers, []).append((request, items))
         if not self._due:
             self._due = True
             self._schedule.when_turn_ends(self._flush)
@@ -135,24 +149,27 @@ class GatheredReads(Generic[T, Item, Found]):
         self._due = False
         requests_max, under_way_max = self._gathering.requests_max, self._gathering.under_way_max
         quick_since = monotonic() - GATHERING_SECONDS_MAX
-        quick = sum([began > quick_since for began in self._under_way.values()])
-        while self._waiting and quick < under_way_max:
-            self._begin(self._waiting[:requests_max])
-            del self._waiting[:requests_max]
-            quick += 1
-        if self._waiting:
-            self._due = True
-            if not self._timed:
-                self._timed = True
-                self._schedule.when_passed(GATHERING_SECONDS_MAX, self._passed)
+        for servers, waiting in list(self._waiting.items()):
+            quick = sum(
+                [of == servers and since > quick_since for since, of in self._under_way.values()]
+            )
+            while waiting and quick < under_way_max:
+                self._begin(servers, waiting[:requests_max])
+                del waiting[:requests_max]
+                quick += 1
+            if not waiting:
+                del self._waiting[servers]
+        if self._waiting and not self._timed:
+            self._timed = True
+            self._schedule.when_passed(GATHERING_SECONDS_MAX, self._passed)
 
     def _passed(self) -> None:
         self._timed = False
         self._flush()
 
-    def _begin(self, part: Sequence[tuple[T, Sequence[Item]]]) -> None:
+    def _begin(self, servers: frozenset[str], part: Sequence[tuple[T, Sequence[Item]]]) -> None:
         self._number += 1
-        self._under_way[self._number] = monotonic()
+        self._under_way[self._number] = (monotonic(), servers)
         items = sorted({item for _, asked in part for item in asked})
         requests = [request for request, _ in part]
         begin = self._gathering.begin

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from widerow.commit.committer import Committer
     from widerow.engine.engine import Engine
     from widerow.server.admission import Admission
+    from widerow.storage.server_state import ServerState
 
 __all__ = ["PAGES", "Gather", "Later", "Probes", "plain_text"]
 
@@ -136,6 +137,7 @@ class Probes:
                 node_lines(self._engine),
                 self._search_lines(shown),
                 self._transaction_lines(),
+                self._server_lines(),
                 () if self._dev_lines is None else self._dev_lines(),
             ),
         )
@@ -145,6 +147,14 @@ class Probes:
         yield from family("local_transactions", "gauge", "Open, as far as this server knows.")
         yield f"widerow_local_transactions {len(self._engine.operations(TABLESTORE).transactions)}"
 
+    def _server_lines(self) -> "Iterable[str]":
+        """The lines about servers of a divided database, if the store is in one."""
+        states = self._engine.store.server_states()
+        for name, text, value in _OF_SERVERS if states else ():
+            yield from family(f"store_server_{name}", "gauge", text)
+            for each in states:
+                yield f'widerow_store_server_{name}{{server="{each.server}"}} {value(each)}'
+
     def _search_lines(self, shown: NamesShown) -> "Iterable[str]":
         """The lines of search indexes' metrics, if there are any indexes."""
         tables = self._engine.operations(TABLESTORE)
@@ -153,6 +163,22 @@ class Probes:
         from widerow.server.search.metrics import search_lines  # noqa: PLC0415  # few servers search
 
         return search_lines(tables, shown)
+
+
+# Families of metrics about servers of the database: names, texts, values.
+_OF_SERVERS: "Final[tuple[tuple[str, str, Callable[[ServerState], float]], ...]]" = (
+    ("waiting", "Calls that a server of the database has not answered.", lambda each: each.waiting),
+    (
+        "silent_seconds",
+        "For how long it has sent nothing while a call waited.",
+        lambda each: round(each.silent_seconds, 3),
+    ),
+    (
+        "late_writes",
+        "Writes of groups that have ended without them, because it is slow.",
+        lambda each: each.late_writes,
+    ),
+)
 
 
 def _gathered(whole: bytes | None) -> Response:

@@ -62,6 +62,10 @@ Rules every driver keeps; `tests/conformance` proves them.
     some may wait or end with `StoreBusy`.
 17. **A key may be too long.** Where a body puts a key above `capabilities.key_bytes_max`, `put`
     raises `InvalidRequest` (STORED_KEY_LENGTH), so rule 6 holds: no other write is concerned.
+18. **Writes may be late.** Where a store is divided, `transact_promptly` does not wait for a part
+    that is slow: the group ends without its writes. They go on, alone in their shards and in the
+    order of their groups, and are told how they ended (rule 14) between two groups, on any thread.
+    `transact_group` begins when all of them have ended.
 """
 
 from abc import ABC, abstractmethod
@@ -75,8 +79,10 @@ from typing import Any, Protocol, Self, TypeVar
 from widerow.errors import OutcomeUnknown, StorageFailure
 from widerow.limits import INT64_MAX
 from widerow.storage.group import Outcome, Write, conclude, doubt
+from widerow.storage.late import LateWrites
 from widerow.storage.page import Page, PageWanted, first_page
 from widerow.storage.placement import DataPlacement
+from widerow.storage.server_state import ServerState
 from widerow.storage.sockets import LoopReads, Sockets
 
 __all__ = ["Body", "Capabilities", "Outcome", "Reader", "Snapshot", "Store", "Transaction", "Write"]
@@ -193,6 +199,13 @@ class Store(ABC):
         """
         return self.snapshot().get_many(keys)
 
+    def server_of(self, key: bytes) -> str:  # noqa: ARG002  # for divided stores only
+        """The server of a divided store that has a key, as far as is known; asks nobody.
+
+        What is read of several servers together waits for the slowest.
+        """
+        return ""
+
     def loop_reads(self, sockets: Sockets) -> LoopReads | None:  # noqa: ARG002  # for some only
         """Reads like `get_together`, on a loop without a thread; None if the driver has none."""
         return None
@@ -224,6 +237,15 @@ class Store(ABC):
                 raise
         return outcomes
 
+    def transact_promptly(
+        self, writes: Sequence[Write[T]]
+    ) -> tuple[list[Outcome[T]], Sequence[LateWrites]]:
+        """What `transact_group` does, without waiting for a part of a divided store that is slow.
+
+        The writes of such a part are late (rule 18); their outcomes mean nothing.
+        """
+        return self.transact_group(writes), ()
+
     @abstractmethod
     def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """The driver's part of `transact_group`, which holds `_writing` meanwhile.
@@ -246,6 +268,10 @@ class Store(ABC):
         `groups` run, `writes` whose bodies did not raise, `syncs` made, `bytes` of data (about), or
         `written_bytes` of this process where a database has the data.
         """
+
+    def server_states(self) -> Sequence[ServerState]:
+        """The servers of a divided store that were asked so far."""
+        return ()
 
     @property
     def full(self) -> str:

@@ -108,10 +108,13 @@ class Bench:
     """Gathered reads over both, and what was told of them."""
 
     def __init__(self, on_loop: OnLoop | None = None) -> None:
+        self.servers: dict[bytes, str] = {}
         self.threads, self.store = Threads(), Keys()
         self.told: list[tuple[list[int], Mapping[bytes, bytes | None] | None]] = []
         self.reads: GatheredReads[int, bytes, bytes | None] = GatheredReads(
-            of_keys(self.store.get_together, on_loop), self.threads, self.tell
+            of_keys(self.store.get_together, lambda key: self.servers.get(key, ""), on_loop),
+            self.threads,
+            self.tell,
         )
 
     def tell(self, requests: Sequence[int], values: Mapping[bytes, bytes | None] | None) -> None:
@@ -157,6 +160,35 @@ def test_a_read_that_takes_long_keeps_no_others_back(monkeypatch: pytest.MonkeyP
     (flush,) = bench.threads.later
     flush()
     assert len(bench.threads.begun) == GATHERED_READS_MAX + 1
+
+
+def test_keys_of_several_servers_are_read_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that hangs keeps no other's requests: docs/operating/cluster.md."""
+    monkeypatch.setattr("widerow.server.gathering.monotonic", lambda: 0.0)
+    bench = Bench()
+    bench.servers = {b"%04d" % number: "ab"[number % 2] for number in range(100)}
+    bench.turn(range(6))
+    bench.turn([7])  # waits for the read of b alone
+    hung, quick = sorted(bench.threads.begun, key=lambda begun: begun[0].args[0][0])[::-1]
+    bench.threads.begun = [quick]
+    bench.threads.finish()
+    assert bench.store.asked == [[b"0000", b"0002", b"0004"]]
+    bench.turn([8])
+    bench.threads.finish()
+    assert [sorted(requests) for requests, _ in bench.told] == [[0, 2, 4], [8]]
+    bench.threads.begun = [hung]
+    bench.threads.finish()
+    bench.threads.finish()
+    assert [sorted(requests) for requests, _ in bench.told[2:]] == [[1, 3, 5], [7]]
+
+
+def test_a_request_of_several_servers_keeps_no_other_waiting() -> None:
+    bench = Bench()
+    bench.servers = {b"a": "a", b"b": "b"}
+    bench.reads.add(1, [b"a", b"b"])
+    bench.reads.add(2, [b"a"])
+    bench.threads.end_turn()
+    assert len(bench.threads.begun) == 2
 
 
 def test_one_timer_is_enough_for_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ LARGEST: Final = frozenset(
         *("partition_reports", "range_changes_pending", "index_lag_seconds"),
         *("index_lag_seconds_max", "stream_lag_seconds", "stream_lag_seconds_max"),
         *("search_rows", "search_waiting", "search_building", "workers"),
-        *("nodes", "clock_fault"),
+        *("nodes", "clock_fault", "store_server_silent_seconds"),
     )
 )
 """The families of which a page shows the largest value that a worker has."""
@@ -26,6 +26,7 @@ ADDED: Final = frozenset(
         *("requests_in_flight", "bytes_in_flight", "unsent_bytes", "partition_notes"),
         *("process_resident_memory_bytes", "search_memory_bytes", "worker_connections"),
         *("local_transactions", "lease_held", "answers_paced"),
+        *("store_server_waiting", "store_server_late_writes"),
     )
 )
 """The gauges that are added up; what is no gauge and not among the largest is added up, too."""

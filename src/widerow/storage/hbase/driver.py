@@ -39,6 +39,7 @@ from widerow.storage.hbase.view import HBaseReads, HBaseView, SharedReads
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.driver import ShardChange
+from widerow.storage.server_state import ServerState
 from widerow.storage.sockets import Sockets
 
 __all__ = ["HBaseDriver"]
@@ -116,6 +117,11 @@ class HBaseDriver:
             return self._regions.of(row_of(revision_key)[0]).name
         except (ServerLost, RemoteFailure) as error:
             raise storage_failure(error) from error
+
+    def server(self, key: bytes) -> str:
+        """Where the region server listens that had the key last."""
+        region = self._regions.known_last(row_of(key)[0])
+        return "" if region is None else str(region.address)
 
     def try_home(self, revision_key: bytes) -> None:
         """Raise `StoreBusy` unless the shard is readable and its server has room for writes."""
@@ -251,6 +257,10 @@ class HBaseDriver:
             "loop_reads": 0 if reads is None else reads.begun,
             "loop_reads_given_up": 0 if reads is None else reads.given_up,
         }
+
+    def server_states(self) -> Sequence[ServerState]:
+        """The region servers and masters that were asked."""
+        return self._regions.servers.states()
 
     def close(self) -> None:
         """Close every connection."""

@@ -32,6 +32,7 @@ from widerow.storage.hbase.messages import (
     TableName,
 )
 from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection
+from widerow.storage.server_state import ServerState
 
 __all__ = [
     "CLIENT",
@@ -128,6 +129,8 @@ class Servers:
         self._connections: dict[tuple[Address, str], RpcConnection] = {}
         self._hung: set[Address] = set()
         self._lock = threading.Lock()
+        # A server that takes no connections keeps nobody from the others.
+        self._locks: dict[Address, threading.Lock] = {}
         self._over = threading.Event()
         self.opened = 0
 
@@ -139,21 +142,29 @@ class Servers:
         found = self._connections.get((address, service))
         if found is not None and found.usable():
             return found
-        with self._lock:
+        with self._locks.setdefault(address, threading.Lock()):
             self.check_open()
             found = self._connections.get((address, service))
             if found is None or not found.usable():
                 found = self._connected(address, service, found)
-                self._connections[address, service] = found
-                self.opened += 1
+                self._keep(address, service, found)
             return found
+
+    def _keep(self, address: Address, service: str, made: RpcConnection) -> None:
+        """Keep a new connection, unless all are closed meanwhile. Raises `StorageFailure` then."""
+        with self._lock:
+            self._connections[address, service] = made
+            self.opened += 1
+            if self._over.is_set():
+                made.close()
+        self.check_open()
 
     def _connected(
         self, address: Address, service: str, before: RpcConnection | None
     ) -> RpcConnection:
         """A new connection in place of one that was lost. Raises `ServerLost`."""
         if before is not None and before.hung:
-            del self._connections[address, service]  # that it hangs is found out once
+            self._connections.pop((address, service), None)  # that it hangs is found out once
             self._watch(address)
         if self.hang(address):
             raise ServerLost(f"{address} hangs", sent=False, hung=True)
@@ -240,8 +251,19 @@ class Servers:
         """Close every connection."""
         with self._lock:
             self._over.set()
-            for connection in self._connections.values():
+            for connection in list(self._connections.values()):
                 connection.close()
+
+    def states(self) -> list[ServerState]:
+        """What is known of each server that there is a connection to."""
+        found: dict[Address, ServerState] = {}
+        for (address, _), connection in list(self._connections.items()):
+            known = found.get(address, ServerState(str(address)))
+            found[address] = known._replace(
+                waiting=known.waiting + connection.waiting,
+                silent_seconds=max(known.silent_seconds, connection.silent_seconds),
+            )
+        return list(found.values())
 
 
 class Region(NamedTuple):
@@ -330,6 +352,15 @@ class Regions:
             return None
         found = regions[max(bisect_right(regions, row, key=_start_of) - 1, 0)]
         return found if found.has(row) else None
+
+    def known_last(self, row: bytes) -> Region | None:
+        """As `known`, with the regions before `forget` where they are to be read again."""
+        found = self.known(row)
+        last = self._last
+        if found is not None or last is None:
+            return found
+        region = last[max(bisect_right(last, row, key=_start_of) - 1, 0)]
+        return region if region.has(row) else None
 
     def all_now(self) -> Sequence[Region]:
         """Every region, read anew. Raises as `of` does, where any is missing."""

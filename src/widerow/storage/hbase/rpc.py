@@ -33,6 +33,10 @@ Answer = TypeVar("Answer", bound=Message)
 
 ANSWER_SECONDS_MAX: Final[float] = 10
 QUIET_SECONDS_MAX: Final[float] = 1  # nothing takes longer where nothing is wrong
+# Of a server that says nothing for so long, so many calls are waited for, and further ones are
+# refused: they would hold the threads that requests of other servers take.
+SILENT_SECONDS: Final[float] = 0.5
+SILENT_CALLS_MAX: Final = 16
 HUNG_SECONDS: Final[float] = 2  # above the pauses of a JVM that collects garbage
 FRAME_BYTES_MAX: Final = 256 * 1024 * 1024  # what HBase itself takes in one frame
 
@@ -111,6 +115,7 @@ class RpcConnection:
         self._pending: dict[int, Future[bytes]] = {}
         self._calls = 0
         self._lost: ServerLost | None = None
+        self._waits_since = -inf  # when a call was sent while none waited
         self._heard = monotonic()  # when the server last sent anything
         self._tried = -inf  # when it was last asked whether it hangs
         self._costs_nothing = _COSTS_NOTHING.get(service, service)
@@ -122,6 +127,18 @@ class RpcConnection:
     def usable(self) -> bool:
         """Whether it is worth asking."""
         return self._lost is None
+
+    @property
+    def waiting(self) -> int:
+        """How many calls have no answer yet."""
+        return len(self._pending)
+
+    @property
+    def silent_seconds(self) -> float:
+        """For how long the server has sent nothing while a call waited; 0 where none waits."""
+        if not self._pending:
+            return 0.0
+        return monotonic() - max(self._heard, self._waits_since)
 
     @property
     def hung(self) -> bool:
@@ -138,6 +155,9 @@ class RpcConnection:
         with self._sending:
             if self._lost is not None:
                 raise ServerLost(self._lost, sent=False)
+            if self.waiting >= SILENT_CALLS_MAX and self.silent_seconds >= SILENT_SECONDS:
+                told = f"{self.address} says nothing, and {self.waiting} calls wait for it"
+                raise ServerLost(told, sent=False, hung=True)
             self._send(method, body, future)
         if not self.usable():  # lost since the call was listed: no other thread ends the call
             self.lose("the connection was lost")
@@ -151,6 +171,8 @@ class RpcConnection:
         """Send a call, alone. Raises `ServerLost`."""
         self._calls = (self._calls + 1) & 0x7FFFFFFF
         number = self._calls
+        if not self._pending:
+            self._waits_since = monotonic()
         self._pending[number] = future
         frame = call_frame(number, method.encode(), int(1000 * ANSWER_SECONDS_MAX), body)
         try:

@@ -19,7 +19,7 @@ from itertools import islice
 from time import monotonic
 from typing import Final, NamedTuple, TypeVar, final
 
-from widerow.errors import StoreBusy, StoreDamaged, ViewLost
+from widerow.errors import StoreBusy, StoreDamaged, StoreHangs, ViewLost
 from widerow.keys.layout import SPACE_REVISIONS
 from widerow.storage.hbase.encoded import CellPlace, FoundCell, result_cells
 from widerow.storage.hbase.greeting import ServerLost
@@ -284,7 +284,8 @@ class _RegionReads:
                 self._handed_out()
                 return found
             regions.forget()
-            if not isinstance(failure, StoreBusy) or not pauses.rest():
+            hangs = isinstance(failure, StoreHangs)  # others wait for the thread meanwhile
+            if hangs or not isinstance(failure, StoreBusy) or not pauses.rest():
                 raise failure from cause
 
     # --- what is read ------------------------------------------------------------------------

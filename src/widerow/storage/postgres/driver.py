@@ -30,6 +30,7 @@ from widerow.storage.postgres.statements import (
 )
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
+from widerow.storage.server_state import ServerState
 from widerow.storage.sockets import Sockets
 
 __all__ = ["KEY_BYTES_MAX", "PostgresDriver", "PostgresView", "open_postgres"]
@@ -126,6 +127,10 @@ class PostgresDriver:
         """One name for all shards: the database commits any of them together."""
         return b"database"
 
+    def server(self, key: bytes) -> str:  # noqa: ARG002  # there is one
+        """Empty: one server has all keys."""
+        return ""
+
     def try_home(self, revision_key: bytes) -> None:
         """Raise `StoreBusy` unless the database can be read: then it takes changes, too."""
         self.read_many([revision_key], patient=False)
@@ -169,6 +174,10 @@ class PostgresDriver:
     def statistics(self) -> dict[str, int]:
         """`connections` opened so far."""
         return {"connections": self._pool.opened}
+
+    def server_states(self) -> Sequence[ServerState]:
+        """None: the database is not divided."""
+        return ()
 
     def close(self) -> None:
         """Close every connection."""

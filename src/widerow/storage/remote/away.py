@@ -33,13 +33,13 @@ class _Away(NamedTuple):
 
 @final
 class AwayHomes:
-    """The homes that do not answer. For one group at a time; its threads may add to them."""
+    """The homes that do not answer. Any thread."""
 
     def __init__(self, probe: Callable[[bytes], None]) -> None:
         """No home is away yet. `probe`: `Driver.try_home`."""
         self._try = probe
         self._away: dict[bytes, _Away] = {}
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads = ThreadPoolExecutor(_PROBES_AT_ONCE, "widerow-probe")
 
     def note(self, home: bytes, key: bytes, error: StoreBusy) -> None:
         """Refuse writes to `home` with `error` until the shard `key` in it takes changes again."""
@@ -52,7 +52,7 @@ class AwayHomes:
             return None
         if away.probe.done():
             if away.probe.exception() is None:
-                del self._away[home]
+                self._away.pop(home, None)
                 return None
             if monotonic() - away.since >= _PROBE_SECONDS:
                 self.note(home, away.key, away.error)
@@ -63,10 +63,7 @@ class AwayHomes:
 
     def close(self) -> None:
         """End the probes."""
-        if self._threads is not None:
-            self._threads.shutdown(cancel_futures=True)
+        self._threads.shutdown(cancel_futures=True)
 
     def _probe(self, key: bytes) -> "Future[None]":
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(_PROBES_AT_ONCE, "widerow-probe")
         return self._threads.submit(self._try, key)

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.placement import DataPlacement
+from widerow.storage.server_state import ServerState
 from widerow.storage.sockets import LoopReads, Sockets
 
 __all__ = ["Driver", "DriverView", "ShardChange"]
@@ -109,6 +110,14 @@ class Driver(Protocol):
         """
         ...
 
+    def server(self, key: bytes) -> str:
+        """The server that has a key now, as far as is known; asks nobody, and so never waits.
+
+        What is slow or hangs is so for all keys of a server. Empty where it is not known, and
+        where the database is not divided.
+        """
+        ...
+
     def try_home(self, revision_key: bytes) -> None:
         """Raise `StoreBusy` unless changes of a shard would be taken now. Costs a read.
 
@@ -134,6 +143,10 @@ class Driver(Protocol):
 
     def statistics(self) -> dict[str, int]:
         """Numbers by name, since opening or now: what this driver alone can tell."""
+        ...
+
+    def server_states(self) -> Sequence[ServerState]:
+        """The servers of a divided database that were asked so far."""
         ...
 
     def close(self) -> None:

@@ -27,17 +27,19 @@ after the group began. Keys that a write reads alone (`Write.reads`) come from t
 Groups run one at a time, so writers of one process never overtake each other. Where a database is
 divided (`Store.placement`) and a part of it is away, a group waits for that part for
 `HOME_SECONDS_MAX`, beside the others, and not at all where a server hangs; after that its writes
-end with `StoreBusy`, and those of later groups do so at once until it answers (`away.py`).
+end with `StoreBusy`, and those of later groups do so at once until it answers (`away.py`). A group
+that `transact_promptly` runs waits for no server that is slower than the others (`lanes.py`).
 """
 
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from time import monotonic, perf_counter_ns, sleep
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from widerow.errors import (
     OutcomeUnknown,
@@ -54,17 +56,20 @@ from widerow.limits import (
     CONFLICT_SECONDS_MAX,
     FIRST_PAGES_BYTES_MAX,
     HOME_SECONDS_MAX,
+    LATE_SECONDS,
     MERGED_COMMITS_MAX,
     OUTCOME_SECONDS_MAX,
     READ_ROUNDS_MAX,
     TRANSACTION_SECONDS_MAX,
 )
 from widerow.storage.foresight import foreseen_reads, refuse_in_attempt
-from widerow.storage.group import succeeded
+from widerow.storage.group import conclude, doubt, succeeded
 from widerow.storage.interface import Outcome, Snapshot, Store, Write
+from widerow.storage.late import LateWrites
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.away import AwayHomes
 from widerow.storage.remote.driver import Driver, ShardChange
+from widerow.storage.remote.lanes import Lanes, Part
 from widerow.storage.remote.readers import (
     LostKeys,
     ReadFailed,
@@ -74,7 +79,8 @@ from widerow.storage.remote.readers import (
     without_revisions,
 )
 from widerow.storage.remote.shard_cache import ShardCache
-from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
+from widerow.storage.remote.units import Placed, Unit, placed_writes, runs_of, units_of
+from widerow.storage.server_state import ServerState
 from widerow.storage.sockets import LoopReads, Sockets
 
 __all__ = ["REVISION_BYTES", "OptimisticStore"]
@@ -84,6 +90,17 @@ T = TypeVar("T")
 REVISION_BYTES: Final = 16
 _OVERTAKEN: Final = "other processes change the same keys all the time"
 _GUESSES_MAX: Final = 64  # keys read alone whose last value is kept: the epoch of the catalogue
+
+
+_NOT_ENDED: Final[Outcome[Any]] = Outcome(None, None)
+
+
+class _Each(Protocol):
+    """Runs all of some works, one after the other or at the same time."""
+
+    def __call__(self, works: Sequence[Callable[[], T]], /) -> list[T]:
+        """What they give, in their order."""
+        ...
 
 
 class _CommitOutcome(Enum):
@@ -133,7 +150,8 @@ class OptimisticStore(Store):
         self._driver = driver
         self._token = token
         self._rest = rest
-        self._writing = threading.Lock()
+        self._lock = threading.Lock()
+        self._writing = self._lock
         self._closed = False
         self._poison: str | None = None
         self._guesses: dict[bytes, bytes | None] = {}
@@ -143,9 +161,14 @@ class OptimisticStore(Store):
         self._open_commits: list[list[ShardChange]] = []  # commits with unknown outcome
         self._open_until: float | None = None  # until when the last of them may still be made
         self._threads: ThreadPoolExecutor | None = None
+        self._lanes = Lanes(self._run_part, self._conclude_late)
         self._counting = threading.Lock()
         self._counts = dict.fromkeys(
-            ("groups", "writes", "syncs", "written_bytes", "conflicts", "unknown", "commits"), 0
+            (
+                *("groups", "writes", "syncs", "written_bytes", "conflicts", "unknown", "commits"),
+                "late",
+            ),
+            0,
         )
 
     # --- reads -------------------------------------------------------------------------------
@@ -165,6 +188,10 @@ class OptimisticStore(Store):
         self._check_open()
         return self._driver.read_many(keys, patient=False)
 
+    def server_of(self, key: bytes) -> str:
+        """The server that has a key, as far as is known."""
+        return "" if self.placement is None else self._driver.server(key)
+
     def loop_reads(self, sockets: Sockets) -> LoopReads | None:
         """The driver's reads on a loop; None where it has none."""
         return self._driver.loop_reads(sockets)
@@ -178,26 +205,138 @@ class OptimisticStore(Store):
 
     def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """Run the writes in runs (`units.py`), each run until every unit of it has ended."""
+        self._check_writable()
+        outcomes: list[Outcome[Any] | None] = [None] * len(writes)
+        runs = list(runs_of(list(placed_writes(writes, outcomes, self._driver.home))))
+        return self._run_whole(runs, outcomes)
+
+    def transact_promptly(
+        self, writes: Sequence[Write[T]]
+    ) -> tuple[list[Outcome[T]], Sequence[LateWrites]]:
+        """As `transact_group`, but for servers that are slow, whose writes are late."""
+        if self.placement is None or any(write.alone for write in writes):
+            return self.transact_group(writes), ()
+        try:
+            with self._writing:
+                return self._transact_parts(writes)
+        finally:
+            self._conclude_late()  # what has ended meanwhile
+
+    def _transact_parts(
+        self, writes: Sequence[Write[T]]
+    ) -> tuple[list[Outcome[T]], Sequence[LateWrites]]:
+        """Run a group in parts, and tell the writes that are not late how they ended."""
+        try:
+            outcomes, late = self._run_promptly(writes)
+            absent = {place for each in late for place in each.places}
+            ended = [place for place in range(len(writes)) if place not in absent]
+            conclude([writes[place] for place in ended], [outcomes[place] for place in ended])
+        except BaseException as error:
+            if isinstance(error, OutcomeUnknown) or not isinstance(error, StorageFailure):
+                doubt(writes)
+            raise
+        return outcomes, late
+
+    def _check_writable(self) -> None:
         refuse_in_attempt()
         self._check_open()
         if self._poison is not None:
             raise StorePoisoned(self._poison)
-        outcomes: list[Outcome[Any] | None] = [None] * len(writes)
+
+    def _run_whole(
+        self, runs: Sequence[list[Placed]], outcomes: list[Outcome[Any] | None]
+    ) -> list[Outcome[Any]]:
+        """Run all writes of a group, behind everything that is late."""
+        while self._lanes.any_late:
+            self._lanes.await_ended()
+            self._conclude_ended()
         failed: dict[object, Exception] = {}  # chains, each with the error of its failed write
         waited_ns = 0
-        for run in runs_of(list(placed_writes(writes, outcomes, self._driver.home))):
+        for run in runs:
             going = [each for each in run if each.write.chain not in failed]
             units = units_of(going, self.capabilities.key_bytes_max)
             waited_ns += self._run_units(units)
+            _take(units, outcomes)
             for unit in units:
                 for placed, outcome in zip(unit.writes, unit.outcomes, strict=True):
-                    outcomes[placed.place] = outcome
                     if isinstance(outcome.error, StorageFailure) and placed.write.chain is not None:
                         failed[placed.write.chain] = outcome.error
             for placed in run:
                 if placed.write.chain in failed and outcomes[placed.place] is None:
                     outcomes[placed.place] = Outcome(None, failed[placed.write.chain])
         return self._ended(outcomes, waited_ns)
+
+    # --- parts of groups, by servers ---------------------------------------------------------
+
+    def _run_promptly(
+        self, writes: Sequence[Write[Any]]
+    ) -> tuple[list[Outcome[Any]], Sequence[LateWrites]]:
+        """Run a group in parts, as long as all but slow ones take; what is late."""
+        self._check_writable()
+        self._conclude_ended()
+        outcomes: list[Outcome[Any] | None] = [None] * len(writes)
+        runs = list(runs_of(list(placed_writes(writes, outcomes, self._driver.home))))
+        if len(runs) != 1:
+            return self._run_whole(runs, outcomes), ()
+        units = units_of(runs[0], self.capabilities.key_bytes_max)
+        parts = self._lanes.parts(units, self._driver.server)
+        if len(self._lanes) == 1 and not self._lanes.any_late:
+            waited_ns = self._run_units(units)
+            _take(units, outcomes)
+            return self._ended(outcomes, waited_ns), ()
+        self._lanes.begin(parts)
+        late = self._lanes.wait(parts, LATE_SECONDS)
+        told = [part.late for part in late if part.late is not None]
+        for part in parts:
+            if part.late is None and part.error is not None:
+                raise part.error
+        going_on = {unit for part in late for unit in part.units}
+        _take([unit for unit in units if unit not in going_on], outcomes)
+        self._count("late", sum(len(each.places) for each in told))
+        waited_ns = max((part.waited_ns for part in parts if part.late is None), default=0)
+        if not told:
+            return self._ended(outcomes, waited_ns), ()
+        for each in told:
+            for place in each.places:
+                outcomes[place] = _NOT_ENDED
+        ends = [each for each in outcomes if each is not None]
+        self.durable_ns = waited_ns
+        self._count("groups", 1)
+        self._count("writes", sum(each.error is None for each in ends if each is not _NOT_ENDED))
+        return ends, told
+
+    def _run_part(self, part: Part) -> int:
+        """Run the units of one server; the nanoseconds that commits took. In its lane."""
+        each = part.lane.each
+        waited_ns, left = self._run_together(self._served(part.units), 0.0, each)
+        apart = self._by_home(left)
+        waits = each([partial(self._run_home, *home) for home in apart.items()])
+        return waited_ns + max(waits, default=0)
+
+    def _conclude_late(self) -> None:
+        """Tell the writes of late parts that have ended, unless whoever holds the lock does so."""
+        while self._lanes.any_ended and self._lock.acquire(blocking=False):
+            try:
+                self._conclude_ended()
+            finally:
+                self._lock.release()
+
+    def _conclude_ended(self) -> None:
+        """Tell the writes of late parts that have ended. The caller holds the lock."""
+        while (part := self._lanes.next_ended()) is not None:
+            if part.error is not None:
+                error = OutcomeUnknown(f"a late write has failed: {part.error!r}")
+                for unit in part.units:
+                    unit.fail(error)
+            writes = [placed.write for unit in part.units for placed in unit.writes]
+            outcomes = [outcome for unit in part.units for outcome in unit.outcomes]
+            self._count("writes", succeeded(outcomes))
+            try:
+                conclude(writes, outcomes)
+            finally:
+                self._lanes.concluded(part)
+                assert part.late is not None, "a part that is concluded behind its group is late"
+                part.late.end(outcomes)
 
     def _ended(self, outcomes: Sequence[Outcome[Any] | None], waited_ns: int) -> list[Outcome[Any]]:
         """Count a group. Raises the database's error if every write ended with that error."""
@@ -218,8 +357,8 @@ class OptimisticStore(Store):
         themselves, and units of a home that is known to be away not at all.
         """
         if self.placement is None:
-            return self._run_together(units, CONFLICT_SECONDS_MAX)[0]
-        waited_ns, left = self._run_together(self._served(units), 0.0)
+            return self._run_together(units, CONFLICT_SECONDS_MAX, _in_turn)[0]
+        waited_ns, left = self._run_together(self._served(units), 0.0, self._each_home)
         apart = self._by_home(left)
         waits = self._each_home([partial(self._run_home, *each) for each in apart.items()])
         return waited_ns + max(waits, default=0)
@@ -240,17 +379,21 @@ class OptimisticStore(Store):
 
     def _run_home(self, home: bytes, units: list[Unit]) -> int:
         """Run the units of one home; a home that does not answer for long is noted as away."""
-        waited_ns, left = self._run_together(units, HOME_SECONDS_MAX)
+        # A thread that works for one home must not wait for another thread of the same pool.
+        waited_ns, left = self._run_together(units, HOME_SECONDS_MAX, _in_turn)
         if left and left[0].revisions:
             assert isinstance(left[0].busy, StoreBusy), "units are left where the database is busy"
             self._away.note(home, next(iter(left[0].revisions)), left[0].busy)
         return waited_ns
 
-    def _run_together(self, units: list[Unit], away_seconds: float) -> tuple[int, list[Unit]]:
+    def _run_together(
+        self, units: list[Unit], away_seconds: float, each: "_Each"
+    ) -> tuple[int, list[Unit]]:
         """Run units until each has ended, or the database is away for so long.
 
         Answers the nanoseconds that commits took, and the units that it was away for, which have
-        ended with that, unless they run again. With no seconds nothing is waited for.
+        ended with that, unless they run again. With no seconds nothing is waited for. `each`: makes
+        the commits of several homes.
         """
         pause = _Pause(self._token, self._rest)
         waiting, waited_ns = units, 0
@@ -262,7 +405,7 @@ class OptimisticStore(Store):
                 changing = [unit for unit in waiting if unit.writes_anything]
                 started_ns = perf_counter_ns()
                 until = began + ATTEMPT_SECONDS_MAX
-                waiting = self._commit(changing, until, together=away_seconds == 0)
+                waiting = self._commit(changing, until, each)
                 waited_ns += perf_counter_ns() - started_ns
                 busy = next((unit.busy for unit in waiting if unit.busy is not None), None)
             except StoreBusy as error:
@@ -384,18 +527,19 @@ class OptimisticStore(Store):
 
     def _guessed(self, alone: set[bytes]) -> dict[bytes, bytes | None]:
         """The last known values of the keys that a unit reads alone."""
-        return {key: self._guesses[key] for key in alone if key in self._guesses}
+        guesses = self._guesses
+        return {key: guesses[key] for key in alone if key in guesses}
 
     def _keep_guesses(self, unit: Unit, values: dict[bytes, bytes | None]) -> None:
         if len(self._guesses) > _GUESSES_MAX:
-            self._guesses.clear()
+            self._guesses = {}
         for key in unit.alone():
             self._guesses[key] = values[key]
 
     # --- commits -----------------------------------------------------------------------------
 
-    def _commit(self, units: Sequence[Unit], until: float, *, together: bool) -> list[Unit]:
-        """Commit what units wrote, all homes at once; those that have to run again.
+    def _commit(self, units: Sequence[Unit], until: float, each: "_Each") -> list[Unit]:
+        """Commit what units wrote, by one call or more for each home; those to be run again.
 
         What was read is too old from the moment `until` on: the catalogue counts on it that nothing
         is committed `TRANSACTION_SECONDS_MAX` after its body has read.
@@ -406,10 +550,8 @@ class OptimisticStore(Store):
             by_home.setdefault(self._driver.home(next(iter(unit.changes))), []).append(unit)
         if len(by_home) == 1:
             return self._commit_merged(units, until)
-        works = [partial(self._commit_merged, each, until) for each in by_home.values()]
-        # A thread that works for one home must not wait for another thread of the same pool.
-        ends = self._each_home(works) if together else [work() for work in works]
-        return [unit for again in ends for unit in again]
+        works = [partial(self._commit_merged, theirs, until) for theirs in by_home.values()]
+        return [unit for again in each(works) for unit in again]
 
     def _count(self, name: str, number: int) -> None:
         with self._counting:
@@ -517,7 +659,8 @@ class OptimisticStore(Store):
                 continue
             if self._looked_up(changes, set()) is None:
                 raise StoreBusy("it is not known yet what became of an earlier commit")
-            self._open_commits.remove(changes)
+            with suppress(ValueError):  # another lane has found it out too
+                self._open_commits.remove(changes)
 
     def _outcome_of(self, changes: Sequence[ShardChange]) -> _CommitOutcome:
         """What became of a commit that had no answer."""
@@ -574,6 +717,13 @@ class OptimisticStore(Store):
         self._check_open()
         return {**self._driver.statistics(), **self._counts}
 
+    def server_states(self) -> Sequence[ServerState]:
+        """Those that the driver has asked, with the writes that are late at each."""
+        self._check_open()
+        late = {lane.server: lane.late_writes for lane in self._lanes.lanes()}
+        known = self._driver.server_states()
+        return [each._replace(late_writes=late.get(each.server, 0)) for each in known]
+
     @property
     def writable(self) -> bool:
         """False once the store is closed or distrusted; a database that is away comes back."""
@@ -583,6 +733,8 @@ class OptimisticStore(Store):
     def may_still_commit(self) -> bool:
         """Whether a commit without an answer is recent enough that it may still be made."""
         until = self._open_until
+        if self._lanes.any_late:
+            return True
         return bool(self._open_commits) and until is not None and monotonic() < until
 
     def distrust(self, reason: str) -> None:
@@ -591,18 +743,34 @@ class OptimisticStore(Store):
             self._poison = f"damage was found in the store ({reason})"
 
     def close(self) -> None:
-        """Close the driver, once the group that is running has ended."""
+        """Close the driver, once the group that is running has ended, and what is late."""
         with self._writing:
-            if not self._closed:
-                self._closed = True
-                self._away.close()
-                if self._threads is not None:
-                    self._threads.shutdown()
-                self._driver.close()
+            if self._closed:
+                return
+            while self._lanes.any_late:
+                self._lanes.await_ended()
+                self._conclude_ended()
+            self._closed = True
+            self._lanes.close()
+            self._away.close()
+            if self._threads is not None:
+                self._threads.shutdown()
+            self._driver.close()
 
     def _check_open(self) -> None:
         if self._closed:
             raise StorageFailure("the store is closed")
+
+
+def _in_turn(works: Sequence[Callable[[], T]]) -> list[T]:
+    return [work() for work in works]
+
+
+def _take(units: Iterable[Unit], outcomes: list[Outcome[Any] | None]) -> None:
+    """Put the outcomes of units at their places in the group."""
+    for unit in units:
+        for placed, outcome in zip(unit.writes, unit.outcomes, strict=True):
+            outcomes[placed.place] = outcome
 
 
 def _bytes_of(change: ShardChange) -> int:

@@ -4,17 +4,20 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
+from typing import Any, Final
 
 import pytest
 from tests.unit.storage.hbase.fake import FakeServer, answer_frame, failure_frame
 
-from widerow.storage.hbase import rpc
+from widerow.storage.hbase import regions, rpc
 from widerow.storage.hbase.greeting import Address, ServerLost
 from widerow.storage.hbase.messages import Scan, ScanRequest, ScanResponse
 from widerow.storage.hbase.regions import Servers
 from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection
 
+WAIT_SECONDS: Final = 10.0  # of the tests
 Serve = Callable[[FakeServer, socket.socket], None]
 
 
@@ -249,6 +252,59 @@ def test_a_server_that_hangs_is_asked_again_when_it_answers(
     while servers.hang(address):
         assert monotonic() < deadline
     assert servers.connection(address).call("Scan", asked(2), ScanResponse).scanner_id == 3
+    servers.close()
+
+
+def test_few_calls_wait_for_a_server_that_says_nothing(
+    serve: Callable[[Serve], RpcConnection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them holds a thread that requests of other servers take."""
+    monkeypatch.setattr(rpc, "SILENT_SECONDS", 0.05)
+    answers = threading.Event()
+
+    def be_silent(server: FakeServer, connection: socket.socket) -> None:
+        frames = [echo(server, connection) for _ in range(rpc.SILENT_CALLS_MAX)]
+        answers.wait(WAIT_SECONDS)
+        connection.sendall(b"".join(frames))
+        connection.sendall(echo(server, connection))
+
+    connection = serve(be_silent)
+    calls = [connection.send("Scan", asked(number)) for number in range(rpc.SILENT_CALLS_MAX)]
+    deadline = monotonic() + WAIT_SECONDS
+    while connection.silent_seconds < rpc.SILENT_SECONDS:
+        assert monotonic() < deadline
+    with pytest.raises(ServerLost, match="says nothing, and 16 calls wait") as refused:
+        connection.send("Scan", asked(99))
+    assert not refused.value.sent
+    assert refused.value.hung
+    answers.set()
+    assert [call.answer(ScanResponse).scanner_id for call in calls] == list(range(16))
+    assert (connection.waiting, connection.silent_seconds) == (0, 0)
+    assert connection.call("Scan", asked(5), ScanResponse).scanner_id == 5
+
+
+def test_a_server_that_is_connected_to_slowly_keeps_nobody_from_others(
+    serve: Callable[[Serve], RpcConnection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = serve(lambda server, connection: connection.sendall(echo(server, connection))).address
+    slow, begun, over = Address("slow", 1), threading.Event(), threading.Event()
+
+    def connect(address: Address, *rest: Any) -> RpcConnection:  # noqa: ANN401  # as that has it
+        if address == slow:
+            begun.set()
+            over.wait(WAIT_SECONDS)
+            raise ServerLost("gone", sent=False)
+        return RpcConnection(address, *rest)
+
+    monkeypatch.setattr(regions, "RpcConnection", connect)
+    servers = Servers([])
+    with ThreadPoolExecutor(1) as other:
+        waits = other.submit(servers.connection, slow)
+        assert begun.wait(WAIT_SECONDS)
+        assert servers.connection(there).usable()
+        assert not waits.done()
+        over.set()
+        assert isinstance(waits.exception(WAIT_SECONDS), ServerLost)
     servers.close()
 
 
