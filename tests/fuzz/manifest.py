@@ -5,7 +5,15 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from widerow.storage.backup import BackupFailed, read_backup, write_backup
+from widerow.storage.backup import (
+    Backup,
+    BackupFailed,
+    BackupFile,
+    RecordsFacts,
+    read_backup,
+    write_backup,
+    write_backup_manifest,
+)
 
 __all__ = ["SEEDS", "check"]
 
@@ -22,7 +30,12 @@ def _seeds() -> tuple[bytes, ...]:
         (checkpoint / "CURRENT").write_bytes(b"MANIFEST-1\n")
         target = Path(folder, "backup")
         write_backup(checkpoint, target, created="2026", version="1", progress=lambda _: None)
-        return ((target / "manifest.json").read_bytes(), b'{"format": 2}', b"[]", b"{}")
+        files = (target / "manifest.json").read_bytes()
+        (target / "manifest.json").unlink()
+        part = BackupFile("000000.part", 1, "0" * 64)
+        facts = RecordsFacts(one_moment=True, records=1, longest_key=2, since={7: 0})
+        write_backup_manifest(target, Backup("2026", "1", (part,), facts))
+        return (files, (target / "manifest.json").read_bytes(), b'{"format": 2}', b"[]", b"{}")
 
 
 SEEDS: Final = _seeds()

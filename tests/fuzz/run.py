@@ -35,7 +35,7 @@ __all__ = ["TARGETS", "corpus", "fuzz", "load", "main"]
 
 TARGETS: Final = (
     *("http", "envelope", "protobuf", "plainbuffer", "filters", "keys", "rows", "catalog"),
-    *("credentials", "manifest", "texts", "changes", "searches", "nson"),
+    *("credentials", "manifest", "parts", "texts", "changes", "searches", "nson"),
 )
 FOUND: Final = ROOT / "build" / "fuzz"
 INPUT_SECONDS_MAX: Final = 5  # an input takes a millisecond, on a machine that others use more

@@ -1,7 +1,8 @@
-"""A backup: a store's files in a directory of their own, and a manifest that says what they were.
+"""A backup: files in a directory of their own, and a manifest that says what they were.
 
     BACKUP/manifest.json   written last: a directory without it is no backup, or an unfinished one
-    BACKUP/data/...        the files of a checkpoint, as the engine wrote them
+    BACKUP/data/...        format 1: the files of a checkpoint, as the engine wrote them
+                           format 2: records of any store (`backups/`, docs/formats/backup.md)
 
 The manifest lists every file with its size and its SHA-256, and ends in a SHA-256 over that list.
 Nothing in a backup is trusted when it is read: names are plain names, files are regular files,
@@ -20,16 +21,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from widerow.errors import WiderowError
 from widerow.storage.directory import sync_directory
 
-__all__ = ["Backup", "BackupFailed", "BackupFile", "read_backup", "restore_files", "write_backup"]
+__all__ = [
+    "BACKUP_DATA",
+    "BACKUP_MANIFEST",
+    "Backup",
+    "BackupFailed",
+    "BackupFile",
+    "RecordsFacts",
+    "opened_part",
+    "read_backup",
+    "restore_files",
+    "write_backup",
+    "write_backup_manifest",
+]
 
-_FORMAT: Final = 1
-_MANIFEST: Final = "manifest.json"
-_DATA: Final = "data"
+_FORMAT_OF_FILES: Final = 1
+_FORMAT_OF_RECORDS: Final = 2
+BACKUP_MANIFEST: Final = "manifest.json"
+BACKUP_DATA: Final = "data"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _PIECE_BYTES: Final = 1024 * 1024
@@ -53,12 +67,40 @@ class BackupFile:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordsFacts:
+    """What the manifest of records says beside its files (docs/formats/backup.md).
+
+    `one_moment`: whether all records are of one moment; else each shard is of a moment of its own.
+    `records`: how many there are; `longest_key`: bytes of the longest key. `since`: by numbers of
+    tables and indexes, the place among the files from which on their records count.
+    """
+
+    one_moment: bool
+    records: int
+    longest_key: int
+    since: dict[int, int]
+
+    def document(self) -> dict[str, Any]:
+        """The facts as they stand in the manifest."""
+        return {
+            "one_moment": self.one_moment,
+            "records": self.records,
+            "longest_key": self.longest_key,
+            "since": {str(number): place for number, place in sorted(self.since.items())},
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Backup:
-    """What a manifest says. `created` is a date in ISO 8601, `version` the widerow that made it."""
+    """What a manifest says. `created` is a date in ISO 8601, `version` the widerow that made it.
+
+    `facts`: of a backup of records; None: the files are those of a checkpoint.
+    """
 
     created: str
     version: str
     files: tuple[BackupFile, ...]
+    facts: RecordsFacts | None = None
 
     @property
     def size(self) -> int:
@@ -67,9 +109,11 @@ class Backup:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the list of files."""
+        """SHA-256 over the list of files and the facts."""
         listed = "".join(f"{each.name} {each.size} {each.sha256}\n" for each in self.files)
-        return hashlib.sha256(f"{self.created} {self.version}\n{listed}".encode()).hexdigest()
+        facts = "" if self.facts is None else json.dumps(self.facts.document())
+        text = f"{self.created} {self.version}\n{listed}{facts}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_backup(
@@ -83,13 +127,13 @@ def write_backup(
     """
     _make_new(target)
     try:
-        data = target / _DATA
+        data = target / BACKUP_DATA
         data.mkdir(mode=0o700)
         with _opened(checkpoint) as source, _opened(data) as copies:
             files = tuple(_copy(name, source, copies, progress) for name in _names(source))
         backup = Backup(created, version, files)
         sync_directory(data)
-        _write_manifest(target, backup)
+        write_backup_manifest(target, backup)
         sync_directory(target)
         sync_directory(target.parent)
     except OSError as error:
@@ -114,7 +158,7 @@ def read_backup(directory: Path) -> Backup:
             text = _read_manifest(place)
     except FileNotFoundError:
         raise BackupFailed(
-            f"{directory} is not a finished backup: it has no {_MANIFEST}; name another"
+            f"{directory} is not a finished backup: it has no {BACKUP_MANIFEST}; name another"
         ) from None
     except OSError as error:
         raise BackupFailed(f"cannot read the backup {directory}: {error.strerror}") from error
@@ -134,7 +178,7 @@ def restore_files(directory: Path, target: Path, progress: Progress) -> Backup:
     backup = read_backup(directory)
     _make_new(target)
     try:
-        with _opened(directory / _DATA) as source, _opened(target) as copies:
+        with _opened(directory / BACKUP_DATA) as source, _opened(target) as copies:
             _refuse_strangers(directory, source, backup)
             for file in backup.files:
                 _copy_same(file, source, copies, progress)
@@ -148,6 +192,25 @@ def restore_files(directory: Path, target: Path, progress: Progress) -> Backup:
         shutil.rmtree(target, ignore_errors=True)
         raise
     return backup
+
+
+@contextmanager
+def opened_part(directory: Path, file: BackupFile) -> Iterator[BinaryIO]:
+    """A file of the backup in `directory`, at its beginning, after all of it was verified.
+
+    Raises: `BackupFailed` where it is missing, no plain file, or differs from the manifest.
+    """
+    try:
+        with _opened(directory / BACKUP_DATA) as place:
+            opened = os.fdopen(_open_plain(file.name, place), "rb")
+        with opened:
+            summed = hashlib.file_digest(opened, "sha256").hexdigest()
+            if opened.tell() != file.size or summed != file.sha256:
+                raise BackupFailed(f"{file.name} is not what was backed up; use another backup")
+            opened.seek(0)
+            yield opened
+    except OSError as error:
+        raise BackupFailed(f"cannot read {file.name} of {directory}: {error.strerror}") from error
 
 
 def _make_new(target: Path) -> None:
@@ -218,18 +281,21 @@ def _write_all(descriptor: int, piece: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _write_manifest(target: Path, backup: Backup) -> None:
+def write_backup_manifest(target: Path, backup: Backup) -> None:
+    """Write the manifest of a backup whose files are synced, and sync it. Raises `OSError`."""
+    facts = backup.facts
     document = {
-        "format": _FORMAT,
+        "format": _FORMAT_OF_FILES if facts is None else _FORMAT_OF_RECORDS,
         "widerow": backup.version,
         "created": backup.created,
         "files": [
             {"name": each.name, "size": each.size, "sha256": each.sha256} for each in backup.files
         ],
+        **({} if facts is None else {"facts": facts.document()}),
         "digest": backup.digest,
     }
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    descriptor = os.open(target / _MANIFEST, flags, 0o600)
+    descriptor = os.open(target / BACKUP_MANIFEST, flags, 0o600)
     try:
         _write_all(descriptor, json.dumps(document, indent=1).encode() + b"\n")
         os.fsync(descriptor)
@@ -238,7 +304,7 @@ def _write_manifest(target: Path, backup: Backup) -> None:
 
 
 def _read_manifest(place: int) -> str:
-    descriptor = _open_plain(_MANIFEST, place)
+    descriptor = _open_plain(BACKUP_MANIFEST, place)
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(_MANIFEST_BYTES_MAX + 1)
     if len(content) > _MANIFEST_BYTES_MAX:
@@ -249,16 +315,20 @@ def _read_manifest(place: int) -> str:
 def _parse(directory: Path, text: str) -> Backup:
     """The manifest. Raises: `BackupFailed`, `ValueError`, `KeyError`, `TypeError`."""
     document = json.loads(text)
-    if document["format"] != _FORMAT:
+    form = document["format"]
+    if form not in {_FORMAT_OF_FILES, _FORMAT_OF_RECORDS}:
         raise BackupFailed(
-            f"{directory} has the format {document['format']!r}, this version reads {_FORMAT}; "
-            "use the version of widerow that made it"
+            f"{directory} has the format {form!r}, this version reads {_FORMAT_OF_FILES} and "
+            f"{_FORMAT_OF_RECORDS}; use the version of widerow that made it"
         )
     backup = Backup(
         _text(document["created"]),
         _text(document["widerow"]),
         tuple(_listed(each) for each in document["files"]),
+        _facts(document["facts"]) if form == _FORMAT_OF_RECORDS else None,
     )
+    if backup.facts is not None and not backup.files:
+        raise ValueError(document["files"])  # not even the catalogue
     if not hmac.compare_digest(backup.digest, document["digest"]):
         raise ValueError(document["digest"])
     return backup
@@ -279,6 +349,15 @@ def _listed(entry: Any) -> BackupFile:  # noqa: ANN401  # as JSON gives it
     if not (_NAME.fullmatch(name) and _SHA256.fullmatch(sha256)):
         raise ValueError(name)
     return BackupFile(name, size, sha256)
+
+
+def _facts(found: Any) -> RecordsFacts:  # noqa: ANN401  # as JSON gives it
+    """The facts of a manifest. Raises: `ValueError`, `KeyError`, `TypeError`."""
+    since = {int(number): place for number, place in dict(found["since"]).items()}
+    numbers = (found["records"], found["longest_key"], *since.values())
+    if type(found["one_moment"]) is not bool or not all(type(each) is int for each in numbers):
+        raise TypeError(found)
+    return RecordsFacts(found["one_moment"], found["records"], found["longest_key"], since)
 
 
 def _text(value: Any) -> str:  # noqa: ANN401  # as JSON gives it

@@ -146,7 +146,8 @@ class Capabilities:
     moment of all shards. `reads_may_block`: they wait for a network. `persistent`: data survives
     the process. `checkpoints`: it makes copies of itself. `shared`: other processes may change the
     store at any time (rule 15). `key_bytes_max`: the length of the longest key that it holds (rule
-    17).
+    17). `one_moment`: a snapshot is one moment of all shards, for as long as it is held, although
+    writes reach one shard; it is so anyway where `atomic_across_shards`.
     """
 
     atomic_across_shards: bool
@@ -155,6 +156,12 @@ class Capabilities:
     checkpoints: bool
     shared: bool
     key_bytes_max: int = INT64_MAX
+    one_moment: bool = False
+
+    @property
+    def shows_one_moment(self) -> bool:
+        """Whether all that a snapshot shows is of one moment."""
+        return self.atomic_across_shards or self.one_moment
 
 
 class Store(ABC):

@@ -198,7 +198,8 @@ def change(document: dict[str, Any], name: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda it: it.update(format=2), "format 2"),
+        (lambda it: it.update(format=3), "format 3"),
+        (lambda it: it.update(format=2), "damaged"),
         (lambda it: it.pop("format"), "damaged"),
         (lambda it: it.update(files=None), "damaged"),
         (lambda it: it.update(digest=None), "damaged"),

@@ -37,12 +37,23 @@ from widerow.keys.layout import (
 from widerow.limits import TRANSACTION_SECONDS_MAX
 from widerow.storage.interface import Store, Transaction, Write
 
-__all__ = ["STORE_FORMAT_NUMBER", "Catalog", "CatalogWrite", "Tables"]
+__all__ = [
+    "STORE_FORMAT",
+    "STORE_FORMAT_NUMBER",
+    "UNRESTORED",
+    "Catalog",
+    "CatalogWrite",
+    "Tables",
+    "check_format",
+]
 
 STORE_FORMAT_NUMBER: Final = 1
 """Goes up with each change after which an earlier version could misread a store (docs/formats)."""
 _FORMAT_NAME: Final = b"widerow "
 STORE_FORMAT: Final = b"%b%d" % (_FORMAT_NAME, STORE_FORMAT_NUMBER)
+"""The record of the store's format."""
+UNRESTORED: Final = b"%brestoring " % _FORMAT_NAME
+"""How that record begins while a backup is restored into the store."""
 
 T = TypeVar("T", bound=Numbered)
 R = TypeVar("R")
@@ -372,14 +383,25 @@ def _claim(store: Store) -> None:
             with suppress(OutcomeUnknown):  # the next read decides
                 store.transact((SPACE_STORE,), _put_format)
             found = store.snapshot().get(STORE_FORMAT_KEY)
-    if found != STORE_FORMAT:
-        number = found.removeprefix(_FORMAT_NAME)
-        if number.isdigit() and int(number) > STORE_FORMAT_NUMBER:
-            raise StorageFailure(
-                f"a newer version of widerow wrote the store: its format is {int(number)}, this "
-                f"one reads {STORE_FORMAT_NUMBER}; open it with that version, or restore a backup"
-            )
-        raise StoreDamaged(f"the record of the store's format is not readable: {found[:200]!r}")
+    check_format(found)
+
+
+def check_format(record: bytes) -> None:
+    """Raise `StorageFailure` unless this version reads stores whose format record is `record`."""
+    if record == STORE_FORMAT:
+        return
+    number = record.removeprefix(_FORMAT_NAME)
+    if number.isdigit() and int(number) > STORE_FORMAT_NUMBER:
+        raise StorageFailure(
+            f"a newer version of widerow wrote the store: its format is {int(number)}, this "
+            f"one reads {STORE_FORMAT_NUMBER}; open it with that version, or restore a backup"
+        )
+    if record.startswith(UNRESTORED):
+        raise StorageFailure(
+            "a backup is being restored into the store, or the restore was broken off: run "
+            "widerow restore again"
+        )
+    raise StoreDamaged(f"the record of the store's format is not readable: {record[:200]!r}")
 
 
 def _put_format(txn: Transaction) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from widerow.engine.catalog.state import CatalogState, Leftover
-from widerow.engine.partitions.partitioned_tables import Bounds, Partitioned, PartitionKey
+from widerow.engine.partitions.partitioned_tables import Bounds, KeyEnd, Partitioned, PartitionKey
 from widerow.errors import Conflict, NotFound
 
-__all__ = ["CatalogModel", "CatalogModels", "Namespace", "Numbered"]
+__all__ = ["CatalogModel", "CatalogModels", "Namespace", "Numbered", "RowKeys"]
 
 
 class Numbered(Protocol):
@@ -32,6 +32,18 @@ class Namespace(NamedTuple):
 
     folded: str
     shown: str
+
+
+class RowKeys(NamedTuple):
+    """Keys of rows, and of what stands beside rows in their shards, under one number.
+
+    `end`: where the shard's name ends in such a key; it raises `StoreDamaged`. `is_derived`: the
+    rows are entries of an index, which can be made again of those of its table.
+    """
+
+    number: int
+    end: KeyEnd
+    is_derived: bool = False
 
 
 class CatalogModel(ABC, Generic[T]):
@@ -97,6 +109,33 @@ class CatalogModel(ABC, Generic[T]):
     @abstractmethod
     def partition_key(self, table: T) -> PartitionKey:
         """What the table's rows are divided by."""
+
+    # --- copies of a store -------------------------------------------------------------------
+
+    def row_keys(self, table: T) -> Sequence[RowKeys]:
+        """How the keys of a table's rows and of what stands beside them say their shards.
+
+        In the order in which a copy reads them, where the moments of two shards differ.
+        """
+        if self.partitioned(table) is None:
+            return ()
+        return (RowKeys(table.id, self.partition_key(table).end),)
+
+    def entry_numbers(self, table: T) -> Sequence[int]:
+        """The numbers of a table's indexes whose entries stand in a space of their own."""
+        del table
+        return ()
+
+    def unbuilt(self, table: T) -> T:
+        """The table with every index that is not in the shards of its rows still to be built."""
+        return table
+
+    def copy_mark(self, table: T) -> bytes:
+        """Equal for two definitions if records that were copied beside one are whole beside both.
+
+        The bounds of partitions say nothing about the records of rows.
+        """
+        return self.record_of(self.with_bounds(table, ()))[1]
 
     def owned(self, state: CatalogState, owner: str) -> Sequence[T]:
         """Every table of an owner in a state of the catalogue, indexes too, sorted by name."""

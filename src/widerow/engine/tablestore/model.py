@@ -1,10 +1,10 @@
 """Tablestore's tables in the catalogue: their records, drop notes and partition keys."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from widerow.engine.catalog.model import CatalogModel
+from widerow.engine.catalog.model import CatalogModel, RowKeys
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.partitions.partitioned_tables import Bounds, KeyText, Partitioned, PartitionKey
@@ -111,6 +111,25 @@ class TablestoreModel(CatalogModel[Table]):
             lambda key: key_value_end(key, ROW_PREFIX_BYTES, column.type),
             partial(_key_text, column.type),
         )
+
+    def row_keys(self, table: Table) -> Sequence[RowKeys]:
+        """Rows of a table or a global index; a local index's entries stand beside its rows."""
+        if table.local_index:
+            return ()
+        return (RowKeys(table.id, self.partition_key(table).end, bool(table.index_of)),)
+
+    def unbuilt(self, table: Table) -> Table:
+        """Global indexes are still to be built, and then have every row's entry."""
+        indexes = [
+            each if each.is_local else replace(each, ready=False, complete=True)
+            for each in table.indexes
+        ]
+        return replace(table, indexes=tuple(indexes))
+
+    def copy_mark(self, table: Table) -> bytes:
+        """The shards of logs follow the bounds, so a table with logs is whole beside itself."""
+        alike = table if table.logs or table.local_index else self.with_bounds(table, ())
+        return self.record_of(alike)[1]
 
 
 def _key_text(kind: KeyType, key: bytes) -> KeyText:

@@ -1,9 +1,9 @@
 """Timeseries tables in the catalogue: records, drop notes, hashes of series as partition keys."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from widerow.engine.catalog.model import CatalogModel
+from widerow.engine.catalog.model import CatalogModel, RowKeys
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.partitions.partitioned_tables import Bounds, PartitionKey
@@ -13,6 +13,7 @@ from widerow.engine.timeseries.table_record import (
     encode_timeseries_table,
 )
 from widerow.errors import Conflict, NotFound, Rule, StoreDamaged
+from widerow.keys.decode import key_value_end
 from widerow.keys.layout import (
     DROPPED_MARK,
     ROW_PREFIX_BYTES,
@@ -25,6 +26,7 @@ from widerow.keys.layout import (
 from widerow.keys.series import HASH_BYTES
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.timeseries.table import TimeseriesTable
+from widerow.model.values import KeyType
 
 __all__ = ["TIMESERIES_MODEL", "TimeseriesModel"]
 
@@ -107,11 +109,19 @@ class TimeseriesModel(CatalogModel[TimeseriesTable]):
         """The hash of a series."""
         return PartitionKey(table.instance, table.name, "_#h", "STRING", _hash_end, bytes.hex)
 
+    def row_keys(self, table: TimeseriesTable) -> Sequence[RowKeys]:
+        """Points first: what notes beside them say of metas is then true of the metas."""
+        return RowKeys(table.id, _hash_end), RowKeys(table.meta_id, _meta_end)
+
 
 def _hash_end(key: bytes) -> int:
     if len(key) < ROW_PREFIX_BYTES + HASH_BYTES:
         raise StoreDamaged(f"key ends inside the hash of a series: {key.hex()}")
     return ROW_PREFIX_BYTES + HASH_BYTES
+
+
+def _meta_end(key: bytes) -> int:
+    return key_value_end(key, ROW_PREFIX_BYTES, KeyType.STRING)
 
 
 TIMESERIES_MODEL = TimeseriesModel()

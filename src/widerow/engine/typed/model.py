@@ -1,6 +1,6 @@
 """Typed tables in the catalogue: their records, namespaces, drop notes and shard keys."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -110,6 +110,15 @@ class TypedModel(CatalogModel[TableForm]):
             partial(shard_end, table),
             partial(_key_text, table),
         )
+
+    def entry_numbers(self, table: TableForm) -> Sequence[int]:
+        """The numbers of the table's indexes."""
+        return [index.id for index in table.table.indexes]
+
+    def unbuilt(self, table: TableForm) -> TableForm:
+        """Every index is still to be built."""
+        indexes = tuple([replace(index, ready=False) for index in table.table.indexes])
+        return TableForm(replace(table.table, indexes=indexes))
 
 
 def shard_end(form: TableForm, key: bytes) -> int:

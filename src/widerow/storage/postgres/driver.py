@@ -75,6 +75,7 @@ class PostgresDriver:
         checkpoints=False,
         shared=True,
         key_bytes_max=KEY_BYTES_MAX,
+        one_moment=True,  # a view is a REPEATABLE READ transaction
     )
     placement = None
 
