@@ -218,7 +218,7 @@ BACKUP: Final = command(
     examples="""
 `widerow backup /backups/monday --path /srv/widerow` — the server may go on
 `widerow backup /backups/monday --path /srv/widerow --json`
-`widerow backup /backups/monday --store postgresql://db/widerow` — again after an end: it goes on
+`widerow backup /backups/monday --store postgresql://db/widerow` — the same again after a kill
 `widerow backup /backups/move --records --path /srv/widerow` — for a store of another kind
 """,
 )
