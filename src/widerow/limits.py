@@ -489,6 +489,9 @@ ADVICE_SECONDS_COUNTED_MAX: Final = 1_000_000  # seconds with a load in a record
 
 # --- dev mode and test kit (docs/guide/testing.md) -------------------------------------------
 COPY_BYTES_MAX: Final = 64 * 1024 * 1024  # records of a copied instance, which stay in memory
+COPY_ATTEMPTS_MAX: Final = 10  # to find an instance the same twice, where views are not a moment
+RESET_GROUP_BYTES: Final = COPY_BYTES_MAX // 8  # of a copy that is put back; see `REPLANS_MAX`
+RESET_SECONDS_MAX: Final = 600  # then what a broken off reset has written is removed
 COPIES_MAX: Final = 64  # named snapshots of a server, of all instances
 COPIES_BYTES_MAX: Final = 256 * 1024 * 1024  # of all of them together
 FAULTS_MAX: Final = 256  # each is asked about for every request

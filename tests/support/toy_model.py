@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from widerow.engine.catalog.catalog import Catalog, Tables
-from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.model import CatalogModel
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.check_part import CheckPart
-from widerow.engine.copying import CopyMoment, CopyRoom, ModelCopy, Records
+from widerow.engine.copying import CopyMoment, CopyRoom, ModelCopy, PlacedTables, Records
 from widerow.engine.engine import Engine, OpenModel, TableModel, TableModelEntry
 from widerow.engine.partitions.partitioned_tables import Bounds, PartitionKey
 from widerow.engine.plan import Plan, failing, single
@@ -160,17 +159,17 @@ class ToyCopy(ModelCopy):
     def __init__(self, tables: list[tuple[ToyTable, Records]], size: int) -> None:
         self.names = tuple(table.name for table, _ in tables)
         self.rows, self.size, self.numbers = sum(len(r) for _, r in tables), size, len(tables)
-        self._tables = tables
+        self.tables = tuple(tables)
 
     def filled(self, number: int) -> tuple[bytes, ...]:
         return (row_prefix(number),)
 
-    def put_back(self, draft: Draft, number: Callable[[], int], _: int) -> Callable[[], None]:
-        for table, records in self._tables:
-            again = draft.put(TOY_MODEL, replace(table, id=number()))
-            for key, record in records:
-                draft.txn.put(row_prefix(again.id) + key, record)
-        return lambda: None
+    def under(self, number: Callable[[], int], _: int) -> PlacedTables:
+        made = [(replace(table, id=number()), records) for table, records in self.tables]
+        pairs = [
+            (row_prefix(table.id) + key, record) for table, found in made for key, record in found
+        ]
+        return PlacedTables(tuple([(TOY_MODEL, each) for each, _ in made]), pairs, lambda: None)
 
 
 class ToySweep(SweptModel[ToyTable]):

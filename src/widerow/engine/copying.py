@@ -1,17 +1,26 @@
 """What a table model gives for a copy of an instance (`instance_copy.py`), and what it gets."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
-from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.model import CatalogModel
 from widerow.engine.catalog.state import CatalogState
 from widerow.errors import WiderowError
 from widerow.keys.encode import after_prefix
 from widerow.limits import COPY_BYTES_MAX
 from widerow.storage.interface import Snapshot
 
-__all__ = ["CopyMoment", "CopyRefused", "CopyRoom", "ModelCopy", "Records", "has_any"]
+__all__ = [
+    "CopyMoment",
+    "CopyNotYet",
+    "CopyRefused",
+    "CopyRoom",
+    "ModelCopy",
+    "PlacedTables",
+    "Records",
+    "has_any",
+]
 
 Records = tuple[tuple[bytes, bytes], ...]
 
@@ -20,11 +29,30 @@ class CopyRefused(WiderowError):
     """An instance holds what a copy cannot, or the store cannot put a copy back."""
 
 
+class CopyNotYet(CopyRefused):
+    """A table has what a copy cannot hold and what goes away by itself in a moment."""
+
+
 class CopyMoment(NamedTuple):
-    """What a copy is made from: a view of the store, and the catalogue as that view has it."""
+    """What a copy is made from: a view of the store, and the catalogue as that view has it.
+
+    `is_alone`: whether nobody else may change the store, so that what is in memory is of the view.
+    """
 
     reader: Snapshot
     state: CatalogState
+    is_alone: bool
+
+
+class PlacedTables(NamedTuple):
+    """Copied tables under new numbers: each with its model, and their records.
+
+    `placed` is called when both are durable.
+    """
+
+    tables: tuple[tuple[CatalogModel[Any], Any], ...]
+    records: Iterable[tuple[bytes, bytes]]
+    placed: Callable[[], None]
 
 
 class CopyRoom:
@@ -68,22 +96,19 @@ class ModelCopy(ABC):
 
     `names`: of the tables that people see. `rows`: records of rows in them, of
     which a wide row has several. `size`: bytes of all records. `numbers`: how many numbers of the
-    catalogue putting them back takes.
+    catalogue putting them back takes. `tables`: what is copied, equal where that is equal.
     """
 
     names: tuple[str, ...]
     rows: int
     size: int
     numbers: int
+    tables: tuple[Any, ...]
 
     @abstractmethod
     def filled(self, number: int) -> tuple[bytes, ...]:
         """The prefixes under which a table of that number may be given records."""
 
     @abstractmethod
-    def put_back(self, draft: Draft, number: Callable[[], int], now_us: int) -> Callable[[], None]:
-        """Put the tables into the catalogue and their records into the store, in a transaction.
-
-        `number` gives the next number for a table, in the transaction. May be called again; what
-        the last call answers is called once the transaction is durable.
-        """
+    def under(self, number: Callable[[], int], now_us: int) -> PlacedTables:
+        """The tables and their records under new numbers, each of which `number` gives."""

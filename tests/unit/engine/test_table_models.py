@@ -17,9 +17,8 @@ from tests.support.lossy import Keep, LossyDisk, LossyStore
 from tests.support.toy_model import TOY, TOY_ENTRY, ToyEngine, ToyTable
 
 from widerow.engine.check import check_store
-from widerow.engine.copying import CopyRefused
 from widerow.engine.engine import Engine
-from widerow.engine.instance_copy import EMPTY_COPY, copy_instance, reset_instance
+from widerow.engine.instance_copy import copy_instance, reset_instance
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.plan import Plan
 from widerow.engine.scan import WHOLE_TABLE, Bound, RowAccess
@@ -153,15 +152,8 @@ def test_a_hot_table_is_divided_and_stays_so(world: World) -> None:
 
 
 def test_an_instance_is_copied_and_put_back(world: World) -> None:
-    """Where transactions reach over shards; elsewhere an instance can be emptied only."""
     table = world.create()
     world.put(table, "a", "b")
-    if not world.store.capabilities.atomic_across_shards:
-        with pytest.raises(CopyRefused):
-            copy_instance(world.core, "me")
-        world.core.run(reset_instance(world.core, "me", EMPTY_COPY, world.clock.now_us()))
-        assert world.toys.tables.get("me", "t") is None
-        return
     copy = copy_instance(world.core, "me")
     assert (copy.names, copy.rows) == (("t",), 2)
     world.put(table, "c")

@@ -7,17 +7,26 @@ iterators and tokens are those that were copied.
 
 Search indexes come back with a journal that begins when they are put back, and with the documents
 that they had: documents never change (`search/index.py`), so a copy shares them. An index that was
-being built when the copy was made, or that heard of a write meanwhile, is built again over the rows
-that were put back.
+being built when the copy was made, that heard of a write meanwhile, or is of a store that others
+may change, is built again over the rows that were put back.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from widerow.engine.catalog.draft import Draft
-from widerow.engine.copying import CopyMoment, CopyRefused, CopyRoom, ModelCopy, Records, has_any
+from widerow.engine.copying import (
+    CopyMoment,
+    CopyNotYet,
+    CopyRefused,
+    CopyRoom,
+    ModelCopy,
+    PlacedTables,
+    Records,
+    has_any,
+)
 from widerow.engine.streams.log import log_prefix
 from widerow.engine.streams.log_shards import first_shards
 from widerow.engine.tablestore.model import TABLESTORE_MODEL
@@ -85,30 +94,29 @@ class TablestoreCopy(ModelCopy):
         self.rows = sum(len(each.rows) for each in shown)
         self.size = size
         self.numbers = sum(_numbers_of(each.table) for each in tables)
+        self.tables = tables
         self._search = search
-        self._tables = tables
 
     def filled(self, number: int) -> tuple[bytes, ...]:
         """The prefixes under which records of a new table may be written."""
         of_rows = row_prefix(number), sequence_prefix(number), local_index_prefix(number)
         return *of_rows, change_prefix(number), tunnels_prefix(number)
 
-    def put_back(self, draft: Draft, number: Callable[[], int], now_us: int) -> Callable[[], None]:
-        """Put the tables back.
-
-        The answer, called once durable, gives search indexes their documents.
-        """
+    def under(self, number: Callable[[], int], now_us: int) -> PlacedTables:
+        """The tables under new numbers; once durable, search indexes are given their documents."""
         # An index refers to its table and the table to its indexes: all their numbers come first.
-        new = {each.table.id: number() for each in self._tables}
+        new = {each.table.id: number() for each in self.tables}
+        made = [(each, _renumbered(each.table, new, number, now_us)) for each in self.tables]
         documents: dict[int, dict[int, DocumentIndex]] = {}
-        for copied in self._tables:
-            table = _renumbered(copied.table, new, number, now_us)
-            draft.put(TABLESTORE_MODEL, table)
-            _put_records(draft, copied, table, new)
+        for copied, table in made:
             pairs = zip(copied.table.search, table.search, strict=True)
             found = [(after.id, copied.documents.get(before.id)) for before, after in pairs]
             documents[table.id] = {number: each for number, each in found if each is not None}
-        return partial(self._take_over, documents)
+        return PlacedTables(
+            tuple([(TABLESTORE_MODEL, table) for _, table in made]),
+            chain.from_iterable([_records_of(*each, new) for each in made]),
+            partial(self._take_over, documents),
+        )
 
     def _take_over(self, documents: "Mapping[int, Mapping[int, DocumentIndex]]") -> None:
         for table_id, found in documents.items():
@@ -129,30 +137,33 @@ def copy_tables(
 ) -> TablestoreCopy:
     """The tables of an instance. Raises `CopyRefused` for more than `room` bytes.
 
-    `CopyRefused` is raised also where a secondary index is not built yet. `search`: gives the
-    search indexes.
+    It is raised also where a secondary index is not built yet, and `CopyNotYet` where changes wait
+    to be moved. `search`: gives the search indexes.
     """
-    reader, state = moment
     counted = CopyRoom(instance, room)
     tables = []
-    for table in TABLESTORE_MODEL.owned(state, instance):
-        _check(reader, table)
-        tables.append(_copy(search, reader, table, counted))
+    for table in TABLESTORE_MODEL.owned(moment.state, instance):
+        _check(moment.reader, table)
+        tables.append(_copy(search, moment, table, counted))
     return TablestoreCopy(search, tuple(tables), counted.size)
 
 
 def _check(reader: Snapshot, table: Table) -> None:
-    for what, there in (
-        ("an index that is being built", not all(index.ready for index in table.indexes)),
-        ("changes that its indexes have not heard of", has_any(reader, intent_prefix(table.id))),
-    ):
-        if there:
-            raise CopyRefused(f"table {table.name!r} has {what}, which a snapshot cannot hold")
+    if not all(index.ready for index in table.indexes):
+        raise CopyRefused(
+            f"table {table.name!r} has an index that is being built, which a snapshot cannot hold"
+        )
+    if has_any(reader, intent_prefix(table.id)):
+        raise CopyNotYet(
+            f"table {table.name!r} has changes that its indexes or its stream have not heard of, "
+            "which a snapshot cannot hold; try again"
+        )
 
 
 def _copy(
-    search: "Callable[[], SearchIndexes]", reader: Snapshot, table: Table, room: CopyRoom
+    search: "Callable[[], SearchIndexes]", moment: CopyMoment, table: Table, room: CopyRoom
 ) -> _CopiedTable:
+    reader = moment.reader
     rows = room.behind(reader, row_prefix(table.id))
     given = room.behind(reader, sequence_prefix(table.id))
     entries = []
@@ -168,7 +179,7 @@ def _copy(
         (each.number, room.behind(reader, tunnel_prefix(table.id, each.number)))
         for each in table.all_tunnels
     ]
-    documents = search().copied(table, reader) if table.search else {}
+    documents = search().copied(table, reader) if table.search and moment.is_alone else {}
     room.take(sum(each.memory_bytes for each in documents.values()))
     return _CopiedTable(table, rows, given, tuple(entries), changes, tuple(tunnels), documents)
 
@@ -201,19 +212,22 @@ def _renumbered(table: Table, new: dict[int, int], number: Callable[[], int], no
     )
 
 
-def _put_records(draft: Draft, copied: _CopiedTable, table: Table, new: dict[int, int]) -> None:
-    put, own = draft.txn.put, table.id
-
-    def put_all(prefix: bytes, records: Records) -> None:
-        for rest, record in records:
-            put(prefix + rest, record)
-
-    put_all(row_prefix(own), copied.rows)
-    put_all(sequence_prefix(own), copied.sequences)
+def _records_of(
+    copied: _CopiedTable, table: Table, new: dict[int, int]
+) -> Iterator[tuple[bytes, bytes]]:
+    """The records of a table under its new number."""
+    own = table.id
+    yield from _behind(row_prefix(own), copied.rows)
+    yield from _behind(sequence_prefix(own), copied.sequences)
     for entry in copied.entries:
         index = new[entry.number].to_bytes(_NUMBER_BYTES, "big")
-        put(local_index_prefix(own) + entry.partition + index + entry.rest, entry.record)
+        yield local_index_prefix(own) + entry.partition + index + entry.rest, entry.record
     if table.stream is not None:
-        put_all(log_prefix(own, table.stream), copied.changes)
+        yield from _behind(log_prefix(own, table.stream), copied.changes)
     for tunnel, (_, records) in zip(table.all_tunnels, copied.tunnels, strict=True):
-        put_all(tunnel_prefix(own, tunnel.number), records)
+        yield from _behind(tunnel_prefix(own, tunnel.number), records)
+
+
+def _behind(prefix: bytes, records: Records) -> Iterator[tuple[bytes, bytes]]:
+    for rest, record in records:
+        yield prefix + rest, record

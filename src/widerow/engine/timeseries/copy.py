@@ -1,15 +1,17 @@
 """Copies of timeseries tables, for snapshots of an instance (docs/guide/testing.md)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
-from widerow.engine.catalog.draft import Draft
 from widerow.engine.copying import (
     CopyMoment,
+    CopyNotYet,
     CopyRefused,
     CopyRoom,
     ModelCopy,
+    PlacedTables,
     Records,
     has_any,
 )
@@ -53,19 +55,22 @@ class TimeseriesCopy(ModelCopy):
         self.rows = sum(len(each.points) for each in tables)
         self.size = size
         self.numbers = sum(map(_numbers_of, tables))
-        self._tables = tables
+        self.tables = tables
 
     def filled(self, number: int) -> tuple[bytes, ...]:
         """The prefixes under which records of a new table may be written."""
         beside = local_index_prefix(number), change_prefix(number), tunnels_prefix(number)
         return row_prefix(number), *beside
 
-    def put_back(self, draft: Draft, number: Callable[[], int], now_us: int) -> Callable[[], None]:
-        """Put the tables back, with new numbers. The answer has nothing to do."""
+    def under(self, number: Callable[[], int], now_us: int) -> PlacedTables:
+        """The tables under new numbers."""
         del now_us
-        for copied in self._tables:
-            _put_back(draft, copied, number)
-        return lambda: None
+        made = [(each, _after(each.table, number)) for each in self.tables]
+        return PlacedTables(
+            tuple([(TIMESERIES_MODEL, after) for _, after in made]),
+            chain.from_iterable([_records_of(*each) for each in made]),
+            lambda: None,
+        )
 
 
 def _numbers_of(copied: _CopiedTable) -> int:
@@ -73,33 +78,34 @@ def _numbers_of(copied: _CopiedTable) -> int:
     return 3 + len(copied.table.lastpoints) + len(copied.table.tunnels)
 
 
-def _put_back(draft: Draft, copied: _CopiedTable, number: Callable[[], int]) -> None:
-    before = copied.table
-    points, metas = number(), number()
-    indexes = {index.number: replace(index, number=number()) for index in before.lastpoints}
-    after = replace(
+def _after(before: TimeseriesTable, number: Callable[[], int]) -> TimeseriesTable:
+    """The table with new numbers for its points, metas, stream, last-point indexes and tunnels."""
+    return replace(
         before,
-        id=points,
-        meta_id=metas,
-        lastpoints=tuple(indexes.values()),
+        id=number(),
+        meta_id=number(),
+        lastpoints=tuple([replace(each, number=number()) for each in before.lastpoints]),
         stream=replace(before.stream, number=number()),
         tunnels=tuple([replace(each, number=number()) for each in before.tunnels]),
     )
-    draft.put(TIMESERIES_MODEL, after)
-    put = draft.txn.put
+
+
+def _records_of(copied: _CopiedTable, after: TimeseriesTable) -> Iterator[tuple[bytes, bytes]]:
     for key, record in copied.points:
-        put(row_prefix(points) + key, record)
+        yield row_prefix(after.id) + key, record
     for key, record in copied.changes:
-        put(log_prefix(points, after.stream) + key, record)
+        yield log_prefix(after.id, after.stream) + key, record
     for tunnel, records in zip(after.tunnels, copied.tunnels, strict=True):
         for key, record in records:
-            put(tunnel_prefix(points, tunnel.number) + key, record)
+            yield tunnel_prefix(after.id, tunnel.number) + key, record
     for key, record in copied.metas:
-        put(row_prefix(metas) + key, record)
+        yield row_prefix(after.meta_id) + key, record
+    pairs = zip(copied.table.lastpoints, after.lastpoints, strict=True)
+    indexes = {before.number: index for before, index in pairs}
     for key, record in copied.series:
         renumbered = _renumbered(key, indexes)
         if renumbered is not None:
-            put(local_index_prefix(points) + renumbered, record)
+            yield local_index_prefix(after.id) + renumbered, record
 
 
 def _renumbered(key: bytes, indexes: dict[int, LastpointIndex]) -> bytes | None:
@@ -114,17 +120,20 @@ def _renumbered(key: bytes, indexes: dict[int, LastpointIndex]) -> bytes | None:
 def copy_series_tables(moment: CopyMoment, instance: str, room: int) -> TimeseriesCopy:
     """The tables of an instance. Raises `CopyRefused` for more than `room` bytes.
 
-    `CopyRefused` is raised also where a last-point index is not built yet, or points are still to
-    come into the stream.
+    `CopyRefused` is raised also where a last-point index is not built yet, and `CopyNotYet` where
+    points are still to come into the stream.
     """
-    reader, state = moment
+    reader, state, _ = moment
     counted = CopyRoom(instance, room)
     found: list[_CopiedTable] = []
     for table in TIMESERIES_MODEL.owned(state, instance):
         if not all(index.ready for index in table.lastpoints):
             raise CopyRefused(f"table {table.name!r} has an index that is being built")
         if has_any(reader, intent_prefix(table.id)):
-            raise CopyRefused(f"table {table.name!r} has points that its stream has not heard of")
+            raise CopyNotYet(
+                f"table {table.name!r} has points that its stream has not heard of, which a "
+                "snapshot cannot hold; try again"
+            )
         points = counted.behind(reader, row_prefix(table.id))
         series = counted.behind(reader, local_index_prefix(table.id))
         metas = counted.behind(reader, row_prefix(table.meta_id))

@@ -1,11 +1,13 @@
 """The state of dev mode: clock, faults, and snapshots of instances."""
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from widerow.auth.keyring import is_instance_name
 from widerow.commit.committer import Committer
+from widerow.engine.copying import CopyNotYet
 from widerow.engine.engine import Engine
 from widerow.engine.instance_copy import EMPTY_COPY, InstanceCopy, copy_instance, reset_instance
 from widerow.limits import COPIES_BYTES_MAX, COPIES_MAX
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from widerow.wire.dialect import Dialect
 
 __all__ = ["DevMode"]
+
+_LOOKS_MAX: Final = 100  # for changes that are moved behind their rows: five seconds
+_LOOK_SECONDS: Final = 0.05
 
 
 class _Kept(NamedTuple):
@@ -100,7 +105,7 @@ class DevMode:
         _check_instance(instance)
         engine, _ = self._open()
         self._others(instance, name)
-        copy = await asyncio.to_thread(copy_instance, engine, instance)
+        copy = await _copied(engine, instance)
         others = self._others(instance, name)
         if copy.size + sum(each.copy.size for each in others) > COPIES_BYTES_MAX:
             raise FieldRefused(
@@ -165,6 +170,18 @@ class DevMode:
         yield "# HELP widerow_faults_struck_total Requests that faults of dev mode struck."
         yield "# TYPE widerow_faults_struck_total counter"
         yield f"widerow_faults_struck_total {self.faults.struck()}"
+
+
+async def _copied(engine: Engine, instance: str) -> InstanceCopy:
+    """A copy of the instance, once what waits to be moved behind its rows is moved.
+
+    Raises `CopyRefused`, also where that takes too long.
+    """
+    for _ in range(_LOOKS_MAX):
+        with suppress(CopyNotYet):
+            return await asyncio.to_thread(copy_instance, engine, instance)
+        await asyncio.sleep(_LOOK_SECONDS)
+    return await asyncio.to_thread(copy_instance, engine, instance)
 
 
 def _check_instance(instance: str) -> None:

@@ -1,4 +1,4 @@
-"""A server in dev mode, in memory or on a disk, and what programs without an SDK send it."""
+"""A server in dev mode, over stores of several kinds, and what programs without an SDK send it."""
 
 import http.client
 import json
@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import pytest
+from tests.postgres import fresh_url
 
 from widerow.testing.server import WiderowServer
 
@@ -50,6 +51,15 @@ class Dev:
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WiderowServer]:
     path = None if request.param == "memory" else tmp_path / "store"
     with WiderowServer(path) as server:
+        yield server
+
+
+@pytest.fixture(params=["memory", "rocksdb", "postgres"])
+def any_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WiderowServer]:
+    """Also over a database, where a server whose clock jumps takes no writes for a moment."""
+    settings = {"store": fresh_url()} if request.param == "postgres" else None
+    path = tmp_path / "store" if request.param == "rocksdb" else None
+    with WiderowServer(path, settings=settings) as server:
         yield server
 
 

@@ -136,9 +136,9 @@ def test_the_obvious_model(server: WiderowServer, seed: int) -> None:
     assert sum(fault["struck"] for fault in server.faults.all()) > 5
 
 
-def test_resets_beside_writers(server: WiderowServer) -> None:
+def test_resets_beside_writers(any_server: WiderowServer) -> None:
     """Nothing of a former table reaches the present one, and no reader sees half a reset."""
-    instance = WiderowInstance(server, "busy")
+    instance = WiderowInstance(any_server, "busy")
     client = instance.client()
     make_tables(client)
     for key in range(20):

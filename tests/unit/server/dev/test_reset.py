@@ -22,9 +22,9 @@ def asked(wire: Wire, *actions: str, table: str = "t") -> None:
         assert answer.status == 200, (action, answer.error)
 
 
-def test_an_instance_is_kept_emptied_and_put_back(server: WiderowServer) -> None:
-    dev = Dev(server.endpoint)
-    with Wire(server.endpoint) as wire:
+def test_an_instance_is_kept_emptied_and_put_back(any_server: WiderowServer) -> None:
+    dev = Dev(any_server.endpoint)
+    with Wire(any_server.endpoint) as wire:
         asked(wire, "CreateTable", "PutRow")
         kept = dev.ask("POST", "snapshots", instance="shop", name="one")
         assert (kept["tables"], kept["rows"]) == (["t"], 1)
@@ -40,10 +40,10 @@ def test_an_instance_is_kept_emptied_and_put_back(server: WiderowServer) -> None
     assert (status, field, message) == (400, "snapshot", "must be one of this instance's: none")
 
 
-def test_searches_and_tunnels_answer_as_before_the_snapshot(server: WiderowServer) -> None:
+def test_searches_and_tunnels_answer_as_before_the_snapshot(any_server: WiderowServer) -> None:
     """The index as it was, the tunnel by the id that it had, and the row that was there."""
-    dev = Dev(server.endpoint)
-    with Wire(server.endpoint) as wire:
+    dev = Dev(any_server.endpoint)
+    with Wire(any_server.endpoint) as wire:
         asked(wire, "CreateTable", "PutRow", "CreateSearchIndex")
         made = wire.ask(SENDER.request("tunnel/create", ALL["tunnel/create"]("t"))).body
         tunnel = str(t.CreateTunnelResponse.FromString(made).tunnel_id)
