@@ -10,14 +10,13 @@ from tests.support.answers import decode_answer_rows
 from tests.support.changes import create, delete, put, scan_all
 from tests.support.engines import open_tablestore
 from tests.support.watched import WATCHED, make_watched
-from widerow.engine.tablestore.streams.log import ROW_INDEX_MAX, decode_head, encode_head
-from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind
 
 from widerow.backups.making import back_up_records
 from widerow.backups.restoring import restore_records
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check import Finding
 from widerow.engine.scan import WHOLE_TABLE
+from widerow.engine.streams.log import ROW_INDEX_MAX, decode_head, encode_head
 from widerow.engine.timeseries.plug import TIMESERIES
 from widerow.engine.typed.index_build import begin_index
 from widerow.engine.typed.plug import TYPED
@@ -40,6 +39,7 @@ from widerow.model.timeseries.points import Point
 from widerow.model.timeseries.requests import MetaUpdateMode, TableRequest
 from widerow.model.timeseries.series import SeriesKey
 from widerow.model.timeseries.table import TimeseriesOptions
+from widerow.model.tunnels import CreateTunnel, TunnelKind
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.table import Index, IndexField

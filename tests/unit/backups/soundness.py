@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from tests.support.watched import WATCHED
 from tests.unit.backups.filled import Filled
-from widerow.engine.tablestore.streams.log import decode_record
 
 from widerow.client.rows import decode_change
+from widerow.engine.streams.log import decode_record
 from widerow.keys.layout import SPACE_CHANGES
 from widerow.rows.plain_values import VersionedValue
 from widerow.storage.interface import Store
