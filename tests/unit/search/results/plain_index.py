@@ -55,6 +55,16 @@ class Document:
     values: dict[str, list[Any]] = field(default_factory=dict)
     below: dict[str, list["Document"]] = field(default_factory=dict)
 
+    def deeper(self, path: str, found: "Callable[[Document, str], list[Any]]") -> list[Any]:
+        """What is found for a path in the children through which it leads."""
+        return [
+            each
+            for above, below in self.below.items()
+            if path.startswith(above + ".")
+            for child in below
+            for each in found(child, path)
+        ]
+
 
 def _converted(kind: SearchFieldType, value: Converted) -> Converted:  # noqa: PLR0911  # one for each type
     """A value of a row or a request in a field's own form."""
@@ -239,13 +249,7 @@ class PlainDocuments:
     def _values_below(self, document: Document, name: str) -> list[Any]:
         if name in document.values:
             return document.values[name]
-        return [
-            value
-            for path, below in document.below.items()
-            if name.startswith(path + ".")
-            for child in below
-            for value in self._values_below(child, name)
-        ]
+        return document.deeper(name, self._values_below)
 
     def values(self, name: str) -> FieldValues:
         kind = self.view.fields[name][0].type
@@ -345,13 +349,7 @@ class PlainDocuments:
     def _at(self, document: Document, path: str) -> list[Document]:
         if path in document.below:
             return document.below[path]
-        return [
-            deep
-            for above, below in document.below.items()
-            if path.startswith(above + ".")
-            for child in below
-            for deep in self._at(child, path)
-        ]
+        return document.deeper(path, self._at)
 
     def children(self, path: str) -> tuple["PlainDocuments", Integers]:
         below, parents = [], []
