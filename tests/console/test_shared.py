@@ -111,7 +111,7 @@ def test_workers_stand_under_their_server_the_slowest_has_its_reason_the_dead_it
     ]
     slow = {**right, "slowest": "99 of 100 requests took up to 90 ms, elsewhere 5: it gets more"}
     server = {**found["servers"][0], "server": "db1", "nodes": [left["id"], "2"]}
-    workers[1] |= {"id": "2", "load": None}  # of an earlier version
+    workers[1] |= {"id": "2", "load": None, "catalogue_lease_seconds": 9.0}  # of an earlier version
     dead = {**right, "id": "3", "name": "far", "state": "silent", "seen_us": 1_468_944_000_000_000}
     servers_told = [server, found["servers"][1], {**server, "server": "far", "nodes": ["3"]}]
     told = {**found, "nodes": [*workers, slow, dead], "servers": servers_told}

@@ -704,6 +704,7 @@ def test_a_silent_node_is_shown_since_when_and_its_figures_are_not_added() -> No
     assert other["state"] == "silent"
     assert SILENT_SECONDS <= other["beat_age_seconds"] <= SILENT_SECONDS + 5
     assert other["seen_us"] == world.all[0].clock.now_us() - other["beat_age_seconds"] * 1e6
+    assert own["catalogue_lease_seconds"] is None
     assert other["catalogue_lease_seconds"] < READ_LEASE_SECONDS + READ_LEASE_MARGIN_SECONDS - 9
     assert document["servers"][0]["cores"] == 0.5
     assert [each["node"] for each in document["lags"]] == [own["name"]]

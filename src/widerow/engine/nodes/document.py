@@ -33,7 +33,7 @@ class _Known(NamedTuple):
     rate: float
     age: float
     serves: bool
-    lease_seconds: float
+    lease_seconds: float | None
     skew: list[float] | None
 
 
@@ -48,7 +48,7 @@ def nodes_document(nodes: Nodes, clock: Clock, opens: Callable[[str], bool]) -> 
     own, now_ns = nodes.own(), clock.monotonic_ns()
     others = sorted(nodes.seen(), key=lambda each: (each.record.name, each.record.id))
     known = [
-        _Known(own, nodes.rate, 0.0, serves=True, lease_seconds=0.0, skew=[0.0, 0.0]),
+        _Known(own, nodes.rate, 0.0, serves=True, lease_seconds=None, skew=[0.0, 0.0]),
         *[_known(each, now_ns) for each in others],
     ]
     living = [each for each in known if each.serves]
@@ -78,7 +78,7 @@ def _known(seen: SeenNode, now_ns: int) -> _Known:
         seen.rate,
         (now_ns - seen.since_ns) / 1e9,
         seen.lives(now_ns),
-        seen.read_lease_seconds(now_ns),
+        round(seen.read_lease_seconds(now_ns), 1),
         None if seen.skew is None else [seen.skew.low_us / 1e6, seen.skew.high_us / 1e6],
     )
 
@@ -99,7 +99,7 @@ def _shown(node: _Known, now_us: int, slow: tuple[bytes, str] | None) -> Json:
         "up_seconds": round((now_us - record.started_us) / 1e6, 1),
         "skew": node.skew,
         "epoch": record.epoch,
-        "catalogue_lease_seconds": round(node.lease_seconds, 1),
+        "catalogue_lease_seconds": node.lease_seconds,
         "requests": record.requests,
         "requests_per_second": round(node.rate, 1),
         "load": None if work is None else figures,
