@@ -9,7 +9,8 @@ Nothing that reads fields of protobuf messages is compiled: the runtime hands ou
 that is not UTF-8, which our code refuses, while compiled code already fails on the type.
 
 Nor is a subclass of `Mapping` (`engine/typed/stored.py`): compiled, it shares the register of its
-base, and every dict is an instance of it.
+base, and every dict is an instance of it. A module with a subclass of a class that is not compiled
+and has slots stays plain, too (`wire/nosql/sql/update_run.py`).
 
 mypyc reads types: of the modules, and of what they import. It has rules of its own for that, not
 those of `make check`, because an installation has other packages at hand than a developer has.

@@ -29,7 +29,7 @@ from tests.compat.recording import merged
 
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
-__all__ = ["RECORD", "Record", "main", "page", "read_record"]
+__all__ = ["RECORD", "STORE_NAMES", "Record", "main", "page", "read_record"]
 
 HERE: Final = Path(__file__).parent
 RECORD: Final = HERE / "record.json"
