@@ -8,9 +8,10 @@ import pytest
 from google.protobuf.message import Message
 from tests import hbase
 
+from widerow.engine.intents import IntentKind, IntentQueue
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, ViewLost
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import revision_key, row_prefix
+from widerow.keys.layout import SPACE_INTENTS, revision_key, row_prefix
 from widerow.rows.fields import field
 from widerow.storage.hbase.driver import HBaseDriver
 from widerow.storage.hbase.greeting import Address
@@ -30,10 +31,12 @@ from widerow.storage.hbase.regions import MovePauses, Region
 from widerow.storage.hbase.requests import change_nothing
 from widerow.storage.hbase.rows import row_of
 from widerow.storage.hbase.rpc import PendingCall, RpcConnection
-from widerow.storage.interface import Write
+from widerow.storage.interface import Transaction, Write
 from widerow.storage.opener import open_store
+from widerow.storage.page import PageWanted
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
+from widerow.testing.clock import FakeClock, FakeEntropy
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(hbase.START_SECONDS)]
 
@@ -185,6 +188,44 @@ def test_a_row_or_a_page_is_one_call(driver: HBaseDriver, monkeypatch: pytest.Mo
     administer(driver, "FlushRegion", region_of(driver, SHARD))
     with pytest.raises(ViewLost):
         late.get(NAMES[1])
+
+
+def test_the_intents_of_a_group_are_one_call(
+    driver: HBaseDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside one that opens a view, one of keys, and the commit, however many shards there are."""
+    calls: list[str] = []
+    send = RpcConnection.send
+
+    def sent(self: RpcConnection, method: str, request: Message) -> PendingCall:
+        calls.append(method)
+        return send(self, method, request)
+
+    queue = IntentQueue(FakeClock(), FakeEntropy(1))
+    shards = [TABLE + b"%03d\x00" % number for number in range(100)]
+
+    def leave(shard: bytes) -> Write[int]:
+        def body(txn: Transaction) -> int:
+            return queue.leave(txn, shard, IntentKind.ENTRIES, b"")
+
+        return Write((shard, SPACE_INTENTS + shard[1:]), body)
+
+    store = OptimisticStore(driver)
+    monkeypatch.setattr(RpcConnection, "send", sent)
+    for number in range(1, 4):
+        calls.clear()
+        outcomes = store.transact_group([leave(shard) for shard in shards])
+        assert [each.error for each in outcomes] == [None] * 100
+        # the view, the keys, the intents; on a busy machine the view is proven meanwhile
+        assert 3 <= calls.count("Scan") <= 8
+        assert calls.count("ExecService") == 1
+        prefixes = [SPACE_INTENTS + shard[1:] for shard in shards]
+        wanted = [PageWanted(each, after_prefix(each), 16, number % 2 == 0) for each in prefixes]
+        pages = store.get_pages_together(wanted)
+        assert [len(page.pairs) for page in pages] == [number] * 100
+        for each, page in zip(wanted, pages, strict=True):
+            found = driver.read_page(each.start, each.stop, 16, reverse=each.reverse)
+            assert found == page
 
 
 def test_whoever_reads_together_waits_for_no_region(

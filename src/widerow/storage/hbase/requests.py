@@ -15,9 +15,11 @@ from widerow.storage.hbase.messages import (
     CoprocessorServiceRequest,
     Filter,
     KeyOnlyFilter,
+    MultiRowRangeFilter,
     MutateRequest,
     MutationProto,
     QualifierValue,
+    RowRange,
     Scan,
     ScanRequest,
 )
@@ -34,6 +36,7 @@ __all__ = [
     "scan_further",
     "scan_range",
     "scan_single_rows",
+    "scan_spans",
 ]
 
 _FILTERS: Final = "org.apache.hadoop.hbase.filter."
@@ -107,6 +110,37 @@ def scan_range(
         mvcc_read_point=read_point,
         max_result_size=asked.bytes_max,
         filter=_KEYS_ONLY if asked.keys_only else None,
+    )
+    return ScanRequest(
+        region=region.specifier,
+        scan=scan,
+        number_of_rows=asked.rows_max,
+        limit_of_rows=asked.rows_max,
+        client_handles_heartbeats=True,
+    )
+
+
+def scan_spans(
+    region: Region, spans: Sequence[RowSpan], asked: RangeRead, read_point: int | None
+) -> ScanRequest:
+    """Several spans of one column that lie in the region, in order, as of a moment, or of now."""
+    ranges = [
+        RowRange(
+            start_row=span.start,
+            start_row_inclusive=True,
+            stop_row=span.stop,
+            stop_row_inclusive=False,
+        )
+        for span in spans
+    ]
+    listed = MultiRowRangeFilter(row_range_list=ranges).SerializeToString()
+    scan = Scan(
+        column=[Column(family=FAMILY, qualifier=[spans[0].qualifier])],
+        start_row=min(span.start for span in spans),
+        stop_row=max(span.stop for span in spans),
+        mvcc_read_point=read_point,
+        max_result_size=asked.bytes_max,
+        filter=Filter(name=_FILTERS + "MultiRowRangeFilter", serialized_filter=listed),
     )
     return ScanRequest(
         region=region.specifier,

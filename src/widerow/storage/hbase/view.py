@@ -33,9 +33,17 @@ from widerow.storage.hbase.requests import (
     scan_further,
     scan_range,
     scan_single_rows,
+    scan_spans,
 )
 from widerow.storage.hbase.rows import RowSpan, key_of, row_of, row_spans
 from widerow.storage.hbase.rpc import PendingCall, RemoteFailure, RpcConnection
+from widerow.storage.hbase.short_pages import (
+    SHORT_ROWS_MAX,
+    SPANS_MIN,
+    cells_of_spans,
+    end_of_page,
+    rows_expected,
+)
 from widerow.storage.page import Page, PageWanted
 
 __all__ = ["HBaseReads", "HBaseView", "SharedReads"]
@@ -244,11 +252,14 @@ class _RegionReads:
             (start, stop, RangeRead(rows_max, min(bytes_max, _PAGE_BYTES_MAX), reverse))
             for start, stop, rows_max, reverse in wanted
         ]
-        found: list[_CellPage] = []
-        for first in range(0, len(asked), _SCANS_MAX):
-            part = asked[first : first + _SCANS_MAX]
-            found += self._patiently(partial(self._pages, part))
-        return [_paged(each) for each in found]
+        found = self._patiently(partial(self._short_pages, asked))
+        left = [number for number in range(len(asked)) if number not in found]
+        for first in range(0, len(left), _SCANS_MAX):
+            numbers = left[first : first + _SCANS_MAX]
+            part = [asked[number] for number in numbers]
+            pages = self._patiently(partial(self._pages, part))
+            found.update(zip(numbers, pages, strict=True))
+        return [_paged(found[number]) for number in range(len(asked))]
 
     def cells(self, start: bytes, stop: bytes, rows_max: int) -> Iterator[tuple[CellPlace, int]]:
         """Where the keys of a range stand, and with which timestamps; without their values."""
@@ -305,6 +316,30 @@ class _RegionReads:
             for region, wanted in by_region.items()
         ]
         return self._scan(reads)
+
+    def _short_pages(
+        self, wanted: Sequence[tuple[bytes, bytes, RangeRead]]
+    ) -> dict[int, _CellPage]:
+        """The pages, by numbers, of ranges that one scan of their region has read to their ends."""
+        by_column: dict[tuple[bytes, bytes], list[tuple[int, _Spot]]] = {}
+        for number, (start, stop, asked) in enumerate(wanted):
+            if len(wanted) < SPANS_MIN or asked.rows_max > SHORT_ROWS_MAX:
+                continue
+            spots = list(islice(self._spots(start, stop, reverse=asked.reverse), 2))
+            if len(spots) == 1:
+                column = (spots[0].region.name, spots[0].span.qualifier)
+                by_column.setdefault(column, []).append((number, spots[0]))
+        many = [each for each in by_column.values() if len(each) >= SPANS_MIN]
+        for each in many:
+            each.sort(key=lambda one: one[1].span.start)
+        pages: dict[int, _CellPage] = {}
+        for each, found in zip(many, self._scan(list(map(_spans_read, many))), strict=True):
+            spans = [spot.span for _, spot in each]
+            of_spans = cells_of_spans(found.cells, spans, more=found.more)
+            for (number, _), cells in zip(each, of_spans, strict=True):
+                if cells is not None:
+                    pages[number] = end_of_page(cells, wanted[number][2])
+        return pages
 
     def _page(self, start: bytes, stop: bytes, asked: RangeRead) -> _CellPage:
         """The cells of a page, and `Page.following`."""
@@ -503,6 +538,13 @@ class HBaseView(_RegionReads):
 def _range_read(spot: _Spot, asked: RangeRead) -> _Read:
     request = partial(scan_range, spot.region, spot.span, asked)
     return _Read(spot.region, request, asked.rows_max, whole=False, bytes_max=asked.bytes_max)
+
+
+def _spans_read(spots: Sequence[tuple[int, _Spot]]) -> _Read:
+    region, spans = spots[0][1].region, [spot.span for _, spot in spots]
+    asked = RangeRead(rows_expected(len(spans)), _PAGE_BYTES_MAX, reverse=False)
+    request = partial(scan_spans, region, spans, asked)
+    return _Read(region, request, asked.rows_max, whole=False, bytes_max=asked.bytes_max)
 
 
 def _edge(spot: _Spot | None, asked: RangeRead) -> bytes | None:
