@@ -22,8 +22,10 @@ from tests.unit.backups.stores import CHANGES, KINDS, QUICK, STORES, small_parts
 
 from widerow.backups import making
 from widerow.backups.making import back_up_records
-from widerow.errors import StoreBusy
+from widerow.errors import StoreBusy, ViewLost
 from widerow.storage.backup import BackupFailed
+from widerow.storage.interface import Snapshot
+from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeEntropy
 
 MEANWHILE: Final = [("row", 1), ("settle", 0), ("user", 1), ("no_row", 2), ("count", 1)]
@@ -156,3 +158,57 @@ def test_a_database_that_stays_away_ends_a_backup_which_is_gone_on_with(tmp_path
     back_up_records(source.store, target, "it", created="", version="")
     with STORES["memory"](tmp_path) as store:
         assert restored(store, target) == []
+
+
+class LostView:
+    """A snapshot that is lost after some scans."""
+
+    def __init__(self, inner: Snapshot, scans: int) -> None:
+        self.get, self.get_many = inner.get, inner.get_many
+        self._inner = inner
+        self._left = scans
+
+    def scan(
+        self, start: bytes, stop: bytes, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """As the snapshot, until it is lost."""
+        self._left -= 1
+        if self._left < 0:
+            raise ViewLost("the connection of the snapshot was lost")
+        return self._inner.scan(start, stop, reverse=reverse)
+
+
+class LosingStore(MemoryStore):
+    """A store whose snapshots are one moment, and one of which is lost."""
+
+    scans: int | None = None
+
+    def snapshot(self) -> Snapshot:  # type: ignore[override]  # as the contract has it
+        """A snapshot; the first one after `scans` was set is lost."""
+        inner, scans = super().snapshot(), self.scans
+        self.scans = None
+        return inner if scans is None else LostView(inner, scans)
+
+
+@pytest.mark.parametrize("scans", [0, 20, 40])
+def test_a_backup_whose_moment_was_lost_goes_on_and_says_so(scans: int, tmp_path: Path) -> None:
+    source = Filled(LosingStore())
+    for each, number in BEFORE:
+        source.change(each, number)
+    seen, waiting = [rows_in(source)], [("index", 1), *MEANWHILE, ("row", 4)]
+    assert isinstance(source.store, LosingStore)
+    source.store.scans = scans
+
+    def rest(_: float) -> None:
+        while waiting:
+            source.change(*waiting.pop(0))
+            seen.append(rows_in(source))
+
+    target = tmp_path / "backup"
+    backup = back_up_records(source.store, target, "it", created="", version="", rest=rest)
+    assert backup.facts is not None
+    assert backup.facts.one_moment is False
+    assert waiting == []
+    with STORES["memory"](tmp_path) as store:
+        assert restored(store, target) == []
+        sound(Filled.of(store), seen)
