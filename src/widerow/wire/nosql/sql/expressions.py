@@ -295,11 +295,11 @@ def _binary(expression: syntax.Binary, scope: SqlScope) -> Compiled:
     place = expression.place
     first = compile_expression(expression.first, scope)
     rest = [(sign, compile_expression(each, scope)) for sign, each in expression.rest]
-    places = [expression.first.place, *(each.place for _, each in expression.rest)]
+    places = [expression.first.place, *[each.place for _, each in expression.rest]]
     operands = [
         OperandPlace(at, where, each.kind)
         for at, (where, each) in enumerate(
-            zip(places, [first, *(each for _, each in rest)], strict=True)
+            zip(places, [first, *[each for _, each in rest]], strict=True)
         )
     ]
     steps = [
@@ -307,7 +307,7 @@ def _binary(expression: syntax.Binary, scope: SqlScope) -> Compiled:
         for (sign, each), operand in zip(rest, operands[1:], strict=True)
     ]
     begin, leading = first.evaluate, operands[0]
-    kind = _arithmetic_kind([first, *(each for _, each in rest)], [sign for sign, _ in rest])
+    kind = _arithmetic_kind([first, *[each for _, each in rest]], [sign for sign, _ in rest])
 
     def evaluate(frame: SqlFrame) -> Items:
         items: Items = checked_operand(begin(frame), leading)
@@ -622,7 +622,7 @@ def _boundary(
 def _slice(expression: syntax.Slice, scope: SqlScope) -> Compiled:
     source = compile_expression(expression.source, scope)
     steps, place = source.evaluate, expression.place
-    low, high = (_boundary(each, scope) for each in (expression.low, expression.high))
+    low, high = _boundary(expression.low, scope), _boundary(expression.high, scope)
 
     def evaluate(frame: SqlFrame) -> Items:
         first = None if low is None else low(frame)

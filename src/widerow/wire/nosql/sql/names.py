@@ -24,7 +24,10 @@ def _fault(rule: StatementRule, at: syntax.SqlExpression, **details: Any) -> Inv
 
 def table_of_row(variable: syntax.VariableNode, scope: SqlScope) -> ScopeTable | None:
     """The table whose alias a variable is, or None."""
-    return next((table for table in scope.tables if table.alias == variable.name), None)
+    for table in scope.tables:
+        if table.alias == variable.name:
+            return table
+    return None
 
 
 def _table_of(column: syntax.ColumnNode, scope: SqlScope, *, of_row: bool) -> ScopeTable:

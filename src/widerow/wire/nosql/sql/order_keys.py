@@ -9,6 +9,7 @@ Numbers of all types compare by value, so that 1 and 1.0 are one group.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from widerow.keys.typed import encode_typed
@@ -80,7 +81,7 @@ def item_key(item: Any) -> bytes:  # noqa: ANN401  # any value of a query
     """The key of one item; no key is the beginning of another's."""
     make = _KEYS.get(type(item))
     if make is None:
-        make = next(make for kind, make in _KEYS.items() if isinstance(item, kind))
+        make = _KEYS[next(filter(partial(isinstance, item), _KEYS))]
     return make(item)
 
 
