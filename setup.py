@@ -105,8 +105,6 @@ HOT_MODULES = (
     "engine/typed/identity",
     "engine/typed/index_form",
     "engine/typed/index_keeper",
-    "engine/typed/index_late",
-    "engine/typed/index_scan",
     "engine/typed/index_selection",
     "engine/typed/multi_delete",
     "engine/typed/prepare",
