@@ -46,6 +46,10 @@ BUSY_PAUSE_SECONDS: Final = 0.5
 _END: Final = b"\xff" * 8  # above every key
 _CATALOG_SHARDS: Final = (SPACE_STORE, *CATALOG_SPACES)
 _NUMBER_BYTES: Final = 4
+_RUN_BYTES: Final = 8
+_TAKEN: Final = (
+    "another process has begun to use the store, or to restore into it; stop one of them"
+)
 
 
 def restore_records(
@@ -68,7 +72,7 @@ def restore_records(
     assert facts is not None, "the backup is one of records"
     _check_keys(store, source, facts)
     restore = _Restore(store, source, backup, facts)
-    restore.begin()
+    restore.begin(entropy.token_bytes(_RUN_BYTES).hex())
     restore.write(told)
     finished = RestoredStore(store)
     _finish_engine_work(finished, clock, entropy)
@@ -96,11 +100,17 @@ class _Restore:
         self._backup = backup
         self._facts = facts
         self._done = 0  # parts that are written, of the catalogue first
+        self._run = ""
+        self._record: bytes | None = None  # of the store's format, as this run left it
 
-    def begin(self) -> None:
-        """Take an empty store, or one into which this backup was being restored."""
+    def begin(self, run: str) -> None:
+        """Take an empty store, or one into which this backup was being restored.
+
+        `run` names this run: one that it takes over from writes no more.
+        """
         snapshot = self._store.snapshot()
-        found = snapshot.get(STORE_FORMAT_KEY)
+        found = self._record = snapshot.get(STORE_FORMAT_KEY)
+        self._run = run
         if found is None and next(snapshot.scan(b"", _END), None) is None:
             self._note()
             return
@@ -113,6 +123,7 @@ class _Restore:
             raise StoreDamaged("the record of an unfinished restore is not readable") from error
         if not hmac.compare_digest(str(digest), self._backup.digest):
             raise BackupFailed("another backup was being restored into the store; empty it first")
+        self._note()
 
     def write(self, told: ToldRecords) -> None:
         """Write the catalogue and every part that is not written yet."""
@@ -132,6 +143,8 @@ class _Restore:
             with opened_part(self._source, part) as file:
                 pieces = self._counted(read_part(file, part.name), wanted, at)
                 for group in _groups(pieces):
+                    if self._store.snapshot().get(STORE_FORMAT_KEY) != self._record:
+                        raise BackupFailed(_TAKEN)
                     self._commit([_write_of(each) for each in group])
                     records = [pair for each in group for pair in each.records]
                     told(len(records), _size(records))
@@ -140,7 +153,7 @@ class _Restore:
 
     def end(self) -> None:
         """Let servers open the store."""
-        self._commit([Write((SPACE_STORE,), partial(_put_format, STORE_FORMAT))])
+        self._change_format(STORE_FORMAT)
 
     # --- what is written ---------------------------------------------------------------------
 
@@ -187,9 +200,13 @@ class _Restore:
                 yield ShardPiece(shard, kept)
 
     def _note(self) -> None:
-        state = {"backup": self._backup.digest, "done": self._done}
-        record = UNRESTORED + json.dumps(state).encode()
-        self._commit([Write((SPACE_STORE,), partial(_put_format, record))])
+        state = {"backup": self._backup.digest, "done": self._done, "run": self._run}
+        self._change_format(UNRESTORED + json.dumps(state).encode())
+
+    def _change_format(self, record: bytes) -> None:
+        """Replace the record of the format. Raises `BackupFailed` where others changed it."""
+        self._commit([Write((SPACE_STORE,), partial(_change_format, self._record, record))])
+        self._record = record
 
     def _commit(self, writes: Sequence[Write[None]]) -> None:
         """Make writes that may be made twice; waits for a database that is away."""
@@ -234,7 +251,9 @@ def _put(records: Sequence[tuple[bytes, bytes]], txn: Transaction) -> None:
         txn.put(key, value)
 
 
-def _put_format(record: bytes, txn: Transaction) -> None:
+def _change_format(before: bytes | None, record: bytes, txn: Transaction) -> None:
+    if txn.get(STORE_FORMAT_KEY) not in {before, record}:  # a commit may be made twice
+        raise BackupFailed(_TAKEN)
     txn.put(STORE_FORMAT_KEY, record)
 
 

@@ -144,3 +144,43 @@ def test_a_store_into_which_another_backup_was_being_restored_is_refused(tmp_pat
         restored(target, tmp_path / "first")
     with pytest.raises(BackupFailed, match="another backup was being restored"):
         restored(target, tmp_path / "second")
+
+
+class TakenStore(MemoryStore):
+    """A store that another process takes before a commit."""
+
+    def __init__(self, left: int, take: Callable[[Store], object]) -> None:
+        super().__init__()
+        self.left = left
+        self.take = take
+
+    def transact_group(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
+        """As the store, behind what another process does."""
+        self.left -= 1
+        if self.left == 0:
+            self.take(self)
+        return super().transact_group(writes)
+
+
+@pytest.mark.parametrize("left", [1, 2, 5, 20])
+def test_of_two_restores_at_one_time_the_later_one_goes_on(left: int, tmp_path: Path) -> None:
+    with STORES["memory"](tmp_path) as store:
+        source = Filled(store)
+        for each, number in BEFORE:
+            source.change(each, number)
+        backed_up(store, tmp_path / "backup")
+        source.settle()
+        wanted = content(store)
+    if left == 1:  # both found it empty
+        target = TakenStore(
+            1, lambda taken: Engine(taken, FakeClock(), FakeEntropy(), TABLE_MODELS)
+        )
+        with pytest.raises(BackupFailed, match="another process has begun to use the store"):
+            restored(target, tmp_path / "backup")
+        assert check_store(target) == []
+        return
+    target = TakenStore(left, lambda taken: restored(taken, tmp_path / "backup"))
+    with pytest.raises(BackupFailed, match="or to restore into it"):
+        restored(target, tmp_path / "backup")
+    assert check_store(target) == []
+    assert content(target) == wanted
