@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tests.support.watched import WATCHED
-from tests.unit.backups.filled import Filled
+from tests.unit.backups.filled import INSTANCE, Filled
 
 from widerow.client.rows import decode_change
 from widerow.engine.streams.log import decode_record
-from widerow.keys.layout import SPACE_CHANGES
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import change_prefix
 from widerow.rows.plain_values import VersionedValue
-from widerow.storage.interface import Store
 
 __all__ = ["BEFORE", "Rows", "rows_in", "sound", "told_in"]
 
@@ -30,9 +30,10 @@ def rows_in(filled: Filled) -> Rows:
     return {key: cells["c"][0][1] for key, cells in found if "c" in cells}
 
 
-def told_in(store: Store) -> set[tuple[Any, Any]]:
-    """Every put that the logs of the store tell of."""
-    found = store.snapshot().scan(SPACE_CHANGES, bytes((SPACE_CHANGES[0] + 1,)))
+def told_in(filled: Filled) -> set[tuple[Any, Any]]:
+    """Every put of the watched table that its logs tell of."""
+    logs = change_prefix(filled.tables.tables.find(INSTANCE, WATCHED).id)
+    found = filled.store.snapshot().scan(logs, after_prefix(logs))
     rows = [
         decode_change(decode_record(value).record)
         for key, value in found
@@ -53,7 +54,7 @@ def shard(rows: Rows, partition: str) -> Rows:
 
 def sound(found: Filled, seen: Sequence[Rows]) -> None:
     """Each shard is as it was at some moment; logs tell of it; new numbers are new."""
-    rows, told = rows_in(found), told_in(found.store)
+    rows, told = rows_in(found), told_in(found)
     for partition in {key[0] for each in seen for key in each} | {key[0] for key in rows}:
         assert shard(rows, partition) in [shard(each, partition) for each in seen]
     assert set(rows.items()) <= told

@@ -114,7 +114,7 @@ def test_threads_write_while_a_backup_is_made(kind: str, tmp_path: Path) -> None
         found = Filled.of(target)
         rows = rows_in(found)
         assert had.items() <= rows.items()
-        assert set(rows.items()) <= told_in(target)
+        assert set(rows.items()) <= told_in(found)
 
 
 def test_a_table_that_changes_all_the_time_ends_a_backup(tmp_path: Path) -> None:

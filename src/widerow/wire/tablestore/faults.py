@@ -20,6 +20,7 @@ from widerow.wire.dialect import FaultParts
 from widerow.wire.tablestore.errors import codes as c
 from widerow.wire.tablestore.errors.table import FAILURES, FOREIGN, UNEXPECTED
 from widerow.wire.tablestore.operations.batches import BatchAnswer
+from widerow.wire.tablestore.operations.beside import following_beside
 from widerow.wire.tablestore.operations.bulk import BulkImported, imported_size
 from widerow.wire.tablestore.operations.streams import IteratorAsked, RecordsAsked, StreamAsked
 
@@ -99,7 +100,9 @@ def _of_tunnel(engine: TablestoreEngine, instance: str, asked: Any) -> str | Non
     """The table of a tunnel that is named by its id; None where there is none."""
     who = getattr(asked, "who", asked)
     tunnel = who.id if isinstance(who, TunnelName) else getattr(who, "tunnel", None)
-    return engine.tunnels.table_of(instance, tunnel) if isinstance(tunnel, str) else None
+    if not isinstance(tunnel, str):
+        return None
+    return following_beside(engine, tunnel).tunnels.table_of(instance, tunnel)
 
 
 def _rows(request: Any) -> tuple[str, ...]:  # noqa: ANN401  # as before

@@ -69,6 +69,11 @@ class AskedTunnel(NamedTuple):
     tunnel: CreateTunnel
     whole_points: bool
 
+    @property
+    def table(self) -> str:
+        """The name of the table that it is to follow."""
+        return self.tunnel.table
+
 
 class ConnectCall(NamedTuple):
     """The tunnel, what the client calls itself, and how many seconds it may be silent."""
