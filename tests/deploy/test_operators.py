@@ -11,9 +11,10 @@ from tests.support.http import Sender, Wire
 from tests.support.requests import BODIES, SEARCH_BODIES
 
 from widerow.limits import DRAIN_SECONDS_MAX, FLUSH_SECONDS_MAX
-from widerow.server.probes import PAGES
+from widerow.server.probes import PAGES, server_lines
 from widerow.server.settings import DESCRIPTIONS, PREFIX, Settings
 from widerow.server.workers.supervisor import own_lines
+from widerow.storage.server_state import ServerState
 from widerow.testing.server import WiderowServer
 
 yaml = pytest.importorskip("yaml", reason="it reads the manifests: pip install pyyaml")
@@ -49,7 +50,7 @@ class Metrics(NamedTuple):
 
 @pytest.fixture(scope="module")
 def metrics(tmp_path_factory: pytest.TempPathFactory) -> Metrics:
-    """Of a server with a table on disk, indexes and a stream, scraped with a key; of workers."""
+    """Of a server with a table, indexes and a stream, scraped with a key; of workers, of HBase."""
     path = tmp_path_factory.mktemp("store") / "data"
     key = b64encode(b"widerow:widerow").decode()
     with WiderowServer(path) as server, Wire(server.endpoint) as wire:
@@ -59,10 +60,10 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Metrics:
         authorization = f"authorization: Basic {key}\r\n"
         scrape = f"GET /metrics HTTP/1.1\r\n{authorization}\r\n".encode()
         page = ""
-        while "widerow_search_waiting{" not in page:  # until the search index is open
+        while not all(f"widerow_{name}{{" in page for name in ("search_waiting", "table_bytes")):
             page = wire.ask(scrape).body.decode()
     report = 'widerow_partition_reports{reason="hot_key"} 1'  # of a key that is under load
-    page = "\n".join([page, report, *own_lines({1: 0}, {})])
+    page = "\n".join([page, report, *own_lines({1: 0}, {}), *server_lines([ServerState("db")])])
     labels: dict[str, set[str]] = {}
     for name, written in re.findall(r"^(\w+)(?:\{(.*)\})? ", page, re.MULTILINE):
         labels.setdefault(name, set()).update(re.findall(r'(\w+)="', written))

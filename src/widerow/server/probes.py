@@ -17,7 +17,7 @@ from widerow.server.partition_metrics import partition_lines
 from widerow.server.scrapes import NamesShown, ScrapeRefused, Scrapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from widerow.auth.keyring import Keyring
     from widerow.commit.committer import Committer
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from widerow.server.admission import Admission
     from widerow.storage.server_state import ServerState
 
-__all__ = ["PAGES", "Gather", "Later", "Probes", "plain_text"]
+__all__ = ["PAGES", "Gather", "Later", "Probes", "plain_text", "server_lines"]
 
 _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n"
 _JSON: Final = b"content-type: application/json\r\ncache-control: no-store\r\n"
@@ -137,7 +137,7 @@ class Probes:
                 node_lines(self._engine),
                 self._search_lines(shown),
                 self._transaction_lines(),
-                self._server_lines(),
+                server_lines(self._engine.store.server_states()),
                 () if self._dev_lines is None else self._dev_lines(),
             ),
         )
@@ -146,14 +146,6 @@ class Probes:
         """The number of local transactions that are open, as far as this server knows."""
         yield from family("local_transactions", "gauge", "Open, as far as this server knows.")
         yield f"widerow_local_transactions {len(self._engine.operations(TABLESTORE).transactions)}"
-
-    def _server_lines(self) -> "Iterable[str]":
-        """The lines about servers of a divided database, if the store is in one."""
-        states = self._engine.store.server_states()
-        for name, text, value in _OF_SERVERS if states else ():
-            yield from family(f"store_server_{name}", "gauge", text)
-            for each in states:
-                yield f'widerow_store_server_{name}{{server="{each.server}"}} {value(each)}'
 
     def _search_lines(self, shown: NamesShown) -> "Iterable[str]":
         """The lines of search indexes' metrics, if there are any indexes."""
@@ -185,3 +177,11 @@ def _gathered(whole: bytes | None) -> Response:
     if whole is None:
         return plain_text(503, "the figures of the other processes are not to be had; try again")
     return Response(200, _METRICS, whole)
+
+
+def server_lines(states: "Sequence[ServerState]") -> "Iterable[str]":
+    """The lines about servers of a divided database; none where the store is in no such one."""
+    for name, text, value in _OF_SERVERS if states else ():
+        yield from family(f"store_server_{name}", "gauge", text)
+        for each in states:
+            yield f'widerow_store_server_{name}{{server="{each.server}"}} {value(each)}'

@@ -43,7 +43,7 @@ _BESIDE: Final = {
 }
 _NO_GSSAPI: Final = (
     "Kerberos takes the package gssapi, which is not installed, or not with its library: "
-    "pip install 'widerow[hbase-kerberos]'"
+    "pip install gssapi"
 )
 
 
