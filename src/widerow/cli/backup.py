@@ -230,7 +230,7 @@ RESTORE: Final = command(
     *setting_flags(STORE_SETTINGS),
     examples="""
 `widerow restore /backups/monday --path /srv/widerow` — into a directory that does not exist
-`widerow restore /backups/move --store hbase://zk1:16020/widerow` — into an empty store
+`widerow restore /backups/move --store hbase://node1.example:16020/widerow` — into an empty store
 `widerow restore /backups/monday --check` — verify a backup, keep nothing
 """,
 )

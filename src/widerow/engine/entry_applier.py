@@ -255,14 +255,10 @@ class EntryApplier(ABC, Generic[T, R]):
 
     def _next_table(self, walk: IntentWalk) -> T | None:
         """The table of the next intent; None where the walk ends."""
+        known = self._tables.catalog.seen
         while True:
-            try:
-                intent = walk.peek()
-            except StoreBusy:
-                passed = walk.pass_by(self._tables.catalog.seen().by_id)
-                if passed is not None:
-                    self._rounds.visit(passed)  # so that its round does not end
-                continue
+            # The round of a table that is passed over does not end, because it is visited.
+            intent = walk.following(lambda: known().by_id, self._rounds.visit)
             if intent is None:
                 return None
             prefix = intent.key[:ROW_PREFIX_BYTES]

@@ -14,7 +14,7 @@ key that is gone is gone for good, and removing an intent a second time removes 
 
 import struct
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import count
 from typing import Any, Final, NamedTuple, final
@@ -188,11 +188,24 @@ class IntentWalk:
         """Pass over the intents before a key."""
         self.position = max(self.position, key)
 
-    def pass_by(self, numbers: Iterable[int]) -> int | None:
-        """Pass over intents that cannot be read: to the next bound of a table, by these numbers.
+    def following(
+        self, numbers: Callable[[], Iterable[int]], passed: Callable[[int], object]
+    ) -> Intent | None:
+        """The next intent that can be read; None where the walk ends.
 
-        Answers the number of the table that is passed by; None where the position was in none.
+        What cannot be read is passed over, to the next bound of a table: `numbers` are those of all
+        tables. `passed` is called with the number of a table that is passed over.
         """
+        while True:
+            try:
+                return self.peek()
+            except StoreBusy:
+                number = self._pass_by(numbers())
+                if number is not None:
+                    passed(number)
+
+    def _pass_by(self, numbers: Iterable[int]) -> int | None:
+        """Go to the next bound of a table; the number of the table whose intents are left."""
         for number in sorted(numbers):
             prefix = intent_prefix(number)
             if self.position < prefix:

@@ -2,7 +2,8 @@
 
 The rows are durable, and their client is answered a little later: so clients of a table write no
 faster than its search indexes take rows, and its entries follow. No other client waits, and no
-thread.
+thread. The more answers wait, the less often they are looked at, so that the looks take a few
+hundredths of the loop's time at most.
 """
 
 from collections import deque
@@ -11,7 +12,7 @@ from time import monotonic
 from typing import NamedTuple, Protocol
 
 from widerow.engine.plan import Pace
-from widerow.limits import ANSWER_PACE_LOOK_SECONDS
+from widerow.limits import ANSWER_PACE_LOOK_SECONDS, ANSWER_PACE_LOOK_SECONDS_EACH
 from widerow.server.metrics import PacedCounts
 
 __all__ = ["PacedAnswers"]
@@ -40,7 +41,7 @@ class PacedAnswers:
     def hold(self, pace: Pace, tell: Callable[[], None]) -> None:
         """Call `tell` once `pace` waits for nothing more, or after its seconds."""
         if not self._held:
-            self._timer.when_passed(ANSWER_PACE_LOOK_SECONDS, self._look)
+            self._look_later(1)
         self._held.append(_Held(monotonic() + pace.seconds, pace, tell))
         self._counts.held = len(self._held)
         self._counts.held_total += 1
@@ -56,7 +57,11 @@ class PacedAnswers:
                 ready.append(each)
         self._counts.held = len(self._held)
         if self._held:
-            self._timer.when_passed(ANSWER_PACE_LOOK_SECONDS, self._look)
+            self._look_later(len(self._held))
         for each in ready:
             each.tell()
         self._told()
+
+    def _look_later(self, count: int) -> None:
+        pause = max(ANSWER_PACE_LOOK_SECONDS, count * ANSWER_PACE_LOOK_SECONDS_EACH)
+        self._timer.when_passed(pause, self._look)

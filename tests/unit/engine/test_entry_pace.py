@@ -41,8 +41,8 @@ def tell(world: World) -> None:
 
 def fall_behind(world: World) -> None:
     """A table is filled faster than its entries follow: steps take a second each."""
-    fill(world.other, FULL, range(4 * STEP_ENTRIES))
-    for _ in range(3):
+    fill(world.other, FULL, range(3 * STEP_ENTRIES))
+    for _ in range(2):
         world.clock.advance(ENTRY_LAG_PACED_SECONDS)
         world.engine.core.run(world.engine.indexes.intents.step() or NOTHING)
 

@@ -12,6 +12,8 @@ from tests.unit.server.desk import SENDER, Desk, read, signed
 
 from widerow.engine.plan import Pace
 from widerow.limits import (
+    ANSWER_PACE_LOOK_SECONDS_EACH,
+    ENTRY_PACE_SECONDS_MAX,
     JOURNAL_PACE_SECONDS_MAX,
     JOURNAL_PACED_ROWS,
     JOURNAL_PACED_ROWS_SEARCHED,
@@ -75,6 +77,21 @@ def test_an_answer_is_told_when_nothing_is_ahead_any_more(timer: Timer) -> None:
     timer.pass_by(0.01)
     assert told[3:] == ["a", "all"]
     assert timer.due == []  # nobody looks where nobody waits
+
+
+def test_a_crowd_of_answers_is_looked_at_less_often(timer: Timer) -> None:
+    """However many wait, the looks in a second are so many in all (docs/internals/queues.md)."""
+    paced, looks = PacedAnswers(timer, lambda: None, PacedCounts()), [0]
+
+    def waits() -> bool:
+        looks[0] += 1
+        return True
+
+    for _ in range(1000):
+        paced.hold(Pace(waits, ENTRY_PACE_SECONDS_MAX), lambda: None)
+    for _ in range(999):
+        timer.pass_by(ENTRY_PACE_SECONDS_MAX / 1000)
+    assert 1000 < looks[0] <= 1000 + ENTRY_PACE_SECONDS_MAX / ANSWER_PACE_LOOK_SECONDS_EACH
 
 
 def test_an_answer_waits_for_so_long_and_no_longer(timer: Timer) -> None:

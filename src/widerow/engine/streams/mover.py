@@ -250,18 +250,12 @@ class ChangeMover(Generic[T]):
 
     def _next_change(self, walk: IntentWalk) -> ChangeIntent | None:
         """The next intent; None where the walk ends."""
-        while True:
-            try:
-                intent = walk.peek()
-            except StoreBusy:
-                passed = walk.pass_by(self._tables.catalog.seen().by_id)
-                if passed is not None:
-                    self._leave_open(self._tables.by_id(passed))
-                continue
-            return None if intent is None else decode_change_intent(intent)
+        intent = walk.following(lambda: self._tables.catalog.seen().by_id, self._leave_open)
+        return None if intent is None else decode_change_intent(intent)
 
-    def _leave_open(self, table: T | None) -> None:
+    def _leave_open(self, number: int) -> None:
         """Keep the rounds over a table's queues open: its intents could not be read."""
+        table = self._tables.by_id(number)
         for log in () if table is None else table.logs:
             for shard in log.shards:
                 self._rounds.visit((log.number, shard.number))
