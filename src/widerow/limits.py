@@ -350,9 +350,7 @@ NOT_YET_SECONDS_MAX: Final = 3.0
 NOT_YET_LOOK_SECONDS: Final = 0.05  # between two looks for it: each costs a few round trips
 STREAM_WAIT_SECONDS: Final = 1.5  # of them, for records that are on their way to a page
 ANSWER_PACE_LOOK_SECONDS: Final = 0.002  # between two looks whether a writer still has to wait
-ANSWER_PACE_LOOK_SECONDS_EACH: Final = (
-    50e-6  # at least, for each that waits: a look takes 1 µs
-)
+ANSWER_PACE_LOOK_SECONDS_EACH: Final = 50e-6  # at least, for each that waits: a look takes 1 µs
 SEARCH_BUILD_ROWS_AT_ONCE: Final = 10_000  # built inside a request (search §1.3); more: beside them
 SEARCH_CHECKPOINT_CHANGES: Final = 50_000  # that a start would otherwise apply again: seconds
 # between checkpoints with few changes, which would stay in the journal

@@ -371,9 +371,7 @@ class Supervisor:
     async def _scrape(self, asker: _Hired, message: WorkerMessage) -> None:
         """Collect the pages of all; of those that do not answer in time, their last figures."""
         others = [each for each in self._hired.values() if each is not asker and each.channel]
-        gone = (
-            self._gone
-        )  # of those that end meanwhile, the page counts, and not what is kept of it
+        gone = self._gone  # as it is now: of those that end meanwhile the page counts
         loop = asyncio.get_running_loop()
         waiting: dict[int, Future[str]] = {}
         for each in others:
