@@ -7,6 +7,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -21,7 +22,6 @@ from widerow.backups.notes import BackupNotes
 from widerow.backups.parts import FRAME_BYTES_MAX, PartWriter, read_part
 from widerow.engine.shard_ranges import ShardRecord
 from widerow.storage.backup import BackupFailed, read_backup
-from widerow.storage.interface import Capabilities
 from widerow.storage.memory import MemoryStore
 
 FORMAT: Final = Path(__file__).parents[3] / "docs/formats/backup.md"
@@ -173,14 +173,7 @@ def test_what_is_no_store_is_not_backed_up(tmp_path: Path) -> None:
 class ShortKeys(MemoryStore):
     """A store that holds short keys only."""
 
-    capabilities = Capabilities(
-        atomic_across_shards=True,
-        reads_may_block=False,
-        persistent=False,
-        checkpoints=False,
-        shared=False,
-        key_bytes_max=20,
-    )
+    capabilities = replace(MemoryStore.capabilities, key_bytes_max=20)
 
 
 def test_keys_that_the_store_does_not_hold_are_refused_before_anything_is_written(

@@ -182,15 +182,7 @@ def test_records_go_after_a_week_or_with_the_points(world: Series) -> None:
 def test_shards_follow_the_partitions_of_the_table(world: Series) -> None:
     """change §C1.3: children begin behind their parents, and nothing is lost or told twice."""
     table = world.create()
-    put = 0
-    for at in range(12):
-        world.put(table, *[(of_host(host), at, {"v": at}) for host in range(20)])
-        put += 20
-        world.clock.advance(1)
-        while (plan := world.core.partitions.step()) is not None:
-            world.core.run(plan)
-    divided = world.engine.find("me", "t")
-    assert divided.splits != ()
+    put, divided = world.put_until_divided(table)
     opened = [each for each in divided.stream.shards if each.is_open]
     assert [each.start for each in sorted(opened, key=lambda each: each.start)] == [
         *(b"", *divided.splits)

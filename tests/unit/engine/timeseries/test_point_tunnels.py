@@ -132,15 +132,7 @@ def test_channels_follow_the_partitions_of_the_table(world: Series) -> None:
     """change §C2.3: children wait for their parents, and every change comes once."""
     table = world.create()
     reading = Reading(world, TunnelKind.STREAM)
-    put = 0
-    for at in range(12):
-        world.put(table, *[(of_host(host), at, {"v": at}) for host in range(20)])
-        put += 20
-        world.clock.advance(1)
-        while (plan := world.core.partitions.step()) is not None:
-            world.core.run(plan)
-    divided = world.engine.find("me", "t")
-    assert divided.splits != ()
+    put, divided = world.put_until_divided(table)
     for _ in range(4):
         reading.go_on(divided)
     assert len(reading.read) == len(reading.points()) == put

@@ -97,6 +97,20 @@ class Series:
         made = [Point(*each) for each in points]
         return self.core.run(self.engine.put(table, made, mode))
 
+    def put_until_divided(self, table: TimeseriesTable) -> tuple[int, TimeseriesTable]:
+        """Put twelve points of each of twenty hosts, under load; their number, and the new table.
+
+        The settings of the store must let partitions divide at once.
+        """
+        for at in range(12):
+            self.put(table, *[(of_host(host), at, {"v": at}) for host in range(20)])
+            self.clock.advance(1)
+            while (plan := self.core.partitions.step()) is not None:
+                self.core.run(plan)
+        divided = self.engine.find(table.instance, table.name)
+        assert divided.splits != ()
+        return 12 * 20, divided
+
     def read(
         self, table: TimeseriesTable, series: SeriesKey, **query: object
     ) -> list[tuple[int, dict[str, Value]]]:
