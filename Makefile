@@ -7,16 +7,21 @@ STAMP := $(VENV)/.installed
 COMPILED := build/compiled
 SOURCES := $(shell find src -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*')
 BASE_PYTHON ?= python3
+# uv installs in a sixth of pip's time; where it cannot be had or fails, pip does it.
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+FAST := $(VENV)/bin/uv pip install --quiet --python $(PY) --compile-bytecode
+INSTALL = $(FAST) --no-build-isolation --editable '$(1)' || $(PIP) --no-build-isolation --editable '$(1)'
 # Two and a half for each core: half of the time of a test is waiting for servers and disks. Each
 # has neighbouring tests, which share servers and browsers, until it takes some of another's.
 WORKERS ?= $(shell expr 5 '*' `getconf _NPROCESSORS_ONLN` / 2)
 PYTEST := $(VENV)/bin/pytest -n $(WORKERS) --dist worksteal
-# Whole systems, and the laws (of hypothesis) of everything else, run on the compiled modules; all
-# other tests on the modules as they stand in src. The night runs all of them on both.
-SESSIONS := tests/compat tests/conformance tests/crash tests/deploy tests/package
+# Whole systems, hostile requests, and the laws (of hypothesis) of everything else run on the
+# compiled modules; all other tests on the modules as they stand in src. The night runs them on both.
+SESSIONS := tests/compat tests/conformance tests/crash tests/deploy tests/package tests/fuzz tests/security tests/wire_limits
+LAWS = $(shell grep -rls hypothesis tests --include='test_*.py' $(SESSIONS:tests/%=--exclude-dir=%))
 APART := $(SESSIONS:%=--ignore=%)
 UNITS := $(APART) -m 'not hypothesis and not night'
-COMPILED_TESTS := -m '(session or hypothesis) and not night'
+COMPILED_TESTS = $(SESSIONS) $(LAWS) -m '(session or hypothesis) and not night'
 # With this set, as images of containers have it, every process of a test compiles what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST_ARGS ?=
@@ -31,12 +36,13 @@ $(RUNTIME): pyproject.toml
 	@$(BASE_PYTHON) -c 'import sys; sys.exit("widerow needs Python 3.11 or newer: make BASE_PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(BASE_PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV) (once) ...'
-	$(PY) -m pip install --quiet --disable-pip-version-check 'setuptools>=77'
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable .
+	$(PIP) 'setuptools>=77'
+	-$(PIP) uv
+	$(call INSTALL,.)
 	@touch $(RUNTIME)
 
 $(STAMP): $(RUNTIME)
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
+	$(call INSTALL,.[dev])
 	@touch $(STAMP)
 
 # A copy of the package with the hot modules compiled, never in src: an edited module must not go

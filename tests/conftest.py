@@ -27,12 +27,15 @@ for name, examples in PROFILES.items():
 settings.load_profile("quick")
 
 HERE: Final = Path(__file__).parent
-SESSIONS: Final = ("compat", "conformance", "crash", "deploy", "package")  # as the Makefile has it
+SESSIONS: Final = (  # as the Makefile has it
+    *("compat", "conformance", "crash", "deploy", "package"),
+    *("fuzz", "security", "wire_limits"),
+)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of whole systems, by their folder."""
+    """Mark the tests of whole systems and of hostile requests, by their folder."""
     for item in items:
         if item.path.relative_to(HERE).parts[0] in SESSIONS:
             item.add_marker(pytest.mark.session)

@@ -70,7 +70,7 @@ _WHOLE: Final = ("-q", "-n", "0", "-m", "night or not night", "--hypothesis-prof
 _SESSIONS: Final = ("tests/compat", "tests/conformance", "tests/crash", "tests/package")
 _APART: Final = tuple(f"--ignore={folder}" for folder in _SESSIONS)  # as they start clusters
 _COMPILED: Final = (
-    *("tests/golden", "tests/security", "tests/wire_limits"),
+    *("tests/fuzz", "tests/golden", "tests/security", "tests/wire_limits"),
     *(f"tests/unit/{name}" for name in ("auth", "engine", "keys", "rows", "search", "server")),
     *("tests/unit/storage", "tests/unit/wire"),
     *(f"tests/nosql/test_{name}.py" for name in ("single_rows", "write_many", "multi_rows")),

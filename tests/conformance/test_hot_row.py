@@ -118,6 +118,7 @@ class Watch:
         return len(self.seconds) == len(TABLES) * ROWS
 
 
+@pytest.mark.night
 def test_entries_follow_within_a_second_whatever_one_row_does(servers: Servers) -> None:
     hot, watch = Hot(client(servers.other, "one")), Watch(servers.one)
     hot.start()

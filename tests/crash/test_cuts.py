@@ -44,6 +44,7 @@ def found_out(outcome: Outcome) -> bool:
     return bool(outcome.violations)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     "variant", ["sync-off", pytest.param("reply-before-sync", marks=pytest.mark.night)]
 )
@@ -66,6 +67,7 @@ def test_a_library_that_swallows_syncs_is_caught_by_a_power_cut() -> None:
     assert {each.kind for each in outcome.violations} & {"lost", "resurrected", "torn"}
 
 
+@pytest.mark.night
 def test_a_server_that_answers_before_it_writes_is_caught_by_a_kill(tmp_path: Path) -> None:
     run = Run(CONTROL_CUTS, seed=1, variant="reply-before-write")
     outcome = run_rounds(KillSite(tmp_path), run, enough=found_out)

@@ -15,6 +15,7 @@ from tests.support.recording import Recorder, ServerFaults
 pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
 
 
+@pytest.mark.night
 def test_four_clients_see_one_order(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--operations", "4000", "--clients", "4"]) == 0
     (line,) = capsys.readouterr().out.splitlines()

@@ -13,6 +13,7 @@ def test_what_clients_were_answered_is_there_and_whole() -> None:
     assert (outcome.torn, outcome.lost, outcome.damaged) == (0, 0, 0)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("control", CONTROLS)
 def test_single_requests_and_early_answers_are_caught(control: str) -> None:
     """The controls: were one of them not caught, the test above would show nothing."""

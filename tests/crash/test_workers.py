@@ -177,6 +177,7 @@ def test_nothing_acknowledged_is_lost_while_workers_are_killed_replaced_and_stop
             assert rows_of(client_of(again), thread) >= set(range(count))
 
 
+@pytest.mark.night
 def test_one_that_hangs_gets_no_connections_and_is_replaced(server: WiderowProcess) -> None:
     hangs, _ = workers(server)
     os.kill(hangs, signal.SIGSTOP)
@@ -271,6 +272,7 @@ def test_workers_end_with_their_supervisor_and_leave_the_port(url: str) -> None:
         assert urlsplit(again.endpoint).port == port
 
 
+@pytest.mark.night
 def test_workers_that_die_again_and_again_end_the_server_with_the_reason(
     url: str, tmp_path: Path
 ) -> None:
@@ -290,6 +292,7 @@ def test_workers_that_die_again_and_again_end_the_server_with_the_reason(
     assert process.stop() == 2
 
 
+@pytest.mark.night
 def test_a_restart_that_cannot_be_made_leaves_the_former_workers(url: str, tmp_path: Path) -> None:
     """And the keys in force: a mistake in their file must lock nobody out."""
     keys = tmp_path / "keys.toml"
@@ -307,6 +310,7 @@ def test_a_restart_that_cannot_be_made_leaves_the_former_workers(url: str, tmp_p
                 assert answer.status == 200
 
 
+@pytest.mark.night
 def test_the_port_speaks_tls_and_takes_a_new_certificate(url: str, tmp_path: Path) -> None:
     """Handshakes are made by the workers; SIGHUP is for all of them."""
     files = ("--tls-cert", str(tmp_path / "c.pem"), "--tls-key", str(tmp_path / "k.pem"))
@@ -361,6 +365,7 @@ def ask(
     return send_form(server.endpoint, method, target, {"origin": server.endpoint, **headers}, form)
 
 
+@pytest.mark.night
 def test_a_session_of_the_console_is_one_of_all_workers(url: str, tmp_path: Path) -> None:
     keys = tmp_path / "keys.toml"
     keys.write_text(KEYS)

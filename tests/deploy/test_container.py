@@ -135,6 +135,7 @@ def client(endpoint: str) -> tablestore.OTSClient:
     return tablestore.OTSClient(endpoint, "widerow", "widerow", "inst")
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("who", [SOMEBODY, NOBODY_ELSE])
 def test_a_row_is_there_after_a_stop_and_a_start_as_any_user(
     image: Stage, volume: Path, who: str
@@ -161,6 +162,7 @@ def test_a_row_is_there_after_a_stop_and_a_start_as_any_user(
         assert container.stop()[0] == 0
 
 
+@pytest.mark.night
 def test_the_image_is_compiled_and_runs_other_commands(image: Stage) -> None:
     words, given = image.words([*image.entry, "version", "--json"], who=SOMEBODY)
     done = subprocess.run(words, env=given, capture_output=True, text=True, check=False)  # noqa: S603  # our own

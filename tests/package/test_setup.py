@@ -77,6 +77,7 @@ def test_without_a_compiler_the_wheel_is_plain_and_says_why(folder: Path) -> Non
     assert "gcc and python3-dev" in reason
 
 
+@pytest.mark.night
 def test_a_compiler_that_fails_later_leaves_nothing_compiled(folder: Path) -> None:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler: 'cc' is not on the path")
@@ -87,6 +88,7 @@ def test_a_compiler_that_fails_later_leaves_nothing_compiled(folder: Path) -> No
     assert why_plain(folder).startswith("the C compiler fails (")
 
 
+@pytest.mark.night
 def test_what_an_earlier_build_left_is_not_packed(folder: Path) -> None:
     left = folder / "build" / "lib" / "widerow" / "gone.py"
     left.parent.mkdir(parents=True)
@@ -97,6 +99,7 @@ def test_what_an_earlier_build_left_is_not_packed(folder: Path) -> None:
         assert "widerow/gone.py" not in wheel.namelist()
 
 
+@pytest.mark.night
 def test_types_that_do_not_fit_leave_the_modules_plain(folder: Path) -> None:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler: 'cc' is not on the path")
@@ -108,6 +111,7 @@ def test_types_that_do_not_fit_leave_the_modules_plain(folder: Path) -> None:
     assert "types of the modules" in why_plain(folder)
 
 
+@pytest.mark.night
 def test_a_fault_of_types_in_what_is_not_compiled_is_none(folder: Path) -> None:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler: 'cc' is not on the path")

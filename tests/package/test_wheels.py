@@ -65,6 +65,7 @@ def test_one_that_does_not_run_is_not_here(monkeypatch: pytest.MonkeyPatch, tmp_
     assert wheels.find_python((3, 999)) is None
 
 
+@pytest.mark.night
 @pytest.mark.timeout(300)
 def test_the_plain_wheel_runs_everywhere(tmp_path: Path) -> None:
     source = tmp_path / "source"

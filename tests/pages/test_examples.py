@@ -31,7 +31,8 @@ PAGES: Final = {
     if not (name := str(page.relative_to(ROOT))).startswith(SPECIFICATION)
     if name not in ELSEWHERE and (found := list(examples(page)))
 }
-LONG: Final = ("docs/guide/key-design.md",)  # half a minute over its 40,000 rows
+# Half a minute over 40,000 rows; and a walk through all kinds of tests.
+LONG: Final = ("docs/guide/key-design.md", "docs/internals/from-report-to-bug.md")
 ALL: Final = [example for found in PAGES.values() for example in found]
 
 

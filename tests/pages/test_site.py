@@ -39,14 +39,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site.build(tmp_path_factory.mktemp("site"))
 
 
-def test_every_page_is_there(site: Path) -> None:
+def test_every_page_is_there_and_none_asks_another_host_or_leads_nowhere(site: Path) -> None:
     for page in pages():
         place = page.relative_to(ROOT).with_suffix(".html")
         index = place.with_name("index.html") if place.stem == "README" else place
         assert (site / index).is_file(), page
-
-
-def test_no_page_asks_another_host_for_anything(site: Path) -> None:
     found = 0
     for file in site.rglob("*.html"):
         for address in Loaded(file.read_text(encoding="utf-8")).addresses:
@@ -55,9 +52,6 @@ def test_no_page_asks_another_host_for_anything(site: Path) -> None:
     assert found > 500
     for file in site.rglob("*.css"):
         assert not re.search(r"url\([\"']?(?:https?:)?//", file.read_text(encoding="utf-8")), file
-
-
-def test_links_of_the_site_lead_to_files(site: Path) -> None:
     for file in site.rglob("*.html"):
         text = file.read_text(encoding="utf-8")
         for address in re.findall(r"<a [^>]*href=\"?([^\"#> ]+)", text):

@@ -1,6 +1,6 @@
 """The share of random examples that a run of the tests draws.
 
-pytest                              # a quarter of it
+pytest                              # a sixth of it
 pytest --hypothesis-profile=night   # all of it, as `make night` does
 """
 
@@ -10,7 +10,7 @@ from hypothesis import settings
 
 __all__ = ["PROFILES", "examples"]
 
-PROFILES: Final = {"quick": 25, "night": 100}
+PROFILES: Final = {"quick": 16, "night": 100}
 """For each profile, the number of examples of a test that names no number."""
 
 _FEWEST: Final = 10

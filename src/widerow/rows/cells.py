@@ -221,10 +221,12 @@ def _read_boolean(data: bytes, start: int, _stop: int) -> bool:
 
 
 def _read_string(data: bytes, start: int, stop: int) -> str:
-    return data[start + 5 : stop].decode()
+    return _read_binary(data, start, stop).decode()
 
 
 def _read_binary(data: bytes, start: int, stop: int) -> bytes:
+    if stop < start + 5:
+        raise StoreDamaged("a stored value ends inside its length")
     return data[start + 5 : stop]
 
 

@@ -6,7 +6,6 @@ does (`tests/support/strict.py`).
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,6 +33,7 @@ from tests.unit.engine.transactions.asking import (
     write,
 )
 
+from widerow.engine.catalog.read_lease import ReadLease
 from widerow.engine.check import check_store
 from widerow.engine.plan import Plan
 from widerow.engine.tablestore.bodies import RowBody
@@ -412,7 +412,8 @@ def test_a_row_is_read_inside_in_one_round_trip(clock: FakeClock) -> None:
     write(engine, put("t", row(1), {"c": 1}))
     inside = begin(engine)
     write(engine, put("t", row(2), {"c": 2}), inside)
-    lease: Any = SimpleNamespace(holds=lambda: True)  # the catalogue is not read then
+    lease = ReadLease(clock)
+    lease.extend(2**62, 2**62)  # the catalogue is not read then
     engine.core.catalog.go_by(lease, lambda _: lambda: True, lambda: None)
     for number in (1, 2):
         request = get("t", row(number))

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -114,17 +114,22 @@ def _placeholders(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
 
 
-def _raise_sites() -> Iterator[tuple[str, AnyRule, set[str]]]:
+@cache
+def _raise_sites() -> list[tuple[str, AnyRule, set[str]]]:
     """Every `Kind(Rule.X, fact=…)` of the product: where, which rule, which facts."""
+    found = []
     for path in sorted((ROOT / "src").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "Rule." in text else ():
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             rule, kind = node.args[0], node.func
             is_kind = isinstance(kind, ast.Name) and kind.id in KINDS
             if is_kind and isinstance(rule, ast.Attribute) and ast.unparse(rule.value) in NAMED:
                 facts = {keyword.arg for keyword in node.keywords if keyword.arg}
-                yield f"{path.name}:{node.lineno}", NAMED[ast.unparse(rule.value)][rule.attr], facts
+                named = NAMED[ast.unparse(rule.value)][rule.attr]
+                found.append((f"{path.name}:{node.lineno}", named, facts))
+    return found
 
 
 RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts to each

@@ -193,6 +193,7 @@ def test_changes_of_defined_columns_ask_the_engine() -> None:
     engine.delete_defined_columns.assert_called_once_with("instance", "T", ("c",))
 
 
+@takes_a_stand_in
 def test_batches_of_reads_carry_the_names_of_their_tables() -> None:
     engine = stand_in()
     outcomes: list[list[RowOutcome]] = [[], []]
