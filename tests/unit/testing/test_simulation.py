@@ -20,7 +20,7 @@ from widerow.errors import Conflict
 from widerow.storage.interface import Outcome, Write
 
 pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
-SEEDS = 12  # `make night` takes ten thousand
+SEEDS = 20  # `make night` takes ten thousand
 CONTROL_SEEDS = 30  # a planted defect is seen by then
 
 
