@@ -7,10 +7,12 @@ STAMP := $(VENV)/.installed
 COMPILED := build/compiled
 SOURCES := $(shell find src -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*')
 BASE_PYTHON ?= python3
-# uv installs in a sixth of pip's time; where it cannot be had or fails, pip does it.
+# uv installs in a sixth of pip's time. pip does it where uv cannot be had or fails, and where pip
+# was told of an index of its own (PIP_INDEX_URL, pip.conf), of which uv knows nothing.
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
-FAST := $(VENV)/bin/uv pip install --quiet --python $(PY) --compile-bytecode
-INSTALL = $(FAST) --no-build-isolation --editable '$(1)' || $(PIP) --no-build-isolation --editable '$(1)'
+UV := UV_FIND_LINKS="$$PIP_FIND_LINKS" $(VENV)/bin/uv pip install --quiet --python $(PY) --compile-bytecode
+INSTALL = { ! $(PY) -m pip config list | grep -q index && $(UV) --no-build-isolation --editable '$(1)'; } \
+	|| $(PIP) --no-build-isolation --editable '$(1)'
 # Two and a half for each core: half of the time of a test is waiting for servers and disks. Each
 # has neighbouring tests, which share servers and browsers, until it takes some of another's.
 WORKERS ?= $(shell expr 5 '*' `getconf _NPROCESSORS_ONLN` / 2)

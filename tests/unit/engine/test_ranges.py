@@ -94,16 +94,14 @@ def test_limit_and_next_key(engine: TablestoreEngine) -> None:
         assert refused.value.rule is TablestoreRule.RANGE_LIMIT
 
 
-@pytest.mark.parametrize(
-    ("backward", "counts"), [(False, (0, 1, 5000, 10_000)), (True, (0, 4999, 5001))]
-)
+@pytest.mark.parametrize("backward", [False, True])
 def test_ten_thousand_filtered_rows_are_two_pages(
-    engine: TablestoreEngine, counts: tuple[int, ...], *, backward: bool
+    engine: TablestoreEngine, *, backward: bool
 ) -> None:
     # semantics §5.6: however few rows the filter keeps
     fill(engine, 10_000)
     start, end = ({"k": MAX}, {"k": MIN}) if backward else ({"k": MIN}, {"k": MAX})
-    for kept in counts:
+    for kept in (0, 1, 4999, 5000, 5001, 9999, 10_000):
         smaller = Comparison("n", Comparator.LESS_THAN, kept)
         request = scan_all("t", start, end, backward=backward, selection=Selection(filter=smaller))
         found = pages(engine, request)

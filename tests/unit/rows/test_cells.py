@@ -127,6 +127,13 @@ def test_a_number_that_ends_early_is_damage(kind: int) -> None:
         cell_value(Cell("c", 0, wire))
 
 
+@pytest.mark.parametrize("kind", [3, 7])
+def test_a_text_and_bytes_that_end_inside_their_length_are_damage(kind: int) -> None:
+    wire = struct.pack("<BBIcBIB", 3, 4, 1, b"c", 5, 3, kind) + bytes(2) + b"\x0a\x00"
+    with pytest.raises(StoreDamaged):
+        cell_value(Cell("c", 0, wire))
+
+
 # --- primary key sections ----------------------------------------------------------------------
 
 key_values = st.one_of(
