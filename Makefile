@@ -19,7 +19,8 @@ WORKERS ?= $(shell expr 5 '*' `getconf _NPROCESSORS_ONLN` / 2)
 PYTEST := $(VENV)/bin/pytest -n $(WORKERS) --dist worksteal
 # Whole systems, hostile requests, and the laws (of hypothesis) of everything else run on the
 # compiled modules; all other tests on the modules as they stand in src. The night runs them on both.
-SESSIONS := tests/compat tests/conformance tests/crash tests/deploy tests/package tests/fuzz tests/security tests/wire_limits
+# What takes long by itself comes first: at the end one process would run it, and the others wait.
+SESSIONS := tests/security tests/package tests/compat tests/conformance tests/crash tests/deploy tests/fuzz tests/wire_limits
 LAWS = $(shell grep -rls hypothesis tests --include='test_*.py' $(SESSIONS:tests/%=--exclude-dir=%))
 APART := $(SESSIONS:%=--ignore=%)
 UNITS := $(APART) -m 'not hypothesis and not night'

@@ -28,8 +28,8 @@ settings.load_profile("quick")
 
 HERE: Final = Path(__file__).parent
 SESSIONS: Final = (  # as the Makefile has it
-    *("compat", "conformance", "crash", "deploy", "package"),
-    *("fuzz", "security", "wire_limits"),
+    *("security", "package", "compat", "conformance"),
+    *("crash", "deploy", "fuzz", "wire_limits"),
 )
 
 

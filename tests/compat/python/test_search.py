@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -86,6 +87,10 @@ def created(ots: sdk.OTSClient, table: str, key: list[tuple[str, str]] = KEY) ->
     ots.create_table(sdk.TableMeta(table, key), sdk.TableOptions(), NONE)
 
 
+# A process that takes tests of this file from another one may set the table up again.
+_SETS = count()
+
+
 @pytest.fixture(scope="module", params=["memory", "rocksdb", "postgres", "hbase"])
 def thousand(request: pytest.FixtureRequest) -> Iterator[sdk.OTSClient]:
     """A table with a thousand rows and two indexes: `x`, and `y` with the nested field."""
@@ -95,7 +100,7 @@ def thousand(request: pytest.FixtureRequest) -> Iterator[sdk.OTSClient]:
         endpoint,
         "widerow",
         "widerow",
-        "thousand",
+        f"thousand{next(_SETS)}",
         retry_policy=NoRetryPolicy(),
         enable_native=native,
     )
