@@ -10,7 +10,7 @@ BASE_PYTHON ?= python3
 # uv installs in a sixth of pip's time. pip does it where uv cannot be had or fails, and where pip
 # was told of an index of its own (PIP_INDEX_URL, pip.conf), of which uv knows nothing.
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
-UV := UV_FIND_LINKS="$$PIP_FIND_LINKS" $(VENV)/bin/uv pip install --quiet --python $(PY) --compile-bytecode
+UV := UV_FIND_LINKS="$$PIP_FIND_LINKS" $(VENV)/bin/uv pip install --quiet --python $(PY)
 INSTALL = { ! $(PY) -m pip config list | grep -q index && $(UV) --no-build-isolation --editable '$(1)'; } \
 	|| $(PIP) --no-build-isolation --editable '$(1)'
 # Two and a half for each core: half of the time of a test is waiting for servers and disks. Each

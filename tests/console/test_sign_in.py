@@ -38,6 +38,7 @@ HARMLESS: Final = (
     "frame-ancestors 'none'",  # the answer to a form in a frame
 )
 DOORS: Final = ("loopback", "IPv6", "host name", "TLS", "TLS by a proxy")
+NIGHT: Final = ("IPv6", "host name")
 
 
 class Consoles(NamedTuple):
@@ -143,7 +144,9 @@ def city(look: Looking) -> str:
 # --- a person -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    "door", [pytest.param(door, marks=[pytest.mark.night] * (door in NIGHT)) for door in DOORS]
+)
 def test_a_person_signs_in_changes_a_row_and_signs_out(
     looking: Looking, consoles: Consoles, door: str
 ) -> None:
@@ -172,7 +175,7 @@ def test_a_person_signs_in_changes_a_row_and_signs_out(
     title(look, "Sign in")
 
 
-@pytest.mark.parametrize("door", ["host name", "TLS"])
+@pytest.mark.parametrize("door", [pytest.param("host name", marks=pytest.mark.night), "TLS"])
 def test_who_signed_in_makes_a_table_fills_it_asks_it_and_drops_it(
     looking: Looking, consoles: Consoles, tmp_path: Path, door: str
 ) -> None:

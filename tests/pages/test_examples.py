@@ -31,8 +31,11 @@ PAGES: Final = {
     if not (name := str(page.relative_to(ROOT))).startswith(SPECIFICATION)
     if name not in ELSEWHERE and (found := list(examples(page)))
 }
-# Half a minute over 40,000 rows; and a walk through all kinds of tests.
-LONG: Final = ("docs/guide/key-design.md", "docs/internals/from-report-to-bug.md")
+# Half a minute over 40,000 rows; a walk through all kinds of tests; searches of a shell.
+LONG: Final = (
+    *("docs/guide/key-design.md", "docs/internals/from-report-to-bug.md"),
+    "docs/guide/search-shell.md",
+)
 ALL: Final = [example for found in PAGES.values() for example in found]
 
 

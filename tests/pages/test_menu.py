@@ -43,6 +43,7 @@ def test_files_that_pages_show_go_along(pages: dict[str, str]) -> None:
     assert ROOT / "src/widerow/errors.py" in shown
 
 
+@pytest.mark.night
 def test_pages_made_of_the_code_are_printed(
     pages: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

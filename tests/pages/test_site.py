@@ -39,6 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site.build(tmp_path_factory.mktemp("site"))
 
 
+@pytest.mark.night
 def test_every_page_is_there_and_none_asks_another_host_or_leads_nowhere(site: Path) -> None:
     for page in pages():
         place = page.relative_to(ROOT).with_suffix(".html")
@@ -82,6 +83,7 @@ const until = async (find) => {
 """Opens the search, types a word, and waits for the page that is about it."""
 
 
+@pytest.mark.night
 def test_it_is_searched_in_a_browser_from_the_disk(site: Path, tmp_path: Path) -> None:
     with browsing(tmp_path) as browser:
         browser.set_script_timeout(60)

@@ -330,6 +330,7 @@ def test_the_report_measures_the_product(
         assert f"{measure} " in printed
 
 
+@pytest.mark.night
 def test_the_median_function_is_small() -> None:
     # Sizes are judged by their distribution; the caps only cut the tail.
     sources = [each for each in tidy.read_tree(ROOT).values() if each.is_product]

@@ -76,6 +76,7 @@ def writing(endpoint: str) -> Iterator[list[int]]:
         writer.join()
 
 
+@pytest.mark.night
 def test_a_store_moves_into_a_database_and_back_while_servers_write(
     filled: Path, tmp_path: Path
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_killed_backup_is_gone_on_with(filled: Path, tmp_path: Path) -> None:
         assert len(present(server.endpoint, set(range(ROWS)))) == ROWS
 
 
+@pytest.mark.night
 def test_a_killed_restore_is_refused_by_servers_and_gone_on_with(
     filled: Path, tmp_path: Path
 ) -> None:

@@ -254,6 +254,7 @@ def test_writes_behind_a_reset_reach_indexes_streams_and_searches(store: Store) 
     assert len(records_found(world.engine, INSTANCE)) == 2
 
 
+@pytest.mark.night
 def test_more_rows_than_a_request_builds_are_found_at_once() -> None:
     """An index that was built when the snapshot was made need not be built behind a reset."""
     with open_store("memory:") as store:
