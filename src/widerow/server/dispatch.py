@@ -162,7 +162,9 @@ class Dispatcher:
                 return None
         if target.startswith("/_widerow"):
             return outcomes.counted(request, NO_ACTION, plain_text(404, "not found without --dev"))
-        dialect = routes.claiming(target) or (None if reads_page else routes.unclaimed)
+        dialect = routes.claiming(target) or routes.marked(request.headers)
+        if dialect is None and not reads_page:
+            dialect = routes.unclaimed
         if dialect is None:
             pages = "" if self._pages is None else f" {self._pages.path}/"
             words = f"not found; GET serves /livez /readyz /version /metrics{pages}"

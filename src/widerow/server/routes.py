@@ -3,7 +3,7 @@
 The target of a request names its operation in nearly every case, and one look at a table finds it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
 from widerow.engine.engine import Engine
@@ -76,6 +76,13 @@ class Routes:
         """The first dialect that claims a target."""
         for dialect in self._dialects:
             if dialect.claims(target):
+                return dialect
+        return None
+
+    def marked(self, headers: Mapping[str, str]) -> Dialect | None:
+        """The first dialect whose mark is among the headers of a request."""
+        for dialect in self._dialects:
+            if dialect.mark and dialect.mark in headers:
                 return dialect
         return None
 

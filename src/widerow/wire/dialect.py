@@ -160,7 +160,8 @@ class Dialect:
 
     A request is taken for the operation that `paths` has for its whole target if it is POSTed; else
     for what `select` makes of method, target and body, in the first dialect that `claims` the
-    target; else in the dialect that `answers_unclaimed`, which also answers bytes that are not
+    target, or else whose `mark` is among its headers: one that clients of this dialect alone send,
+    "" for none; else in the dialect that `answers_unclaimed`, which also answers bytes that are not
     HTTP. At most one of the dialects of a port does; without it such requests are answered in plain
     text. `select` is asked before the sender is known, so it looks at no more of a body than it
     must. It raises errors of `widerow.errors`.
@@ -191,3 +192,4 @@ class Dialect:
     refuse: Callable[[Exception, str, str], Refusal]
     fault_parts: Callable[[], FaultParts] | None = None
     answers_unclaimed: bool = False
+    mark: str = ""

@@ -40,8 +40,7 @@ def _name(body: bytes) -> str:
 
 
 def _select(method: str, target: str, body: bytes) -> WireOperation:
-    assert target == PATH
-    if method != "POST":
+    if method != "POST" or target != PATH:
         raise InvalidRequest(Rule.HTTP_METHOD)
     found = OPERATIONS.get(_name(body))
     if found is None:
@@ -144,6 +143,7 @@ TINY = Dialect(
     answer_date=lambda now_us: b"%d" % now_us,
     envelope=_envelope,
     refuse=_refuse,
+    mark="x-tiny-request-id",
 )
 
 Ask = Callable[..., tuple[int, bytes, dict[str, str]]]
@@ -278,6 +278,32 @@ def test_what_no_dialect_claims_is_answered_by_the_one_that_says_so(
         assert wire.ask(Sender().request("Nothing")).error[:2] == (400, "OTSUnsupportOperation")
     with Wire(endpoint) as wire:
         assert wire.ask(NOT_HTTP).error[:2] == (400, "OTSParameterInvalid")
+
+
+def test_a_mark_tells_whose_what_no_dialect_claims_is(endpoint: str) -> None:
+    """wire/dialect.py, `mark`: pages of the port and targets of other dialects are theirs."""
+    marked = b" HTTP/1.1\r\nhost: localhost\r\nx-tiny-request-id: 1\r\ncontent-length: 0\r\n\r\n"
+    with Wire(endpoint) as wire:
+        for line in (b"GET /nope", b"POST /nope"):
+            assert wire.ask(line + marked).body == b"\x06-:HTTP_METHOD"
+        assert wire.ask(b"GET /livez" + marked).body == b"alive\n"
+        assert wire.ask(b"POST /ListTable" + marked).error[1] == "OTSMissingHeader"
+
+
+@pytest.mark.parametrize("line", ["GET /nope", "HEAD /", "POST /nope", "PUT /V2/nope"])
+def test_a_driver_of_oracle_at_a_target_of_nobody_is_refused_without_a_word(
+    serve: Callable[..., Any], line: str
+) -> None:
+    """http-033 of the recorded original. Drivers are known by the id of their requests."""
+    with Wire(serve().endpoint) as wire:
+        lines = (
+            f"{line} HTTP/1.1",
+            "host: localhost",
+            "x-nosql-request-id: 7",
+            "content-length: 0",
+        )
+        answer = wire.ask("\r\n".join([*lines, "", ""]).encode())
+        assert (answer.status, answer.body) == (400, b"")
 
 
 def test_what_no_dialect_answers_is_answered_in_plain_text(

@@ -142,6 +142,7 @@ def _dialect(
         answer_date=no_date,
         envelope=frame_headers,
         refuse=_refuse,
+        mark="x-nosql-request-id",
     )
 
 
