@@ -4,6 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.support.nosql_wire import answer_to, request
 
 from widerow import nosql
 from widerow.errors import Exhausted
@@ -118,3 +119,17 @@ def test_uuids(store: nosql.TypedStore) -> None:
     with pytest.raises(InvalidRequest) as refused:
         table.put({"u": "zz"})
     assert str(refused.value) == "Invalid UUID string: zz"
+
+
+def test_get_answers_the_uuids_of_a_key_as_they_were_asked_for(store: nosql.TypedStore) -> None:
+    """gen-uuid-031 of the recorded original. The row itself, and its other UUIDs, are as stored."""
+    given = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
+    builder = nosql.TableBuilder("t").add_field("u", nosql.UUID).add_field("n", nosql.INTEGER)
+    table = store.create_table(builder.add_field("v", nosql.UUID).primary_key("n", "u").build())
+    table.put({"u": given.upper(), "n": 1, "v": given.upper()})
+    for asked in (given.upper(), given, given.title()):
+        answer = answer_to(store, request(2, {"k": {"N": 1, "U": asked}}))
+        assert answer["r"]["l"] == {"u": asked, "n": 1, "v": given}
+    stored = table.get({"u": given.upper(), "n": 1})
+    assert stored is not None
+    assert stored["u"] == given

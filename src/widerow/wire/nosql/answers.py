@@ -1,6 +1,6 @@
 """Rows and what stands around them in answers (nosql-wire §3, §4)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
 from librt.strings import BytesWriter
@@ -101,12 +101,13 @@ def _by_name(columns: "RowColumns", values: Sequence[Any]) -> Sequence[Any]:
 class RowColumns:
     """The columns of a table as answers have them, and how whole rows are made of them."""
 
-    __slots__ = ("_copy", "columns")
+    __slots__ = ("_copy", "_uuids", "columns")
 
     def __init__(self, table: TypedTable, columns: Sequence[EncodedColumn]) -> None:
         """`columns`: those that are shown, in their declared order."""
         self.columns = columns
         self._copy = RowCopy(table, columns) if RowCopy.can_copy(table) else None
+        self._uuids = tuple([at for at in table.key_positions if table.fields[at].type.uuid])
 
     def encoded(self, row: StoredRow) -> EncodedValue:
         """A row, encoded."""
@@ -119,6 +120,16 @@ class RowColumns:
         copy = self._copy
         if copy is None or not copy.put(out, row.encoded_key, row.record):
             self.put_values(out, row, row.values_in_order())
+
+    def put_asked(self, out: BytesWriter, row: StoredRow, key: Mapping[str, Any]) -> None:
+        """Append the row of a key that was asked for, with its UUIDs as they stand there."""
+        if not self._uuids:
+            self.put(out, row)
+            return
+        values = [*row.values_in_order()]
+        for at in self._uuids:
+            values[at] = key[row.table.fields[at].name]
+        self.put_values(out, row, values)
 
     def put_values(self, out: BytesWriter, row: StoredRow, values: Sequence[Any]) -> None:
         """Append a row with these values of its columns, and behind them what its document has."""
@@ -163,8 +174,11 @@ def _sorted(value: Any) -> Any:  # noqa: ANN401  # a document
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-def stored_row(row: StoredRow) -> EncodedValue:
-    """A row with its times and its version, as GET answers it."""
+def stored_row(row: StoredRow, key: Mapping[str, Any]) -> EncodedValue:
+    """A row with its times and its version, as GET of a key answers it.
+
+    UUIDs of the key are in the case in which they were asked for, as the vendor's proxy has them.
+    """
     out = BytesWriter()
     modified_ms, expires_ms = row.times_ms
     at = begin_container(out, NSON_MAP, 5)
@@ -175,6 +189,6 @@ def stored_row(row: StoredRow) -> EncodedValue:
     out.write(_VERSION)
     put_binary(out, row.version_bytes)
     out.write(_ROW)
-    _put_row(out, row, by_name=False)
+    _columns_of(row.table).put_asked(out, row, key)
     end_container(out, at)
     return EncodedValue(out.getvalue())

@@ -79,12 +79,13 @@ def check_size(body: bytes, mode: NosqlMode) -> None:
 
 @final
 class Found:
-    """A row, if there is one, and what it cost to look."""
+    """A row, if there is one, the key that was asked for, and what it cost to look."""
 
-    __slots__ = ("cost", "row")
+    __slots__ = ("cost", "key", "row")
 
-    def __init__(self, row: StoredRow | None, cost: Cost) -> None:
+    def __init__(self, row: StoredRow | None, key: Mapping[str, Any], cost: Cost) -> None:
         self.row = row
+        self.key = key
         self.cost = cost
 
 
@@ -95,14 +96,14 @@ def get_typed(engine: TypedEngine, namespace: str, asked: Frame) -> Found:
     key = key_columns(form, required(asked.payload, "k"), asked.mode.key_bytes)
     row = engine.get(form, key)
     read = 1 if row is None else row_kb(row)
-    return Found(row, Cost(read * (2 if doubled else 1), read))
+    return Found(row, key, Cost(read * (2 if doubled else 1), read))
 
 
 def encode_found(found: Found, *, tells_cost: bool = True) -> bytes:
     """The answer to GET."""
     message = begun_message(found.cost, tells_cost=tells_cost)
     if found.row is not None:
-        message["r"] = stored_row(found.row)
+        message["r"] = stored_row(found.row, found.key)
     return encode(message)
 
 
