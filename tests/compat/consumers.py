@@ -1,7 +1,8 @@
 """What the tunnel workers of two SDKs go through, said once.
 
 A worker is a program that consumes a tunnel with the vendor's own client, and prints for each
-record one JSON array: the channel, the action by its name, the first key column, the columns.
+record one JSON array: the channel, the action by its name, the first key column, the columns. Of a
+timeseries table it prints all columns of the key as a map.
 Everything that workers took, replayed in the order in which it was taken, must be the table (change
 §E2 4).
 """
@@ -16,12 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from tests.compat.series import POINT_KEY, T0
 from tests.support.buffers import cell, row_buffer
 from tests.support.http import Sender, Wire
 from tests.support.requests import ANY, create_table_request
 
 from widerow.testing.process import WiderowProcess
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore import timeseries_messages as p
 from widerow.wire.tablestore import tunnel_messages as t
 
 INSTANCE: Final = "compat"
@@ -37,7 +40,8 @@ FLAGS: Final = (
     *("--partitions-max", "16"),
 )
 BASE_AND_STREAM: Final = 3
-Taken = tuple[str, str, str, dict[str, Any]]
+POINTS: Final = 5
+Taken = tuple[str, str, Any, dict[str, Any]]
 
 
 class Worker:
@@ -121,8 +125,8 @@ class Table:
         answer = m.BatchWriteRowResponse.FromString(body)
         assert all(row.is_ok for table in answer.tables for row in table.rows)
 
-    def create_tunnel(self) -> str:
-        tunnel = t.Tunnel(table_name="T", tunnel_name="tunnel", tunnel_type=BASE_AND_STREAM)
+    def create_tunnel(self, name: str = "T") -> str:
+        tunnel = t.Tunnel(table_name=name, tunnel_name="tunnel", tunnel_type=BASE_AND_STREAM)
         body = self.ask("tunnel/create", t.CreateTunnelRequest(tunnel=tunnel))
         return str(t.CreateTunnelResponse.FromString(body).tunnel_id)
 
@@ -218,6 +222,49 @@ def check_workers_lose_nothing(table: Table, command: Sequence[str], place: Path
         eventually(second, lambda: replayed([first, second]) == table.rows)
     finally:
         second.end()
+
+
+# --- points (timeseries §9) --------------------------------------------------------------------
+
+
+def put_points(table: Table, first: int) -> None:
+    """The next `POINTS` points of one series, a microsecond apart."""
+    series = p.TimeseriesKey(measurement="cpu", source="host", tags='["a=1"]')
+    rows = [
+        p.TimeseriesRow(
+            timeseries_key=series,
+            time=T0 + at,
+            fields=[p.TimeseriesField(field_name="v", value_int=at)],
+        )
+        for at in range(first, first + POINTS)
+    ]
+    sent = p.TimeseriesPBRows(rows=rows).SerializeToString()
+    data = p.TimeseriesRows(type=2, rows_data=sent)
+    table.ask("PutTimeseriesData", p.PutTimeseriesDataRequest(table_name="P", rows_data=data))
+
+
+def check_a_worker_takes_points(table: Table, command: Sequence[str], place: Path) -> None:
+    """Those that are there when a tunnel is made, and then those that are put."""
+    meta = p.TimeseriesTableMeta(table_name="P")
+    table.ask("CreateTimeseriesTable", p.CreateTimeseriesTableRequest(table_meta=meta))
+    put_points(table, 0)
+    tunnel = table.create_tunnel("P")
+    command = [*command, table.server.endpoint, INSTANCE, tunnel, str(TIMEOUT_S), str(HEARTBEAT_S)]
+    worker = Worker(command, place / "worker")
+    try:
+        eventually(worker, lambda: len(worker.taken) >= POINTS)
+        put_points(table, POINTS)
+        eventually(worker, lambda: len(worker.taken) >= 2 * POINTS)
+    finally:
+        worker.end()
+    told = sorted(worker.taken, key=lambda each: each[3]["v:l"])
+    assert len({channel for channel, *_ in told}) == 2  # what was there, and the stream
+    assert [[*key] for _, _, key, _ in told] == [sorted(POINT_KEY)] * (2 * POINTS)
+    series = {"_m_name": "cpu", "_data_source": "host", "_tags": '["a=1"]'}
+    assert [(action, {**key, "_#h": ""}, cells) for _, action, key, cells in told] == [
+        ("PUT", {"_#h": "", **series, "_time": T0 + at}, {"v:l": at}) for at in range(2 * POINTS)
+    ]
+    assert len({key["_#h"] for _, _, key, _ in told}) == 1
 
 
 # --- what is known of tunnels (change §C2.2) ---------------------------------------------------

@@ -2,7 +2,8 @@
 
 The programs for the SDKs of Python, Go and Java make the same tables and points and print answers
 in the same form; the SDK of Node has no such calls. Stores and last-point indexes are described by
-Go and Java, scans are made by Java.
+Go and Java, scans are made by Java. Changes are read by Go, as rows, and by Java; the SDK of Python
+has no calls for streams and tunnels.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,9 +13,11 @@ from tests.compat.changes import said
 
 __all__ = [
     "CHANGED",
+    "CHANGED_ROWS",
     "KEYED",
     "LASTPOINTS",
     "MEASURED",
+    "POINT_KEY",
     "SCANNED",
     "STORED",
     "T0",
@@ -330,11 +333,14 @@ LASTPOINTS: Final[tuple[Check, ...]] = (
 # --- changes (timeseries §9) -----------------------------------------------------------------
 
 
-def check_the_stream_of_points_is_described_to_who_knows_it(seen: Facts) -> None:
+def check_the_stream_of_points_is_not_described_to_who_does_not_say_so(seen: Facts) -> None:
     """The Java SDK's tests compare the text."""
     assert seen["listed"] == 1
     text = "Table [changed_series] is a timeseries table, not support DescribeStream"
     assert said(seen["not said"]) == (400, "OTSParameterInvalid", text)
+
+
+def check_the_stream_of_points_is_described_to_who_knows_it(seen: Facts) -> None:
     assert seen["described"] == ["changed_series", 168, 1]
 
 
@@ -351,13 +357,30 @@ def check_last_points_are_updates(seen: Facts) -> None:
     assert seen["updates"] == [["UPDATE", key, each] for each in cells]
 
 
-def check_a_tunnel_hands_points_out(seen: Facts) -> None:
-    key = ["_#h", "_m_name", "_data_source", "_tags", "_time"]
-    cells = [[["time:s", "now"], ["v:l", str(at)]] for at in range(10)]
-    assert seen["tunnel"] == [["PUT", key, each] for each in cells]
+POINT_KEY: Final = ["_#h", "_m_name", "_data_source", "_tags", "_time"]
+"""The columns of the key of a point that is handed out as a row."""
 
+_AS_ROWS: Final = [["PUT", POINT_KEY, [["time:s", "now"], ["v:l", str(at)]]] for at in range(10)]
+
+
+def check_a_tunnel_hands_points_out(seen: Facts) -> None:
+    assert seen["tunnel"] == _AS_ROWS
+
+
+def check_points_are_rows_to_who_does_not_read_points(seen: Facts) -> None:
+    """Types stand behind the names of fields, as in `TABLE#timeseries`."""
+    assert seen["rows"] == _AS_ROWS
+
+
+CHANGED_ROWS: Final[tuple[Check, ...]] = (
+    check_the_stream_of_points_is_not_described_to_who_does_not_say_so,
+    check_points_are_rows_to_who_does_not_read_points,
+    check_last_points_are_updates,
+)
+"""What `changes of points` is held against, of an SDK that knows no streams of points."""
 
 CHANGED: Final[tuple[Check, ...]] = (
+    check_the_stream_of_points_is_not_described_to_who_does_not_say_so,
     check_the_stream_of_points_is_described_to_who_knows_it,
     check_points_are_puts,
     check_last_points_are_updates,

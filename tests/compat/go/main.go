@@ -54,6 +54,7 @@ var ofActions = map[string]scenario{
 	"keyed series":       keyedSeries,
 	"analytical stores":  analyticalStores,
 	"last points":        lastPoints,
+	"changes of points":  pointChanges,
 }
 
 // hasty is a client that does not repeat what was refused: others repeat conflicts for seconds.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.compat.series import KEYED, LASTPOINTS, MEASURED, STORED, TABLES, Check
+from tests.compat.series import CHANGED_ROWS, KEYED, LASTPOINTS, MEASURED, STORED, TABLES, Check
 
 # The first test waits for the build, on a fresh machine for the download of the SDK too.
 pytestmark = pytest.mark.timeout(600)
@@ -39,3 +39,8 @@ def test_analytical_stores_are_made_changed_and_deleted(go: Go) -> None:
 
 def test_last_points_are_rows(go: Go) -> None:
     judge(go, "last points", LASTPOINTS)
+
+
+def test_points_that_are_put_are_changes(go: Go) -> None:
+    """Its DescribeStream cannot say that it reads streams of timeseries tables."""
+    judge(go, "changes of points", CHANGED_ROWS)

@@ -9,6 +9,7 @@ import pytest
 from tests.compat.conftest import STORES
 from tests.compat.consumers import (
     INSTANCE,
+    check_a_worker_takes_points,
     check_tunnels_are_described,
     check_workers_lose_nothing,
     serving,
@@ -36,6 +37,13 @@ def test_workers_that_die_and_servers_that_restart_lose_nothing(
 ) -> None:
     with serving(*STORES[store](tmp_path)) as table:
         check_workers_lose_nothing(table, [str(program), "consume"], tmp_path)
+
+
+def test_a_worker_takes_the_points_of_a_timeseries_table(
+    program: Path, store: str, tmp_path: Path
+) -> None:
+    with serving(*STORES[store](tmp_path)) as table:
+        check_a_worker_takes_points(table, [str(program), "points"], tmp_path)
 
 
 @pytest.fixture(scope="module")
