@@ -41,6 +41,29 @@ def test_start_increment_and_bounds(store: nosql.TypedStore) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "identity",
+    [Identity(start=5, maximum=3), Identity(start=-5, minimum=1, increment=-1)],
+)
+def test_a_start_outside_the_bounds_has_no_value(
+    store: nosql.TypedStore, identity: Identity
+) -> None:  # corrections B, 1
+    table = made(store, identity)
+    with pytest.raises(Exhausted):
+        table.put({})
+    assert list(table.table_iterator()) == []
+
+
+def test_a_start_outside_the_type_is_refused(store: nosql.TypedStore) -> None:
+    with pytest.raises(InvalidRequest, match="must be a value of its column's type"):
+        made(store, Identity(start=2**31), nosql.INTEGER)
+
+
+def test_a_sequence_that_stands_still_repeats_its_value(store: nosql.TypedStore) -> None:
+    table = made(store, Identity(start=7, increment=0, cache=2), key=False)
+    assert [table.put({"k": str(i)}).generated for i in range(5)] == [7] * 5
+
+
 def test_a_cycle_begins_again_at_the_other_end(store: nosql.TypedStore) -> None:
     table = made(store, Identity(start=5, minimum=1, maximum=6, cache=1, cycle=True), key=False)
     assert [table.put({"k": str(i)}).generated for i in range(4)] == [5, 6, 1, 2]

@@ -71,7 +71,7 @@ def test_case_of_keywords_and_blanks_do_not_matter(
     words = statement_text(statement)
     blank = data.draw(st.sampled_from(["  ", "\n", " /* x */ ", " // x\n", "\t# x\n"]))
     if '"' not in words:
-        assert parse(f"{blank}{words.replace(' ', blank)}{blank};") == statement
+        assert parse(f"{blank}{words.replace(' ', blank)}{blank}") == statement
 
 
 def test_create_table_has_every_part() -> None:  # ddl §1 create_table
@@ -235,8 +235,15 @@ HINT = (
         (
             "drop table t t",
             (
-                "(1, 13) mismatched input 't' expecting {'.', ':', ';', <EOF>}, at line 1:13\n"
+                "(1, 13) mismatched input 't' expecting {'.', ':', <EOF>}, at line 1:13\n"
                 "rule stack: [parse, statement, drop_table_statement]"
+            ),
+        ),
+        (
+            "create table t (a long, primary key(a));",
+            (
+                f"(1, 39) {HINT}extraneous input ';' expecting <EOF>, at line 1:39\n"
+                "rule stack: [parse]"
             ),
         ),
         (

@@ -23,7 +23,7 @@ def test_statements_say_that_they_are_done(shell: "Shell") -> None:
     assert shell.run('execute "CREATE INDEX byName ON ddl1 (name)"') == done
     assert "byName (name), type: SECONDARY" in shell.run("show indexes")[0]
     assert shell.run('execute "ALTER TABLE ddl1 (ADD more JSON)";') == done
-    assert shell.run("exec\n'DROP TABLE ddl1';") == done
+    assert shell.run("exec\n'DROP TABLE ddl1;';") == done
     assert shell.run("execute 'DROP TABLE IF EXISTS ddl1'")[0] == (
         "Statement did not require execution\n"
     )

@@ -47,6 +47,7 @@ def _run(session: Session, statement: str) -> str | None:
     """
     from widerow.wire.nosql.sql.lexis import cut_statement  # noqa: PLC0415  # with a statement
 
+    statement = statement.rstrip("; \t\r\n")
     if not statement.strip():
         raise CommandFault("Empty statement")
     words = tuple(word.text.upper() for word in cut_statement(statement)[:2])

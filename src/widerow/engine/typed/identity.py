@@ -8,10 +8,10 @@ Planning never waits: where no reserved value is left, asking for one raises `Bl
 engine then commits the write that reserves a block, and plans the operation again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from widerow.clock import Entropy
 from widerow.engine.typed.form import TableForm
@@ -64,7 +64,9 @@ class Generator:
         """Forget the reserved values of a table whose sequence was changed."""
         self._blocks.pop(table_id, None)
 
-    def reserve(self, needed: BlockNeeded, check: Callable[[Transaction], object]) -> Write[range]:
+    def reserve(
+        self, needed: BlockNeeded, check: Callable[[Transaction], object]
+    ) -> Write[Sequence[int]]:
         """The write that reserves the next block. Its body raises `Exhausted`.
 
         `check` raises `NotFound` once the table was dropped, so that no record is written for it.
@@ -72,13 +74,13 @@ class Generator:
         table_id, identity = needed.form.id, needed.identity
         key = sequence_prefix(table_id)
 
-        def body(txn: Transaction) -> range:
+        def body(txn: Transaction) -> Sequence[int]:
             check(txn)
             values, following = block(identity, _stored(txn.get(key)))
             txn.put(key, str(following).encode())
             return values
 
-        def settled(values: range) -> None:
+        def settled(values: Sequence[int]) -> None:
             held = self._blocks.get(table_id)
             rest: Iterator[int] = iter(values)
             if held is not None and held.identity == identity:
@@ -114,11 +116,14 @@ class MadeValues:
         return self._made[at][2]
 
 
-def block(identity: Identity, stored: int | None) -> tuple[range, int]:
+_SAME_VALUES: Final = 1000  # in a block of a sequence that stands still: its memory is bounded
+
+
+def block(identity: Identity, stored: int | None) -> tuple[Sequence[int], int]:
     """The values of the next block, and the value behind them, which is stored as the next start.
 
     A sequence that leaves the bounds of its column begins again at the other bound with `cycle`;
-    without it the function raises `Exhausted`.
+    without it the function raises `Exhausted`. One that increments by 0 has its start for ever.
     """
     assert identity.start is not None
     assert identity.minimum is not None
@@ -128,7 +133,9 @@ def block(identity: Identity, stored: int | None) -> tuple[range, int]:
     if not identity.minimum <= first <= identity.maximum:
         if not identity.cycle:
             raise Exhausted(TypedRule.IDENTITY_EXHAUSTED)
-        first = identity.minimum if step > 0 else identity.maximum
+        first = identity.minimum if step >= 0 else identity.maximum
+    if step == 0:
+        return (first,) * min(identity.cache, _SAME_VALUES), first
     room = identity.maximum - first if step > 0 else first - identity.minimum
     count = min(identity.cache, room // abs(step) + 1)
     following = first + count * step

@@ -275,12 +275,13 @@ def check_generated(fields: Sequence[Field]) -> None:
 
 
 def _checked_identity(identity: Identity, type_: FieldType) -> Identity:
-    """The identity with the type's bounds for those that were left out (model §9)."""
+    """The identity with the type's bounds for those that were left out (model §9).
+
+    A start outside the bounds is taken: the first value that is asked for finds none left.
+    """
     if type_.kind not in _IDENTITY_RANGES:
         raise InvalidRequest(TypedRule.IDENTITY_TYPE)
     lowest, highest = _IDENTITY_RANGES[type_.kind]
-    if identity.increment == 0:
-        raise InvalidRequest(TypedRule.IDENTITY_INCREMENT)
     if identity.cache < 1:
         raise InvalidRequest(TypedRule.IDENTITY_CACHE)
     minimum = lowest if identity.minimum is None else identity.minimum
@@ -288,7 +289,7 @@ def _checked_identity(identity: Identity, type_: FieldType) -> Identity:
     if not lowest <= minimum < maximum <= highest:
         raise InvalidRequest(TypedRule.IDENTITY_BOUNDS)
     start = 1 if identity.start is None else identity.start
-    if not minimum <= start <= maximum:
+    if not lowest <= start <= highest:
         raise InvalidRequest(TypedRule.IDENTITY_START)
     return replace(identity, start=start, minimum=minimum, maximum=maximum)
 

@@ -37,7 +37,7 @@ class TypedRule(AnyRule):
     ENUM_DUPLICATE = "Duplicated enumeration value: {value}"
     ENUM_VALUE = "Invalid enumeration value '{value}', must be in values: [{values}]"
     TIMESTAMP_PRECISION = "Timestamp precision exceeds the maximum allowed precision (9)"
-    FIXED_BINARY_SIZE = "FixedBinaryDef size limit must be a positive integer"
+    FIXED_BINARY_SIZE = "FixedBinaryDef size limit must not be negative"
     FIELD_DUPLICATE = "Column already exists: {field}"
     COLLECTION_DEPTH = "Types may be nested at most {limit} deep"
 
@@ -82,13 +82,10 @@ class TypedRule(AnyRule):
     IDENTITY_EXHAUSTED = (
         "Current value cannot exceed max value or no more available values in the sequence."
     )
-    IDENTITY_INCREMENT = "Increment value of a sequence generator cannot be 0."
     IDENTITY_BOUNDS = (
         "The minimum value of a sequence generator must be less than its maximum value."
     )
-    IDENTITY_START = (
-        "The start value of a sequence generator must lie between its minimum and maximum value."
-    )
+    IDENTITY_START = "The start value of a sequence generator must be a value of its column's type."
     IDENTITY_CACHE = "The cache of a sequence generator must hold at least one value."
     UUID_TYPE = "Only a field of type STRING can be AS UUID."
     UUID_VALUE = "Invalid UUID string: {value}"

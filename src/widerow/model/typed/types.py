@@ -186,8 +186,8 @@ def timestamp(precision: int) -> FieldType:
 
 
 def fixed_binary(size: int) -> FieldType:
-    """FIXED_BINARY of exactly `size` bytes."""
-    if size <= 0:
+    """FIXED_BINARY of exactly `size` bytes; of 0 it has the empty value alone."""
+    if size < 0:
         raise InvalidRequest(TypedRule.FIXED_BINARY_SIZE)
     return FieldType(Kind.FIXED_BINARY, size=size)
 

@@ -143,7 +143,7 @@ def _shown(kind: FieldType) -> str:
         return f"{name}({', '.join(kind.symbols)})"
     if kind.kind is Kind.TIMESTAMP:
         return f"{name}({kind.precision})"
-    if kind.size:
+    if kind.kind is Kind.FIXED_BINARY:
         return f"{name}({kind.size})"
     if kind.element is not None:
         return f"{name}({_shown(kind.element)})"

@@ -147,6 +147,10 @@ def _syntax(words: Sequence[Token], index: int, expected: set[str]) -> InvalidRe
     if [word.type for word in words[index - 3 : index + 1]] == ["PRIMARY", "KEY", "LPAR", "LPAR"]:
         return fault(position, "Missing closing ')'")
     shown = "<EOF>" if ended else words[index][:100]
+    if not ended and words[index].type == "SEMICOLON" and "$END" in expected:
+        place = f"at line {position.line}:{position.column}"
+        text = f"extraneous input ';' expecting <EOF>, {place}\nrule stack: [parse]"
+        return fault(position, f"{_IDENTIFIER_HINT}{text}")
     if expected >= _TYPES and "NAME" not in expected and not ended:
         text = f"no viable alternative at input '{words[index - 1][:100]}{shown}'"
     else:
