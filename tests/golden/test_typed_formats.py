@@ -15,7 +15,7 @@ from widerow.errors import StoreDamaged
 from widerow.keys.typed import decoder_of, encoder_of
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.coerce import coerce
-from widerow.model.typed.table import TableLimits, TypedTable
+from widerow.model.typed.table import TableLimits, TimeToLive, TypedTable
 from widerow.model.typed.types import (
     BINARY,
     BOOLEAN,
@@ -142,6 +142,14 @@ def test_a_record_from_before_there_were_partitions_is_read() -> None:
     former = encode_typed_table(example()).replace(b'"splits":["8000000000000007"],', b"")
     assert decode_typed_table(former) == replace(example(), splits=())
     assert b"splits" not in encode_typed_table(replace(example(), splits=()))
+
+
+def test_what_a_table_was_never_told_is_not_in_its_record() -> None:
+    record = encode_typed_table(example())
+    told = replace(example(), frozen=True, before_image=TimeToLive.hours(24))
+    members = b',"frozen":true,"before_image":[24,"HOURS"]}'
+    assert encode_typed_table(told) == record[:-1] + members
+    assert decode_typed_table(record[:-1] + members) == told
 
 
 def test_the_page_names_every_field_of_a_record() -> None:

@@ -16,17 +16,20 @@ from widerow.engine.typed.ddl.statements import (
     DropIndexStatement,
     DropNamespaceStatement,
     DropTableStatement,
+    FreezeSchema,
     KeyColumnClause,
     Literal,
     LiteralKind,
     ModifyField,
     PrimaryKeyClause,
+    SetBeforeImage,
     SetTtl,
     ShowIndexesStatement,
     ShowNamespacesStatement,
     ShowTablesStatement,
     ShowTableStatement,
     Statement,
+    UnfreezeSchema,
 )
 from widerow.model.typed.table import IndexField, TimeToLive, TtlUnit
 from widerow.model.typed.types import (
@@ -167,13 +170,21 @@ def create_tables(draw: st.DrawFn) -> CreateTableStatement:
         if_not_exists=draw(st.booleans()),
         comment=draw(comments),
         ttl=draw(st.none() | ttls),
+        freeze=draw(st.none() | st.builds(FreezeSchema, st.booleans())),
+        before_image=draw(st.none() | ttls),
     )
 
 
 @st.composite
 def alter_tables(draw: st.DrawFn) -> AlterTableStatement:
     if draw(st.booleans()):
-        return AlterTableStatement(draw(qualified), (SetTtl(draw(ttls)),))
+        alone = st.one_of(
+            ttls.map(SetTtl),
+            st.builds(FreezeSchema, st.booleans()),
+            st.just(UnfreezeSchema()),
+            (st.none() | ttls).map(SetBeforeImage),
+        )
+        return AlterTableStatement(draw(qualified), (draw(alone),))
     changes = st.one_of(
         paths.flatmap(columns).map(AddField),
         paths.map(DropField),

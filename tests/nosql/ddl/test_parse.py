@@ -22,6 +22,7 @@ from widerow.engine.typed.ddl.statements import (
     LiteralKind,
     ModifyField,
     PrimaryKeyClause,
+    SetBeforeImage,
     SetTtl,
     ShowTablesStatement,
     Statement,
@@ -169,6 +170,15 @@ def test_alter_table_changes() -> None:  # ddl §1 alter_table
     )
 
 
+def test_images_are_kept_a_day_unless_told_otherwise() -> None:  # ddl §1 option
+    assert parse("ALTER TABLE t ENABLE BEFORE IMAGE") == AlterTableStatement(
+        "t", (SetBeforeImage(TimeToLive.hours(24)),)
+    )
+    statement = parse("create table t (k long, primary key(k)) enable before image using ttl 3 d")
+    assert isinstance(statement, CreateTableStatement)
+    assert (statement.ttl, statement.before_image) == (None, TimeToLive.days(3))
+
+
 def test_create_index_paths() -> None:  # ddl §1 create_index, ixfield
     statement = parse(
         "CREATE INDEX i ON a.b (r.x, m.keys(), m.values().z, j.a[].b AS STRING) "
@@ -313,8 +323,7 @@ def test_what_is_no_statement(statement: str, text: str) -> None:
         ("show as json users", "(1, 0) SHOW USERS"),
         ("create table t (a long, primary key(a)) in regions x, y", "(1, 40) IN REGIONS"),
         ("create table t (a integer as mr_counter, primary key(b))", "(1, 26) MR_COUNTER"),
-        ("alter table t freeze schema", "(1, 14) FREEZE SCHEMA"),
-        ("alter table t enable before image", "(1, 14) ENABLE BEFORE"),
+        ("alter table t add regions x", "(1, 14) ADD REGIONS"),
         ("create index i on t (j.x as point)", "(1, 28) AS POINT"),
     ],
 )

@@ -1,6 +1,7 @@
 """Statements run against a store: what they answer, and what they change (ddl §1)."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -270,6 +271,71 @@ def test_an_identity_can_be_changed_and_dropped(store: nosql.TypedStore) -> None
     store.run_statement("ALTER TABLE t (MODIFY k DROP IDENTITY)")
     with pytest.raises(nosql.InvalidRequest, match="Missing primary key field: k"):
         table.put({"n": 1})
+
+
+COLUMN_CHANGES = ["(ADD n LONG)", "(DROP v)", "(ADD r.n LONG)", "(MODIFY v AS UUID)"]
+
+
+@pytest.mark.parametrize("change", COLUMN_CHANGES)
+def test_columns_of_a_frozen_table_stay(store: nosql.TypedStore, change: str) -> None:
+    # ddl §1 alter_table; what a frozen schema forbids is decided in docs/protocol/differences.md
+    store.run_statement(
+        "CREATE TABLE t (k LONG, v STRING AS UUID, r RECORD(a LONG), j JSON, PRIMARY KEY(k)) "
+        "WITH SCHEMA FROZEN"
+    )
+    error = refused(store, f"ALTER TABLE t {change}")
+    assert isinstance(error, nosql.InvalidRequest)
+    assert str(error).endswith("use ALTER TABLE t UNFREEZE SCHEMA first")
+    store.run_statement("ALTER TABLE t USING TTL 3 DAYS")
+    store.run_statement("ALTER TABLE t ENABLE BEFORE IMAGE")
+    store.run_statement("CREATE INDEX i ON t (v)")
+    store.run_statement("DROP INDEX i ON t")
+    store.run_statement("ALTER TABLE t UNFREEZE SCHEMA")
+    store.run_statement(f"ALTER TABLE t {change}")
+
+
+def test_a_frozen_schema_is_kept_and_not_shown(tmp_path: Path) -> None:
+    with nosql.open(tmp_path) as store:
+        store.run_statement("CREATE TABLE t (k LONG, j JSON, PRIMARY KEY(k))")
+        shown = [store.run_statement("DESCRIBE AS JSON TABLE t").text, text_of(store, "t")]
+        store.run_statement("ALTER TABLE t FREEZE SCHEMA")
+        assert [store.run_statement("DESCRIBE AS JSON TABLE t").text, text_of(store, "t")] == shown
+    with nosql.open(tmp_path) as store:
+        assert "is frozen" in str(refused(store, "ALTER TABLE t (DROP j)"))
+
+
+def test_a_schema_without_json_is_frozen_by_force(store: nosql.TypedStore) -> None:
+    create = "CREATE TABLE t (k LONG, PRIMARY KEY(k)) WITH SCHEMA FROZEN"
+    told = "The schema of table t cannot be frozen, because it has no JSON column"
+    assert told in str(refused(store, create))
+    assert store.tables() == []
+    store.run_statement("CREATE TABLE t (k LONG, PRIMARY KEY(k))")
+    assert told in str(refused(store, "ALTER TABLE t FREEZE SCHEMA"))
+    store.run_statement("ALTER TABLE t FREEZE SCHEMA FORCE")
+    assert "is frozen" in str(refused(store, "ALTER TABLE t (ADD j JSON)"))
+    store.run_statement(create.replace("TABLE t", "TABLE u") + " FORCE")
+    store.run_statement(create.replace("TABLE t", "TABLE d") + " AS JSON COLLECTION")
+
+
+def test_the_time_of_before_images_is_kept_and_told(tmp_path: Path) -> None:
+    with nosql.open(tmp_path) as store:  # ddl §1 option, alter_table
+        store.run_statement(
+            "CREATE TABLE t (k LONG, PRIMARY KEY(k)) USING TTL 5 DAYS ENABLE BEFORE IMAGE"
+        )
+        store.run_statement("ALTER TABLE t ENABLE BEFORE IMAGE USING TTL 3 DAYS")
+    with nosql.open(tmp_path) as store:
+        table = "CREATE TABLE IF NOT EXISTS t (k LONG, PRIMARY KEY(SHARD(k))) USING TTL 5 DAYS"
+        assert text_of(store, "t") == f"{table} ENABLE BEFORE IMAGE USING TTL 3 DAYS"
+        told = json.loads(store.run_statement("DESCRIBE AS JSON TABLE t").text)
+        assert told["beforeImageTTL"] == "3 DAYS"
+        assert "| 3 DAYS" in store.run_statement("DESCRIBE TABLE t").text
+        store.run_statement("ALTER TABLE t DISABLE BEFORE IMAGE")
+        assert text_of(store, "t") == table
+        assert "beforeImageTTL" not in store.run_statement("DESCRIBE AS JSON TABLE t").text
+
+
+def text_of(store: nosql.TypedStore, name: str) -> str:
+    return definition_text(store.table(name).definition)
 
 
 def test_a_binary_of_no_bytes_has_the_empty_value_alone(store: nosql.TypedStore) -> None:

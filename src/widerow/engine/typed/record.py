@@ -45,6 +45,10 @@ def encode_typed_table(table: TypedTable) -> bytes:
         record["ttl"] = [table.ttl.value, table.ttl.unit.name]
     if table.limits is not None:
         record["limits"] = list(table.limits)
+    if table.frozen:
+        record["frozen"] = True
+    if table.before_image is not None:
+        record["before_image"] = [table.before_image.value, table.before_image.unit.name]
     return json.dumps(record, separators=(",", ":")).encode()
 
 
@@ -60,7 +64,7 @@ def _table(record: dict[str, Any]) -> TypedTable:
     pop = record.pop
     given: dict[str, Any] = {name: pop(name) for name in _PLAIN}
     given |= {name: tuple(pop(name)) for name in _LISTS}
-    ttl = pop("ttl", None)
+    ttl, before_image = pop("ttl", None), pop("before_image", None)
     limits = pop("limits", None)
     return TypedTable(
         **given,
@@ -68,10 +72,16 @@ def _table(record: dict[str, Any]) -> TypedTable:
         layouts=tuple(tuple(layout) for layout in pop("layouts")),
         indexes=tuple(map(_read_index, pop("indexes"))),
         splits=tuple(map(bytes.fromhex, pop("splits", ()))),
-        ttl=None if ttl is None else TimeToLive(ttl[0], TtlUnit[ttl[1]]),
+        ttl=_read_ttl(ttl),
+        before_image=_read_ttl(before_image),
+        frozen=pop("frozen", False),
         collection=pop("collection", False),
         limits=None if limits is None else TableLimits(*limits),
     )
+
+
+def _read_ttl(given: list[Any] | None) -> TimeToLive | None:
+    return None if given is None else TimeToLive(given[0], TtlUnit[given[1]])
 
 
 # --- fields and types: what is empty or usual is left out ----------------------------------------

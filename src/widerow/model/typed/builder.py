@@ -38,7 +38,7 @@ from widerow.model.typed.types import (
     Kind,
 )
 
-__all__ = ["TableBuilder", "check_generated", "checked_field"]
+__all__ = ["TableBuilder", "check_freezable", "check_generated", "checked_field"]
 
 _IDENTITY_RANGES: Final = {
     Kind.INTEGER: (-(2**31), 2**31 - 1),
@@ -70,6 +70,8 @@ class TableBuilder:
         self.time_to_live: TimeToLive | None = None
         self.description: str | None = None
         self.documents = False
+        self.frozen: bool | None = None
+        self.image_ttl: TimeToLive | None = None
 
     def field(self, name: str) -> Field | None:
         """The column declared under that name, whatever its case, or None."""
@@ -161,6 +163,16 @@ class TableBuilder:
         self.documents = documents
         return self
 
+    def freeze(self, *, force: bool = False) -> Self:
+        """Let columns not be changed later; `force`: also where there is no JSON column."""
+        self.frozen = force
+        return self
+
+    def before_image(self, ttl: TimeToLive | None) -> Self:
+        """Say how long what rows were before a change is kept; None: not at all."""
+        self.image_ttl = ttl
+        return self
+
     def check_fields(self) -> None:
         """Check the columns declared so far: the key's columns exist and may be in a key.
 
@@ -186,7 +198,10 @@ class TableBuilder:
         self.check_fields()
         self._check_shard()
         self._check_collection()
-        return self._table()
+        table = self._table()
+        if self.frozen is not None:
+            check_freezable(table, force=self.frozen)
+        return table
 
     def _check_collection(self) -> None:
         of_documents = self.parent is not None and self.parent.collection
@@ -241,6 +256,8 @@ class TableBuilder:
             comment=self.description,
             next_number=len(fields) + 1,
             collection=self.documents,
+            frozen=self.frozen is not None,
+            before_image=self.image_ttl,
             parent_lengths=()
             if parent is None
             else (*parent.parent_lengths, len(parent.primary_key)),
@@ -266,6 +283,12 @@ def checked_field(field: Field) -> Field:
     if field.default is None:
         return field
     return replace(field, default=check_default(field.default, field.type, field.name))
+
+
+def check_freezable(table: TypedTable, *, force: bool) -> None:
+    """Raise `InvalidRequest` for a table without a JSON column, unless `force` is set."""
+    if not force and all(field.type.kind is not Kind.JSON for field in table.fields):
+        raise InvalidRequest(TypedRule.FREEZE_WITHOUT_JSON, table=table.name)
 
 
 def check_generated(fields: Sequence[Field]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from widerow.errors import InvalidRequest
-from widerow.model.typed.builder import check_generated, checked_field
+from widerow.model.typed.builder import check_freezable, check_generated, checked_field
 from widerow.model.typed.names import folded, same_name
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TimeToLive, TypedTable
@@ -43,8 +43,9 @@ class TableEvolver:
     ) -> Self:
         """Add a column, or a field of a record: `r.a`, `list[].a`, `map.values().a`.
 
-        Raises: `InvalidRequest` if it exists, or breaks a rule for columns.
+        Raises: `InvalidRequest` if it exists, breaks a rule for columns, or the schema is frozen.
         """
+        self._check_not_frozen()
         parts = _steps(path)
         field = Field(parts[-1], type_, nullable, default, comment, identity, uuid_generated)
         field = checked_field(field)
@@ -63,8 +64,10 @@ class TableEvolver:
     def remove_field(self, path: str) -> Self:
         """Remove a column or a field of a record.
 
-        Raises: `InvalidRequest` if it does not exist, is part of the primary key, or an index.
+        Raises: `InvalidRequest` if it does not exist, is part of the primary key, or an index, or
+        the schema is frozen.
         """
+        self._check_not_frozen()
         parts = _steps(path)
         table = self.table
         if len(parts) > 1:
@@ -85,8 +88,9 @@ class TableEvolver:
     ) -> Self:
         """Give a column a generator of values, another one, or (with neither) none (model §9).
 
-        Raises: `InvalidRequest`.
+        Raises: `InvalidRequest`, also if the schema is frozen.
         """
+        self._check_not_frozen()
         table = self.table
         field = table.field(name)
         if field is None:
@@ -100,6 +104,25 @@ class TableEvolver:
     def ttl(self, ttl: TimeToLive | None) -> Self:
         """Change the default time to live of rows inserted from now on; None: never."""
         self.table = replace(self.table, ttl=ttl)
+        return self
+
+    def freeze(self, *, force: bool = False) -> Self:
+        """Let columns not be changed from now on; `force`: also where there is no JSON column.
+
+        Raises: `InvalidRequest`.
+        """
+        check_freezable(self.table, force=force)
+        self.table = replace(self.table, frozen=True)
+        return self
+
+    def unfreeze(self) -> Self:
+        """Let columns be changed again."""
+        self.table = replace(self.table, frozen=False)
+        return self
+
+    def before_image(self, ttl: TimeToLive | None) -> Self:
+        """Change how long what rows were before a change is kept; None: not at all."""
+        self.table = replace(self.table, before_image=ttl)
         return self
 
     def comment(self, text: str | None) -> Self:
@@ -124,6 +147,10 @@ class TableEvolver:
         fields = tuple(changed if each is top else each for each in self.table.fields)
         self.table = replace(self.table, fields=fields)
         return self
+
+    def _check_not_frozen(self) -> None:
+        if self.table.frozen:
+            raise InvalidRequest(TypedRule.EVOLVE_FROZEN, table=self.table.name)
 
     def _check_not_indexed(self, path: str) -> None:
         wanted = folded(path)

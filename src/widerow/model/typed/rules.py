@@ -97,6 +97,14 @@ class TypedRule(AnyRule):
     EVOLVE_INDEXED = "Evolution cannot remove indexed fields"
     EVOLVE_NOT_RECORD = "Field is not a record, it has no fields of its own: {field}"
     EVOLVE_LAST_FIELD = "Cannot remove the last field of a record: {field}"
+    EVOLVE_FROZEN = (
+        "The schema of table {table} is frozen, so its columns cannot be changed; "
+        "use ALTER TABLE {table} UNFREEZE SCHEMA first"
+    )
+    FREEZE_WITHOUT_JSON = (
+        "The schema of table {table} cannot be frozen, because it has no JSON column; "
+        "use FORCE to freeze it all the same"
+    )
     EVOLVE_STALE = "The table was changed meanwhile: {table}. Read its definition again."
 
     # State

@@ -31,6 +31,7 @@ def table_document(table: TypedTable) -> dict[str, Any]:
         "parent": table.parent,
         "comment": table.comment,
         "ttl": table.ttl.text() if table.ttl else None,
+        "beforeImageTTL": table.before_image.text() if table.before_image else None,
         "jsonCollection": True if table.collection else None,
         "fields": [field_document(field) for field in table.shown_fields],
         "primaryKey": list(table.primary_key),

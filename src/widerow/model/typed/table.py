@@ -148,6 +148,9 @@ class TypedTable:
 
     `collection`: rows are documents of any fields beside the key (model §12). They are in the last
     column, which has the name `DOCUMENT_COLUMN` and no other use.
+
+    `frozen`: columns are neither added nor dropped nor modified. `before_image`: how long the
+    vendor would keep what rows were before each change; kept and told, as limits are.
     """
 
     name: str
@@ -172,6 +175,8 @@ class TypedTable:
     splits: tuple[bytes, ...] = ()
     collection: bool = False
     limits: TableLimits | None = None
+    frozen: bool = False
+    before_image: TimeToLive | None = None
 
     @property
     def asked(self) -> tuple[bytes, ...]:

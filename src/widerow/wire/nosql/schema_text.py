@@ -33,6 +33,7 @@ def cloud_schema_json(table: TypedTable, limits: TableLimits | None, children: l
         "namespace": table.shown_namespace,
         "name": table.short_name,
         "ttl": _ttl(table),
+        "beforeImageTTL": table.before_image.text() if table.before_image else None,
         "id": str(table.id),
         "parent": table.parent.rpartition(".")[2] if table.parent else None,
         "comment": table.comment,

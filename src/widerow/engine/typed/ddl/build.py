@@ -4,7 +4,7 @@ lark calls a method when its rule ends, so inner rules come first. The method ge
 rule's parts: a keyword is a token, an optional part that is absent is None.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -28,17 +28,20 @@ from widerow.engine.typed.ddl.statements import (
     DropIndexStatement,
     DropNamespaceStatement,
     DropTableStatement,
+    FreezeSchema,
     KeyColumnClause,
     Literal,
     LiteralKind,
     ModifyField,
     Position,
     PrimaryKeyClause,
+    SetBeforeImage,
     SetTtl,
     ShowIndexesStatement,
     ShowNamespacesStatement,
     ShowTablesStatement,
     ShowTableStatement,
+    UnfreezeSchema,
 )
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.limits import DDL_LIST_MAX
@@ -99,6 +102,13 @@ class _Comment(NamedTuple):
     text: str
 
 
+class _BeforeImage(NamedTuple):
+    """ENABLE BEFORE IMAGE."""
+
+    ttl: TimeToLive
+
+
+_BEFORE_IMAGE: Final = TimeToLive.hours(24)  # how long images are kept that say nothing of it
 _MEMBERS_OF: Final = {"keyof": ".keys()", "elementof": ".values()"}
 
 
@@ -175,7 +185,7 @@ class StatementBuilder(Transformer[Token, Any]):
         return True
 
     if_not_exists = if_exists = as_json = cascade = not_null = uuid_generated = minus = _flag
-    unique_keys = _flag
+    unique_keys = force = _flag
 
     def with_nulls(self, _: Parts) -> bool:
         """WITH NULLS."""
@@ -404,25 +414,48 @@ class StatementBuilder(Transformer[Token, Any]):
         """CREATE TABLE."""
         _, _, if_not_exists, name, comment, *items = parts
         _bounded(items, name.position)
-        lifetimes = [each for each in items if isinstance(each, TimeToLive)]
-        collections = [each for each in items if isinstance(each, _Collection)]
-        for given, what in ((lifetimes, "USING TTL"), (collections, "AS JSON COLLECTION")):
-            if len(given) > 1:
+        for kind, what in _ONCE.items():
+            if sum(isinstance(each, kind) for each in items) > 1:
                 raise failed_at(name.position, InvalidRequest(TypedRule.DDL_REPEATED, what=what))
+        image = _option(items, _BeforeImage)
         return CreateTableStatement(
             name=name.text,
             columns=tuple(each for each in items if isinstance(each, ColumnDefinition)),
             keys=tuple(each for each in items if isinstance(each, PrimaryKeyClause)),
             if_not_exists=if_not_exists is not None,
             comment=None if comment is None else comment.text,
-            ttl=lifetimes[0] if lifetimes else None,
-            collection=bool(collections),
+            ttl=_option(items, TimeToLive),
+            collection=_option(items, _Collection) is not None,
+            freeze=_option(items, FreezeSchema),
+            before_image=None if image is None else image.ttl,
             position=name.position,
         )
 
     def collection(self, _: Parts) -> _Collection:
         """AS JSON COLLECTION."""
         return _Collection()
+
+    def freeze(self, parts: Parts) -> FreezeSchema:
+        """FREEZE SCHEMA, or WITH SCHEMA FROZEN."""
+        return FreezeSchema(force=parts[-1] is not None)
+
+    frozen = freeze
+
+    def unfreeze(self, _: Parts) -> UnfreezeSchema:
+        """UNFREEZE SCHEMA."""
+        return UnfreezeSchema()
+
+    def before_image(self, parts: Parts) -> _BeforeImage:
+        """ENABLE BEFORE IMAGE, with the time that images are kept."""
+        return _BeforeImage(_BEFORE_IMAGE if parts[-1] is None else parts[-1])
+
+    def set_before_image(self, parts: Parts) -> SetBeforeImage:
+        """ENABLE BEFORE IMAGE by itself."""
+        return SetBeforeImage(parts[0].ttl)
+
+    def no_before_image(self, _: Parts) -> SetBeforeImage:
+        """DISABLE BEFORE IMAGE."""
+        return SetBeforeImage(None)
 
     def drop_table(self, parts: Parts) -> DropTableStatement:
         """DROP TABLE."""
@@ -559,6 +592,19 @@ class StatementBuilder(Transformer[Token, Any]):
         """DESCRIBE INDEX."""
         _, as_json, _, name, _, table = parts
         return DescribeIndexStatement(name.text, table.text, as_json=as_json is not None)
+
+
+_ONCE: Final[Mapping[type[object], str]] = {
+    TimeToLive: "USING TTL",
+    _Collection: "AS JSON COLLECTION",
+    FreezeSchema: "WITH SCHEMA FROZEN",
+    _BeforeImage: "ENABLE BEFORE IMAGE",
+}
+
+
+def _option(items: Sequence[object], kind: type[T]) -> T | None:
+    """The clause of a kind, if there is one."""
+    return next((each for each in items if isinstance(each, kind)), None)
 
 
 def _at(position: Position, make: Callable[[], T]) -> T:

@@ -99,7 +99,8 @@ def _information(table: TypedTable, children: Sequence[str]) -> str:
     indexes = ", ".join(index.name for index in table.indexes)
     comment = table.comment or ""
     documents = "Y" if table.collection else "N"
-    row = [table.name, ttl, "", "", documents, "N", table.parent or "", ", ".join(children)]
+    image = "" if table.before_image is None else table.before_image.text()
+    row = [table.name, ttl, image, "", documents, "N", table.parent or "", ", ".join(children)]
     row += ["", indexes, comment]
     head = list(_INFORMATION)
     if table.namespace:

@@ -62,11 +62,7 @@ _STATEMENTS: Final = (
     *(("SHOW", "REGIONS"), ("SET", "LOCAL"), ("CREATE", "FULLTEXT")),
 )
 # Anywhere outside parentheses.
-_CLAUSES: Final = (
-    *(("IN", "REGIONS"), ("ADD", "REGIONS"), ("DROP", "REGIONS"), ("WITH", "SCHEMA")),
-    *(("FREEZE", "SCHEMA"), ("UNFREEZE", "SCHEMA")),
-    *(("ENABLE", "BEFORE"), ("DISABLE", "BEFORE")),
-)
+_CLAUSES: Final = (*(("IN", "REGIONS"), ("ADD", "REGIONS"), ("DROP", "REGIONS")),)
 
 
 def _refuse_statement(statement: str) -> None:

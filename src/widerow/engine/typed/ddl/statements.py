@@ -26,18 +26,21 @@ __all__ = [
     "DropIndexStatement",
     "DropNamespaceStatement",
     "DropTableStatement",
+    "FreezeSchema",
     "KeyColumnClause",
     "Literal",
     "LiteralKind",
     "ModifyField",
     "Position",
     "PrimaryKeyClause",
+    "SetBeforeImage",
     "SetTtl",
     "ShowIndexesStatement",
     "ShowNamespacesStatement",
     "ShowTableStatement",
     "ShowTablesStatement",
     "Statement",
+    "UnfreezeSchema",
 ]
 
 
@@ -96,7 +99,10 @@ class PrimaryKeyClause:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableStatement:
-    """CREATE TABLE. `keys`: every PRIMARY KEY clause that was written; `position`: of the name."""
+    """CREATE TABLE. `keys`: every PRIMARY KEY clause that was written; `position`: of the name.
+
+    `before_image`: how long images of changed rows are kept; None: there are none.
+    """
 
     name: str
     columns: tuple[ColumnDefinition, ...]
@@ -105,6 +111,8 @@ class CreateTableStatement:
     comment: str | None = None
     ttl: TimeToLive | None = None
     collection: bool = False
+    freeze: "FreezeSchema | None" = None
+    before_image: TimeToLive | None = None
     position: Position = field(default=Position(), compare=False)
 
 
@@ -153,7 +161,35 @@ class SetTtl:
     ttl: TimeToLive
 
 
-Alteration = AddField | DropField | ModifyField | DropIdentity | SetTtl
+@dataclass(frozen=True, slots=True)
+class FreezeSchema:
+    """FREEZE SCHEMA of ALTER TABLE; `force`: also without a JSON column."""
+
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnfreezeSchema:
+    """UNFREEZE SCHEMA of ALTER TABLE."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetBeforeImage:
+    """ENABLE BEFORE IMAGE of ALTER TABLE; without a `ttl` DISABLE BEFORE IMAGE."""
+
+    ttl: TimeToLive | None
+
+
+Alteration = (
+    AddField
+    | DropField
+    | ModifyField
+    | DropIdentity
+    | SetTtl
+    | FreezeSchema
+    | UnfreezeSchema
+    | SetBeforeImage
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,13 @@ from widerow.engine.typed.ddl.statements import (
     DropField,
     DropIdentity,
     DropTableStatement,
+    FreezeSchema,
     ModifyField,
     Position,
     PrimaryKeyClause,
+    SetBeforeImage,
     SetTtl,
+    UnfreezeSchema,
 )
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.typed.builder import TableBuilder
@@ -88,7 +91,9 @@ def _definition(
             raise failed_creating(error) from error
         raise failed_at(key.position, error) from error
     builder.ttl(statement.ttl).comment(statement.comment)
-    builder.collection(documents=statement.collection)
+    builder.collection(documents=statement.collection).before_image(statement.before_image)
+    if statement.freeze is not None:
+        builder.freeze(force=statement.freeze.force)
     try:
         return builder.build()
     except InvalidRequest as error:
@@ -149,7 +154,20 @@ def altered_table(table: TypedTable, statement: AlterTableStatement) -> TypedTab
 def _change(evolver: TableEvolver, change: Alteration) -> None:
     if isinstance(change, SetTtl):
         evolver.ttl(change.ttl)
-    elif isinstance(change, AddField):
+    elif isinstance(change, SetBeforeImage):
+        evolver.before_image(change.ttl)
+    elif isinstance(change, FreezeSchema):
+        _located(Position(), lambda: evolver.freeze(force=change.force))
+    elif isinstance(change, UnfreezeSchema):
+        evolver.unfreeze()
+    else:
+        _change_columns(evolver, change)
+
+
+def _change_columns(
+    evolver: TableEvolver, change: AddField | DropField | ModifyField | DropIdentity
+) -> None:
+    if isinstance(change, AddField):
         _located(change.column.position, lambda: _add(evolver, change.column))
     elif isinstance(change, DropField):
         _located(change.position, lambda: _remove(evolver, change.path))

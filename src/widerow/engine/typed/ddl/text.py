@@ -23,17 +23,20 @@ from widerow.engine.typed.ddl.statements import (
     DropIndexStatement,
     DropNamespaceStatement,
     DropTableStatement,
+    FreezeSchema,
     KeyColumnClause,
     Literal,
     LiteralKind,
     ModifyField,
     PrimaryKeyClause,
+    SetBeforeImage,
     SetTtl,
     ShowIndexesStatement,
     ShowNamespacesStatement,
     ShowTablesStatement,
     ShowTableStatement,
     Statement,
+    UnfreezeSchema,
 )
 from widerow.model.typed.index_functions import parted
 from widerow.model.typed.names import same_name
@@ -52,7 +55,8 @@ def statement_text(statement: Statement) -> str:
 def definition_text(table: TypedTable) -> str:
     """The CREATE TABLE statement of a table, with IF NOT EXISTS and an explicit SHARD.
 
-    The statement of a child table has its own columns and its own part of the key.
+    The statement of a child table has its own columns and its own part of the key. That a schema is
+    frozen is not told, as the vendor does not tell it.
     """
     own = table.shown_fields[table.parent_key_length :]
     own_key = table.primary_key[table.parent_key_length :]
@@ -70,6 +74,7 @@ def definition_text(table: TypedTable) -> str:
             comment=table.comment,
             ttl=_whole_days(table.ttl),
             collection=table.collection,
+            before_image=table.before_image,
         )
     )
 
@@ -223,12 +228,25 @@ def _create_table(statement: CreateTableStatement) -> str:
     if statement.ttl is not None:
         parts.append(f"USING TTL {statement.ttl.text()}")
     parts += _flag("AS JSON COLLECTION", statement.collection)
+    if statement.freeze is not None:
+        parts += ["WITH SCHEMA FROZEN", *_flag("FORCE", statement.freeze.force)]
+    if statement.before_image is not None:
+        parts.append(_before_image(SetBeforeImage(statement.before_image)))
     return " ".join(parts)
+
+
+def _before_image(change: SetBeforeImage) -> str:
+    if change.ttl is None:
+        return "DISABLE BEFORE IMAGE"
+    return f"ENABLE BEFORE IMAGE USING TTL {change.ttl.text()}"
+
+
+_ALONE: Final = (SetTtl, FreezeSchema, UnfreezeSchema, SetBeforeImage)
 
 
 def _alter_table(statement: AlterTableStatement) -> str:
     changes = ", ".join(_CHANGES[type(change)](change) for change in statement.changes)
-    if isinstance(statement.changes[0], SetTtl):
+    if isinstance(statement.changes[0], _ALONE):
         return f"ALTER TABLE {statement.name} {changes}"
     return f"ALTER TABLE {statement.name} ({changes})"
 
@@ -252,6 +270,9 @@ _CHANGES: Final[Mapping[type[Alteration], Callable[[Any], str]]] = {
     ModifyField: _modify,
     DropIdentity: lambda change: f"MODIFY {change.path} DROP IDENTITY",
     SetTtl: lambda change: f"USING TTL {change.ttl.text()}",
+    FreezeSchema: lambda change: _words("FREEZE SCHEMA", _flag("FORCE", change.force)),
+    UnfreezeSchema: lambda _: "UNFREEZE SCHEMA",
+    SetBeforeImage: _before_image,
 }
 
 
