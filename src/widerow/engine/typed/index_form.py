@@ -19,7 +19,7 @@ from widerow.keys.layout import SPACE_ROWS, index_prefix
 from widerow.keys.typed import decoder_of, encoder_of
 from widerow.limits import INDEX_KEYS_PER_ROW_MAX, TYPED_KEY_BYTES_MAX
 from widerow.model.typed.coerce import coerce
-from widerow.model.typed.index_functions import applied
+from widerow.model.typed.index_functions import IndexFunction, applied, takes_any
 from widerow.model.typed.index_paths import EMPTY, Empty, IndexPath, index_paths
 from widerow.model.typed.json_rows import json_type_name, json_value_text
 from widerow.model.typed.rules import TypedRule
@@ -118,10 +118,10 @@ class IndexForm:
     def _head(self, values: Sequence[TypedValue]) -> bytes:
         parts = [self.prefix]
         for path, encode, value in zip(self.paths, self._encoders, values, strict=True):
-            if path.json_from >= 0 and not _is_special(value):
-                value = _from_document(value, path)  # noqa: PLW2901  # the same value, typed
             if path.function is not None and path.column >= 0:
-                value = applied(path.function, value)  # noqa: PLW2901  # what is indexed of it
+                value = _applied(path.function, path, value)  # noqa: PLW2901  # what is indexed
+            elif path.json_from >= 0 and not _is_special(value):
+                value = _from_document(value, path)  # noqa: PLW2901  # the same value, typed
             parts.append(_marked(encode, value))
         return b"".join(parts)
 
@@ -207,6 +207,17 @@ def _from_document(value: Any, path: IndexPath) -> TypedValue:  # noqa: ANN401  
         return coerce(_number(value, kind), kind, path.text)
     except (InvalidRequest, ArithmeticError) as error:
         raise _other_type(value, path) from error
+
+
+def _applied(function: IndexFunction, path: IndexPath, value: TypedValue) -> TypedValue:
+    """What a function makes of a value; NULL of one inside JSON that it does not take."""
+    inside = path.json_from >= 0 and not _is_special(value)
+    if not inside or takes_any(function):
+        return applied(function, value)
+    try:
+        return applied(function, _from_document(value, path))
+    except InvalidRequest:
+        return None
 
 
 def _other_type(value: Any, path: IndexPath) -> InvalidRequest:  # noqa: ANN401  # as above

@@ -11,11 +11,12 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from widerow.errors import InvalidRequest
+from widerow.model.typed.java_text import double_text
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import INTEGER, LONG, NUMBER, STRING, FieldType, Kind, timestamp
-from widerow.model.typed.values import JsonNull, Timestamp, TypedValue
+from widerow.model.typed.values import JsonNull, Timestamp, TypedValue, plain_number
 
-__all__ = ["IndexFunction", "applied", "index_function", "joined_path", "parted"]
+__all__ = ["IndexFunction", "applied", "index_function", "joined_path", "parted", "takes_any"]
 
 Constants = tuple[str | int, ...]
 
@@ -33,6 +34,7 @@ class _Known:
     result: Callable[[FieldType], FieldType]
     call: Callable[[Any, Constants], TypedValue]
     most: int = 0
+    of_text: bool = False
 
 
 def parted(path: str) -> tuple[IndexFunction | None, str]:
@@ -61,6 +63,11 @@ def index_function(function: IndexFunction, source: FieldType | None) -> FieldTy
     return known.result(source)
 
 
+def takes_any(function: IndexFunction) -> bool:
+    """Whether a function takes any value inside JSON, as its text; others the declared type."""
+    return _KNOWN[function.name].of_text
+
+
 def applied(function: IndexFunction, value: TypedValue) -> TypedValue:
     """The value of a function; of what is NULL or EMPTY it is NULL."""
     if value is None or type(value).__name__ == "Empty":
@@ -69,17 +76,35 @@ def applied(function: IndexFunction, value: TypedValue) -> TypedValue:
 
 
 def _text(value: Any) -> str:  # noqa: ANN401  # any value of a column
+    """The text of a value as the functions of statements see it (corrections B, 4 string)."""
     if isinstance(value, str):
         return value
-    if isinstance(value, JsonNull):
+    return _json(value) if isinstance(value, (list, Mapping)) else _atomic(value)
+
+
+def _atomic(value: Any) -> str:  # noqa: ANN401  # any value but texts and containers
+    if value is None or isinstance(value, JsonNull):
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return double_text(value)
+    if isinstance(value, Decimal):
+        return str(plain_number(value))
     return value.text() if isinstance(value, Timestamp) else str(value)
 
 
+def _json(value: Any) -> str:  # noqa: ANN401  # a value inside a document
+    if isinstance(value, list):
+        return "[" + ",".join([_json(each) for each in value]) + "]"
+    if isinstance(value, Mapping):
+        members = [f"{_json(name)}:{_json(value[name])}" for name in sorted(value)]
+        return "{" + ",".join(members) + "}"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _atomic(value)
+
+
 def _of_text(change: Callable[[str], TypedValue], result: FieldType = STRING) -> _Known:
-    return _Known(lambda _: result, lambda value, _: change(_text(value)))
+    return _Known(lambda _: result, lambda value, _: change(_text(value)), of_text=True)
 
 
 def _substring(value: Any, constants: Constants) -> TypedValue:  # noqa: ANN401  # as above
@@ -127,7 +152,7 @@ _KNOWN: Final[Mapping[str, _Known]] = {
     "rtrim": _of_text(lambda text: text.rstrip(" ")),
     "reverse": _of_text(lambda text: text[::-1]),
     "length": _of_text(len, INTEGER),
-    "substring": _Known(lambda _: STRING, _substring, 2),
+    "substring": _Known(lambda _: STRING, _substring, 2, of_text=True),
     **{
         name: _part(at)
         for at, name in enumerate(("year", "month", "day", "hour", "minute", "second"))

@@ -22,11 +22,11 @@ from widerow.limits import (
     VALUE_DEPTH_MAX,
 )
 from widerow.model.typed.coerce import single_precision
+from widerow.model.typed.java_text import double_text
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import Field, FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, JsonNull, Timestamp, plain_number
-from widerow.wire.nosql.java_text import double_text
 from widerow.wire.nosql.moments import timestamp_of
 from widerow.wire.nosql.nson import EMPTY_VALUE, TYPE_NAMES, EmptyValue, TimestampText
 from widerow.wire.nosql.rules import NosqlRule

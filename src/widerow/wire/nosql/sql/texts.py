@@ -15,9 +15,9 @@ from base64 import b64encode
 from decimal import Decimal
 from typing import Any, Final
 
+from widerow.model.typed.java_text import double_text
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, Timestamp, plain_number
-from widerow.wire.nosql.java_text import double_text
 from widerow.wire.nosql.sql.items import EnumItem, FloatItem, RecordItem, StampItem, is_long
 
 __all__ = ["column_type_text", "item_type_name", "text_of"]
