@@ -150,6 +150,10 @@ def test_what_a_table_was_never_told_is_not_in_its_record() -> None:
     members = b',"frozen":true,"before_image":[24,"HOURS"]}'
     assert encode_typed_table(told) == record[:-1] + members
     assert decode_typed_table(record[:-1] + members) == told
+    removed = replace(example(), dropped=(Field("was", enum_of("ab"), number=6),))
+    column = b'{"name":"was","type":{"kind":"ENUM","symbols":["a","b"]},"number":6}'
+    assert encode_typed_table(removed) == record[:-1] + b',"dropped":[' + column + b"]}"
+    assert decode_typed_table(encode_typed_table(removed)) == removed
 
 
 def test_the_page_names_every_field_of_a_record() -> None:

@@ -107,7 +107,7 @@ class ValueForm:
     A row is a list aligned with `TypedTable.fields`; its key columns are neither read nor set.
     """
 
-    __slots__ = ("_defaults", "_layouts", "_packers", "_readers", "_table")
+    __slots__ = ("_defaults", "_layouts", "_packers", "_readers", "_required", "_table")
 
     def __init__(self, table: TypedTable) -> None:
         """`table`: its newest schema is written, and all its schemas are read."""
@@ -117,6 +117,9 @@ class ValueForm:
         )
         self._layouts = table.layouts
         self._defaults = tuple(field.default for field in table.fields)
+        self._required = tuple(
+            index for index in table.value_positions if not table.fields[index].nullable
+        )
         self._readers: dict[int, _Reader] = {}
 
     def pack(self, values: Sequence[TypedValue]) -> bytes:
@@ -144,6 +147,10 @@ class ValueForm:
                     row[index] = value if unpack is None or value is None else unpack(value)
         except _WRONG as error:
             raise StoreDamaged(f"a row's values are not of their types: {error}") from error
+        if schema != self._table.schema:
+            for index in self._required:  # a column may have been dropped and added as NOT NULL
+                if row[index] is None:
+                    row[index] = self._defaults[index]
 
     @property
     def empty(self) -> list[TypedValue]:

@@ -250,7 +250,7 @@ def test_a_key_may_be_declared_in_another_order_than_the_columns(store: nosql.Ty
 
 def test_changes_of_one_statement_happen_together(made: nosql.TypedStore) -> None:
     refused(made, "ALTER TABLE users (ADD fine LONG, DROP nosuch)")
-    made.run_statement("ALTER TABLE users (ADD r.z LONG DEFAULT 7, DROP t, ADD t STRING)")
+    made.run_statement("ALTER TABLE users (ADD r.z LONG DEFAULT 7, DROP t, ADD t TIMESTAMP(3))")
     table = made.table("users")
     table.put({"id": 1, "name": "n", "r": {"a": 1}})
     row = table.get({"id": 1, "name": "n"})

@@ -70,12 +70,17 @@ def test_rows_outlive_the_columns_of_their_schema() -> None:
     first = table()
     stored = record(1, ValueForm(first).pack([1, "x", 2]))
     second = TableEvolver(first).remove_field("a").add_field("c", STRING, default="d").build()
-    third = TableEvolver(second).add_field("a", LONG).build()
+    third = TableEvolver(second).add_field("e", LONG).build()
     assert read(ValueForm(first), stored) == [None, "x", 2]
     assert read(ValueForm(second), stored) == [None, 2, "d"]
     assert read(ValueForm(third), stored) == [None, 2, "d", None]
     newer = record(2, ValueForm(second).pack([1, 3, "e"]))
     assert read(ValueForm(third), newer) == [None, 3, "e", None]
+    again = TableEvolver(second).add_field("a", STRING).build()
+    assert read(ValueForm(again), stored) == [None, 2, "d", "x"]
+    assert read(ValueForm(again), newer) == [None, 3, "e", None]
+    forgotten = TableEvolver(replace(second, dropped=())).add_field("a", STRING).build()
+    assert read(ValueForm(forgotten), stored) == [None, 2, "d", None]  # by an earlier version
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,8 @@ def encode_typed_table(table: TypedTable) -> bytes:
         record["ttl"] = [table.ttl.value, table.ttl.unit.name]
     if table.limits is not None:
         record["limits"] = list(table.limits)
+    if table.dropped:
+        record["dropped"] = [_field(field) for field in table.dropped]
     if table.frozen:
         record["frozen"] = True
     if table.before_image is not None:
@@ -69,6 +71,7 @@ def _table(record: dict[str, Any]) -> TypedTable:
     return TypedTable(
         **given,
         fields=tuple(map(_read_field, pop("fields"))),
+        dropped=tuple(map(_read_field, pop("dropped", ()))),
         layouts=tuple(tuple(layout) for layout in pop("layouts")),
         indexes=tuple(map(_read_index, pop("indexes"))),
         splits=tuple(map(bytes.fromhex, pop("splits", ()))),

@@ -2,8 +2,9 @@
 
 Rows are not touched. Each evolution raises the table's schema number and keeps the layouts of all
 schemas so far, so that a row is read by the layout that it was written in: a column added since
-shows its default, one removed since is passed over. Field numbers are never used again, so a column
-that is removed and added under the same name starts empty.
+shows its default, one removed since is passed over. A column that is added under the name of a
+removed one must be of its type and gets its number again, so that rows not written since show the
+values that they have. A field of a record that is removed and added again starts empty.
 """
 
 import re
@@ -15,7 +16,7 @@ from widerow.model.typed.builder import check_freezable, check_generated, checke
 from widerow.model.typed.names import folded, same_name
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TimeToLive, TypedTable
-from widerow.model.typed.types import Field, FieldType, Identity, Kind, record_of
+from widerow.model.typed.types import Field, FieldType, Identity, Kind, record_of, whole_type_text
 
 __all__ = ["TableEvolver"]
 
@@ -56,9 +57,19 @@ class TableEvolver:
         table = self.table
         if table.field(field.name) is not None:
             raise InvalidRequest(TypedRule.EVOLVE_EXISTS, field=field.name)
-        fields = (*table.fields, replace(field, number=table.next_number))
+        former = next((each for each in table.dropped if same_name(each.name, field.name)), None)
+        if former is None:
+            added = replace(field, number=table.next_number)
+        else:
+            added = _added_again(field, former)
+        fields = (*table.fields, added)
         check_generated(fields[table.parent_key_length :])
-        self.table = replace(table, fields=fields, next_number=table.next_number + 1)
+        self.table = replace(
+            table,
+            fields=fields,
+            dropped=tuple(each for each in table.dropped if each is not former),
+            next_number=table.next_number + (former is None),
+        )
         return self
 
     def remove_field(self, path: str) -> Self:
@@ -80,7 +91,8 @@ class TableEvolver:
             raise InvalidRequest(TypedRule.EVOLVE_PRIMARY_KEY, field=path)
         self._check_not_indexed(path)
         kept = tuple(each for each in table.fields if each is not field)
-        self.table = replace(table, fields=kept)
+        former = Field(field.name, field.type, number=field.number)
+        self.table = replace(table, fields=kept, dropped=(*table.dropped, former))
         return self
 
     def modify_generation(
@@ -159,6 +171,37 @@ class TableEvolver:
                 held = folded(indexed.path)
                 if held == wanted or (held.startswith(wanted) and held[len(wanted)] in ".["):
                     raise InvalidRequest(TypedRule.EVOLVE_INDEXED)
+
+
+def _added_again(field: Field, former: Field) -> Field:
+    """A column under the name of a removed one: with its number. Raises `InvalidRequest`."""
+    type_ = _numbered_as(field.type, former.type)
+    if type_ is None:
+        given, was = field.type.kind.value, former.type.kind.value
+        if given == was:
+            given, was = whole_type_text(field.type), whole_type_text(former.type)
+        raise InvalidRequest(TypedRule.EVOLVE_FORMER_TYPE, field=field.name, given=given, was=was)
+    return replace(field, type=type_, number=former.number)
+
+
+def _numbered_as(given: FieldType, former: FieldType) -> FieldType | None:
+    """The given type with the field numbers of a former one; None if they are not the same type."""
+    if given.element is not None and former.element is not None:
+        element = _numbered_as(given.element, former.element)
+        same = element is not None and given.kind is former.kind
+        return replace(given, element=element) if same else None
+    if given.kind is not Kind.RECORD or former.kind is not Kind.RECORD:
+        return given if given == former else None
+    if len(given.fields) != len(former.fields):
+        return None
+    fields: list[Field] = []
+    for field, before in zip(given.fields, former.fields, strict=True):
+        type_ = _numbered_as(field.type, before.type)
+        same = same_name(field.name, before.name) and field.nullable == before.nullable
+        if type_ is None or not same:
+            return None
+        fields.append(replace(field, type=type_, number=before.number))
+    return replace(given, fields=tuple(fields), next_number=former.next_number)
 
 
 def _steps(path: str) -> list[str]:

@@ -92,6 +92,10 @@ class TypedRule(AnyRule):
 
     # Evolution (model §12)
     EVOLVE_EXISTS = "Cannot add field, {field}, it already exists"
+    EVOLVE_FORMER_TYPE = (
+        "Cannot add field, {field}. A version of the table contains this name and the types do "
+        "not match, is: {given}, was: {was}"
+    )
     EVOLVE_NO_FIELD = "Field does not exist: {field}"
     EVOLVE_PRIMARY_KEY = "Cannot remove a primary key field: {field}"
     EVOLVE_INDEXED = "Evolution cannot remove indexed fields"

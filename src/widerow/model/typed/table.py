@@ -150,7 +150,8 @@ class TypedTable:
     column, which has the name `DOCUMENT_COLUMN` and no other use.
 
     `frozen`: columns are neither added nor dropped nor modified. `before_image`: how long the
-    vendor would keep what rows were before each change; kept and told, as limits are.
+    vendor would keep what rows were before each change; kept and told, as limits are. `dropped`: of
+    each column that was dropped and is not there again its name, its type and its number.
     """
 
     name: str
@@ -177,6 +178,7 @@ class TypedTable:
     limits: TableLimits | None = None
     frozen: bool = False
     before_image: TimeToLive | None = None
+    dropped: tuple[Field, ...] = ()
 
     @property
     def asked(self) -> tuple[bytes, ...]:

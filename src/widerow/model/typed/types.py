@@ -41,6 +41,7 @@ __all__ = [
     "map_of",
     "record_of",
     "timestamp",
+    "whole_type_text",
 ]
 
 
@@ -216,6 +217,27 @@ def record_of(*fields: Field) -> FieldType:
         else:
             numbered.append(field)
     return _bounded(FieldType(Kind.RECORD, fields=tuple(numbered), next_number=following))
+
+
+def whole_type_text(type_: FieldType) -> str:
+    """A type with all that it consists of, for messages: `ARRAY(TIMESTAMP(3))`."""
+    inner = ""
+    if type_.symbols:
+        inner = ", ".join(type_.symbols)
+    elif type_.kind is Kind.TIMESTAMP:
+        inner = str(type_.precision)
+    elif type_.kind is Kind.FIXED_BINARY:
+        inner = str(type_.size)
+    elif type_.element is not None:
+        inner = whole_type_text(type_.element)
+    elif type_.fields:
+        inner = ", ".join([_field_text(field) for field in type_.fields])
+    text = f"{type_.kind.value}({inner})" if inner else type_.kind.value
+    return f"{text} AS UUID" if type_.uuid else text
+
+
+def _field_text(field: Field) -> str:
+    return f"{field.name} {whole_type_text(field.type)}{'' if field.nullable else ' NOT NULL'}"
 
 
 def _bounded(type_: FieldType) -> FieldType:
