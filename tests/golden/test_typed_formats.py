@@ -15,7 +15,7 @@ from widerow.errors import StoreDamaged
 from widerow.keys.typed import decoder_of, encoder_of
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.coerce import coerce
-from widerow.model.typed.table import TableLimits, TimeToLive, TypedTable
+from widerow.model.typed.table import Index, IndexField, TableLimits, TimeToLive, TypedTable
 from widerow.model.typed.types import (
     BINARY,
     BOOLEAN,
@@ -150,6 +150,10 @@ def test_what_a_table_was_never_told_is_not_in_its_record() -> None:
     members = b',"frozen":true,"before_image":[24,"HOURS"]}'
     assert encode_typed_table(told) == record[:-1] + members
     assert decode_typed_table(record[:-1] + members) == told
+    index = Index("i", (IndexField("s"), IndexField("j.p", Kind.STRING, "J.p")), id=9)
+    indexed = replace(example(), indexes=(index,))
+    assert b'"fields":[["s",null],["j.p","STRING","J.p"]]' in encode_typed_table(indexed)
+    assert decode_typed_table(encode_typed_table(indexed)) == indexed
     removed = replace(example(), dropped=(Field("was", enum_of("ab"), number=6),))
     column = b'{"name":"was","type":{"kind":"ENUM","symbols":["a","b"]},"number":6}'
     assert encode_typed_table(removed) == record[:-1] + b',"dropped":[' + column + b"]}"

@@ -139,7 +139,9 @@ def test_an_indexed_column_stays(store: nosql.TypedStore, things: nosql.TableHan
 
 def test_paths_take_the_declared_case(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     store.create_index(things, index("i", "HOME.street", "N"))
-    assert [field.path for field in things.definition.indexes[0].fields] == ["home.Street", "n"]
+    fields = things.definition.indexes[0].fields
+    assert [field.path for field in fields] == ["home.Street", "n"]
+    assert [field.written for field in fields] == ["HOME.street", "N"]  # corpus ddl-index-003
 
 
 # --- what is found, and in which order (model §11) -----------------------------------------------

@@ -20,9 +20,9 @@ from widerow.engine.typed.stored import StoredRow
 from widerow.engine.typed.tables import TypedTables
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.typed.index_paths import checked_index
-from widerow.model.typed.names import same_name
+from widerow.model.typed.names import folded, same_name
 from widerow.model.typed.rules import TypedRule
-from widerow.model.typed.table import Index, TypedTable
+from widerow.model.typed.table import Index, IndexField, TypedTable
 from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Outcome, Store, Transaction, Write
 
@@ -59,11 +59,17 @@ def begin_index(engine: IndexedTables, form: TableForm, index: Index) -> Plan[Ty
         found = newest.index(index.name)
         if found is None:
             return replace(newest, indexes=(*newest.indexes, checked))
-        if found.ready or replace(found, id=0, name=checked.name) != checked:
+        if found.ready or _asked(found) != _asked(checked):
             raise Conflict(TypedRule.INDEX_EXISTS, index=index.name, table=newest.name)
         return newest
 
     return engine.change_table(form, make)
+
+
+def _asked(index: Index) -> Index:
+    """An index without what may differ where it is asked for again: number, case of its names."""
+    fields = tuple(IndexField(field.path, field.type) for field in index.fields)
+    return replace(index, id=0, name=folded(index.name), fields=fields)
 
 
 def build_step(engine: IndexedTables, form: TableForm, name: str, start: bytes) -> BuildStep:

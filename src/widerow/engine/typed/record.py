@@ -180,12 +180,18 @@ def _index(index: Index) -> dict[str, Any]:
     record: dict[str, Any] = {
         each.name: getattr(index, each.name) for each in fields(Index) if each.name != "fields"
     }
-    record["fields"] = [[path, None if kind is None else kind.value] for path, kind in index.fields]
+    record["fields"] = list(map(_index_field, index.fields))
     return record
+
+
+def _index_field(field: IndexField) -> list[str | None]:
+    record = [field.path, None if field.type is None else field.type.value]
+    return [*record, field.written] if field.written else record
 
 
 def _read_index(record: dict[str, Any]) -> Index:
     indexed = tuple(
-        IndexField(path, None if kind is None else Kind(kind)) for path, kind in record["fields"]
+        IndexField(path, None if kind is None else Kind(kind), *written)
+        for path, kind, *written in record["fields"]
     )
     return Index(**{**record, "fields": indexed})

@@ -76,7 +76,8 @@ class IndexPath:
     value to the indexed one; `split`: how many of them lead to the array or map whose members are
     indexed, -1 without. `json_from`: the step from which on values lie inside JSON, -1 if none do.
     `type`: what is indexed; inside JSON, what is expected there. `function`: what is applied to the
-    value, which is of the type `source`, before it is indexed.
+    value, which is of the type `source`, before it is indexed. `written`: the text in the case in
+    which the index was declared.
     """
 
     text: str
@@ -87,6 +88,7 @@ class IndexPath:
     type: FieldType
     function: IndexFunction | None = None
     source: FieldType | None = None
+    written: str = ""
 
     @property
     def container(self) -> tuple[int, tuple[_Step, ...]] | None:
@@ -172,7 +174,8 @@ def checked_index(table: TypedTable, index: Index) -> Index:
     if len({path.container for path in paths if path.container is not None}) > 1:
         raise InvalidRequest(TypedRule.INDEX_MULTIKEY)
     fields = tuple(
-        IndexField(path.text, field.type) for path, field in zip(paths, index.fields, strict=True)
+        IndexField(path.text, field.type, path.written if path.written != path.text else "")
+        for path, field in zip(paths, index.fields, strict=True)
     )
     return replace(index, fields=fields)
 
@@ -201,11 +204,14 @@ def _path(table: TypedTable, field: IndexField) -> IndexPath:
     if function is None:
         return _plain_path(table, field)
     if not inner:
-        return IndexPath(field.path, -1, (), -1, -1, index_function(function, None), function)
+        kind, text = index_function(function, None), field.path
+        return IndexPath(text, -1, (), -1, -1, kind, function, written=text)
     plain = _plain_path(table, IndexField(inner, field.type))
     kind = index_function(function, plain.type)
     text = joined_path(function.name, plain.text, function.constants)
-    return replace(plain, text=text, type=kind, function=function, source=plain.type)
+    written = joined_path(function.name, plain.written, function.constants)
+    applied = replace(plain, text=text, written=written)
+    return replace(applied, type=kind, function=function, source=plain.type)
 
 
 def _plain_path(table: TypedTable, field: IndexField) -> IndexPath:
@@ -219,6 +225,7 @@ def _plain_path(table: TypedTable, field: IndexField) -> IndexPath:
     if found is None or column is None:
         raise InvalidRequest(TypedRule.INDEX_NO_FIELD, field=name[:100])
     text, kind = column.name or name, column.type
+    written = name
     split = -1
     json_from = 0 if kind.kind is Kind.JSON else -1
     at = found.end()
@@ -228,14 +235,19 @@ def _plain_path(table: TypedTable, field: IndexField) -> IndexPath:
             if split >= 0:
                 raise InvalidRequest(TypedRule.INDEX_MULTIKEY)
             split = len(steps)
+        written += _step_text(step)
         step, kind = _into(kind, step)
         steps.append(step)
-        text += step.value if isinstance(step, Members) else f".{step}"
+        text += _step_text(step)
         if json_from < 0 and kind.kind is Kind.JSON:
             json_from = len(steps)
     target = _target(kind, field.type, steps, inside=json_from >= 0)
     position = table.positions[folded(column.name)]
-    return IndexPath(text, position, tuple(steps), split, json_from, target)
+    return IndexPath(text, position, tuple(steps), split, json_from, target, written=written)
+
+
+def _step_text(step: _Step) -> str:
+    return step.value if isinstance(step, Members) else f".{step}"
 
 
 def _step(path: str, at: int) -> tuple[_Step, int]:
@@ -266,8 +278,7 @@ def _into(kind: FieldType, step: _Step) -> tuple[_Step, FieldType]:
         return step, kind.element
     if kind.kind is Kind.ARRAY and isinstance(step, str):
         raise InvalidRequest(TypedRule.INDEX_ARRAY)
-    shown = step.value if isinstance(step, Members) else f".{step}"
-    raise InvalidRequest(TypedRule.INDEX_STEP, step=shown, type=kind.kind.value)
+    raise InvalidRequest(TypedRule.INDEX_STEP, step=_step_text(step), type=kind.kind.value)
 
 
 _WHOLE: Final = {

@@ -107,10 +107,15 @@ class TableLimits(NamedTuple):
 
 
 class IndexField(NamedTuple):
-    """One path of an index, and the type that it has inside JSON (model §11)."""
+    """One path of an index, and the type that it has inside JSON (model §11).
+
+    `path`: of an index that was created, in the case of its columns. `written`: as the statement
+    had it, where that is another text; else empty.
+    """
 
     path: str
     type: Kind | None = None
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)

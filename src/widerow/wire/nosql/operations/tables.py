@@ -414,7 +414,8 @@ def get_indexes(engine: TypedEngine, namespace: str, asked: Frame) -> Message:
             {
                 "m": index.name,
                 "f": [
-                    {"pt": field.path.partition(",")[0]} | _told_type(path, field)
+                    {"pt": (field.written or field.path).partition(",")[0]}
+                    | _told_type(path, field)
                     for path, field in zip(index_paths(table, index), index.fields, strict=True)
                 ],
             }
