@@ -308,6 +308,15 @@ def test_a_record_added_again_has_the_numbers_of_its_fields(store: nosql.TypedSt
     assert check_store(store.engine.store) == []
 
 
+def test_a_column_that_no_version_had_is_not_remembered(
+    store: nosql.TypedStore, users: nosql.TableHandle
+) -> None:
+    evolver = TableEvolver(users.definition).add_field("x", nosql.LONG).remove_field("x")
+    changed = evolver.add_field("x", nosql.STRING).build()
+    assert changed.dropped == ()
+    assert store.alter_table(changed).definition.field("x") is not None
+
+
 def test_a_field_of_a_record_added_again_starts_empty(store: nosql.TypedStore) -> None:
     store.run_statement("CREATE TABLE t (k LONG, r RECORD(a LONG, b LONG), PRIMARY KEY(k))")
     table = store.table("t")

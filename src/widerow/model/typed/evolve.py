@@ -68,7 +68,7 @@ class TableEvolver:
             table,
             fields=fields,
             dropped=tuple(each for each in table.dropped if each is not former),
-            next_number=table.next_number + (former is None),
+            next_number=table.next_number + int(former is None),
         )
         return self
 
@@ -91,8 +91,10 @@ class TableEvolver:
             raise InvalidRequest(TypedRule.EVOLVE_PRIMARY_KEY, field=path)
         self._check_not_indexed(path)
         kept = tuple(each for each in table.fields if each is not field)
-        former = Field(field.name, field.type, number=field.number)
-        self.table = replace(table, fields=kept, dropped=(*table.dropped, former))
+        self.table = replace(table, fields=kept)
+        if field.number < self.before.next_number:  # else no row can have it
+            former = Field(field.name, field.type, number=field.number)
+            self.table = replace(self.table, dropped=(*table.dropped, former))
         return self
 
     def modify_generation(
