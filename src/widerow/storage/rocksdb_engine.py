@@ -12,6 +12,7 @@ from typing import Final
 
 from rocksdict import (
     AccessType,
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     DBCompressionType,
@@ -201,10 +202,16 @@ def table_options(cache_bytes: int) -> BlockBasedOptions:
     table = BlockBasedOptions()
     table.set_block_cache(Cache(cache_bytes))
     table.set_block_size(16 * 1024)
-    table.set_bloom_filter(10, False)  # noqa: FBT003  # bits a key; whole-file filters
-    # Indexes and filters are counted in the cache, so that memory stays bounded as data grows.
+    table.set_bloom_filter(10, False)  # noqa: FBT003  # bits a key, one filter for a file
+    # Indexes and filters are counted in the cache, so that memory stays bounded as data grows. Both
+    # are in parts of 4 KiB. A file of small rows has a filter of megabytes: in one block, it would
+    # be larger than one of the 64 shards of the cache, and every look at it would read the file.
     table.set_cache_index_and_filter_blocks(True)
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())
+    table.set_partition_filters(True)
+    table.set_metadata_block_size(4 * 1024)
     table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    table.set_pin_top_level_index_and_filter(True)
     return table
 
 

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from rocksdict import DBRecoveryMode, Options
+from rocksdict import DBRecoveryMode, Options, WriteBatch
 
 from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
 from widerow.storage import rocksdb_engine
 from widerow.storage.rocksdb_engine import open_engine, opening_failure, read_failure
 
 CACHE: Final = 24 * 1024 * 1024
+SMALL_CACHE: Final = 64 * 1024
+FILTER_BITS: Final = 10  # of a key
 
 
 def test_cache_keeps_its_size_when_a_store_is_opened_again(tmp_path: Path) -> None:
@@ -38,6 +40,34 @@ def test_settings_of_the_promise_are_on_record(tmp_path: Path) -> None:
     ):
         assert line in text, line
     engine.close()
+
+
+def test_a_key_is_found_without_reading_the_filter_of_its_whole_file(tmp_path: Path) -> None:
+    """A filter of a file that is larger than the cache would be read from the disk for each key."""
+    keys = [number.to_bytes(4, "big") for number in range(100_000)]
+    engine = open_engine(tmp_path / "s", SMALL_CACHE)
+    for _ in range(2):  # files that overlap are merged below the first level, whose filters stay
+        batch = WriteBatch(raw_mode=True)
+        for key in keys:
+            batch.put(key, b"value")
+        engine.write(batch)
+        engine.flush()
+    engine.compact_range(None, None)
+    asked = keys[:: len(keys) // 200]
+    before = bytes_read()
+    assert all(engine.get(key) == b"value" for key in asked)
+    each = (bytes_read() - before) / len(asked)
+    engine.close()
+    assert each < len(keys) * FILTER_BITS / 8 / 2
+
+
+def bytes_read() -> int:
+    """Bytes that this process has read from files so far."""
+    try:
+        lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    except OSError:
+        pytest.skip("this system does not tell what a process reads: /proc/self/io is missing")
+    return int(dict(line.split(": ") for line in lines)["rchar"])
 
 
 def lax_recovery(options: Options) -> None:
