@@ -117,7 +117,7 @@ cluster: $(STAMP) ## start a real HBase of three servers and two widerow servers
 cluster-stop: $(STAMP) ## end what make cluster started; the data stays
 	$(PY) -m tools.cluster.run stop
 
-bench: $(STAMP) $(COMPILED)/.stamp ## measure everything, write bench/RESULTS.md and bench/charts (sixteen minutes)
+bench: $(STAMP) $(COMPILED)/.stamp ## measure everything, write bench/RESULTS.md and bench/charts (twenty-five minutes)
 	PYTHONPATH=$(COMPILED) $(PY) -m bench.run --report
 
 bench-quick: $(STAMP) $(COMPILED)/.stamp ## measure reads, writes and start-up (one minute)
