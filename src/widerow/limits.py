@@ -278,6 +278,7 @@ RANGE_BUSY_SECONDS_MAX: Final = (
 RANGE_CHANGE_SECONDS_MAX: Final = 600.0  # then a change that does not end is left to itself
 RANGE_REPEAT_SECONDS: Final = 3600.0  # before a change that somebody has undone is made again
 HOUSEKEEPING_PAUSE_SECONDS: Final = 0.02  # between two steps of it: a step takes about 1 ms
+INTENT_LOOK_SECONDS_MAX: Final = 0.1  # between two looks for intents while none is found
 FIRST_LOOK_SECONDS: Final = 1.0  # for the first table whose rows leave intents behind
 # Writers wait whose table's indexes are further behind: a read of an index that is behind by
 # INDEX_INTENTS_MAX rows is refused, which a busy table is in a few seconds.

@@ -26,6 +26,7 @@ from widerow.engine.entry_intents import EntryIntent, decode_entry_intent, entry
 from widerow.engine.intents import IntentKind, IntentWalk, pass_over, removals
 from widerow.engine.lag import Lag, seconds_behind
 from widerow.engine.lease import Lease
+from widerow.engine.look_pause import LookPause
 from widerow.engine.plan import Plan
 from widerow.engine.rounds import Rounds
 from widerow.errors import Replan, StoreBusy
@@ -34,7 +35,6 @@ from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_INTENTS, intent_prefix
 from widerow.limits import (
     ENTRY_LAG_PACED_SECONDS,
     FIRST_LOOK_SECONDS,
-    HOUSEKEEPING_PAUSE_SECONDS,
     INT64_MAX,
 )
 from widerow.storage.interface import Outcome, Reader, Store, Write
@@ -112,6 +112,7 @@ class EntryApplier(ABC, Generic[T, R]):
         self._clock = clock
         self._lease = lease
         self._terms = lease.terms
+        self._pause = LookPause()
         self._rounds: Rounds[int, int] = Rounds()  # over tables; names are the numbers of indexes
         self._position = SPACE_INTENTS  # where the pass over all tables continues
         self._pass_worked = False  # whether an intent was applied in this pass
@@ -152,7 +153,7 @@ class EntryApplier(ABC, Generic[T, R]):
             return seconds
         if next(iter(self.followed()), None) is None:
             return min(seconds, FIRST_LOOK_SECONDS)
-        return min(seconds, max(HOUSEKEEPING_PAUSE_SECONDS, self.lag_us / 4_000_000))
+        return min(seconds, max(self._pause.seconds, self.lag_us / 4_000_000))
 
     def waiting(self, table: T) -> tuple[int, dict[int, float]]:
         """How many intents of a table wait, and the age in seconds of each index's oldest one.
@@ -215,6 +216,7 @@ class EntryApplier(ABC, Generic[T, R]):
         portions = self._portions()
         if not portions and self._position == SPACE_INTENTS and self._pass_worked:
             portions = self._portions()  # the pass that found intents is over: begin another one
+        self._pause.looked(found=bool(portions))
         if portions:
             return self.plan(portions)
         if self._position != SPACE_INTENTS or self._rounds.open:

@@ -86,7 +86,7 @@ def _pieces(
     if sizes.size > WALKED_BYTES_MAX:
         return known
     walk = Walk(*table, b"", None, split_bytes // _PARTS)
-    return walk.found if walk.step(reader, WALKED_ROWS_MAX) else known
+    return walk.found if walk.step(reader, WALKED_ROWS_MAX, WALKED_BYTES_MAX) else known
 
 
 def _cuts(pieces: Iterable[Piece], split_bytes: int) -> Iterable[bytes]:

@@ -12,7 +12,8 @@ from widerow.storage.interface import Reader
 
 __all__ = ["Walk"]
 
-STEP_RECORDS: Final = 500  # read in one step: below a millisecond
+STEP_RECORDS: Final = 500  # read in one step: one to four milliseconds
+STEP_BYTES: Final = 256 * 1024  # where records are large
 
 
 class Walk:
@@ -46,14 +47,18 @@ class Walk:
         self._key_size = self._key_rows = 0  # of the key whose records are being read
         self._keys = 0  # keys in the last piece
 
-    def step(self, reader: Reader, records: int = STEP_RECORDS) -> bool:
-        """Read on; True once the piece was read to its end: then `found` is complete."""
+    def step(self, reader: Reader, records: int = STEP_RECORDS, size: int = STEP_BYTES) -> bool:
+        """Read so many records and about so many bytes on, but each row whole.
+
+        True once the piece was read to its end: then `found` is complete.
+        """
         for count, (key, record) in enumerate(self._rest(reader)):
-            if count >= records and record[0] != RecordKind.SEGMENT:
-                self._position = key
-                return False
             if record[0] != RecordKind.SEGMENT:
+                if count >= records or size <= 0:
+                    self._position = key
+                    return False
                 self._add(key, record)
+            size -= len(key) + len(record)
         self._end_key()
         for piece in self.found:
             piece.walked = piece.size

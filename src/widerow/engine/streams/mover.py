@@ -52,6 +52,7 @@ from widerow.engine.intents import (
 )
 from widerow.engine.lag import Lag, seconds_behind
 from widerow.engine.lease import Lease
+from widerow.engine.look_pause import LookPause
 from widerow.engine.plan import Plan
 from widerow.engine.rounds import Rounds
 from widerow.engine.streams.appender import floor_of
@@ -70,7 +71,7 @@ from widerow.engine.streams.logged import LogForm, LoggedTable
 from widerow.errors import Replan, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_INTENTS, intent_prefix
-from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS, INTENTS_MAX
+from widerow.limits import FIRST_LOOK_SECONDS, INTENTS_MAX
 from widerow.model.streams import LogShard, Stream
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
@@ -137,6 +138,7 @@ class ChangeMover(Generic[T]):
         self._clock = clock
         self._lease = lease
         self._terms = lease.terms
+        self._pause = LookPause()
         self._needed = not store.capabilities.atomic_across_shards
         self._rounds: Rounds[_QueueId, str] = Rounds()
         self._position = SPACE_INTENTS  # where the pass over all queues continues
@@ -149,7 +151,7 @@ class ChangeMover(Generic[T]):
         if not self._needed:
             return seconds
         known = any(each.logs for each in self._tables.all())
-        return min(seconds, HOUSEKEEPING_PAUSE_SECONDS if known else FIRST_LOOK_SECONDS)
+        return min(seconds, self._pause.seconds if known else FIRST_LOOK_SECONDS)
 
     def lags(self) -> list[Lag]:
         """The lags of all logs, without logs whose lag is not known yet.
@@ -183,6 +185,7 @@ class ChangeMover(Generic[T]):
         moves += self._moves()
         if not moves and self._position == SPACE_INTENTS and self._pass_worked:
             moves = self._moves()  # the pass that found intents is over: begin another one
+        self._pause.looked(found=bool(moves))
         if moves:
             return self._plan(moves)
         if self._position != SPACE_INTENTS or self._rounds.open:

@@ -6,7 +6,7 @@ from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 
 from widerow.engine.partitions.balance import FLUSH_SECONDS
 from widerow.engine.partitions.rules import Thresholds
-from widerow.engine.partitions.walk import STEP_RECORDS
+from widerow.engine.partitions.walk import STEP_BYTES, STEP_RECORDS, Walk
 from widerow.engine.plan import Plan, failing
 from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.keys.encode import encode_key_value
@@ -73,6 +73,21 @@ def test_tables_take_turns_in_having_their_sizes_learnt(engine: TablestoreEngine
         learnt.append([load.sizes.overdue(0) is None for load in loads])
     assert [True, False] in learnt
     assert [False, True] in learnt
+
+
+def test_a_step_of_a_walk_reads_few_large_rows(engine: TablestoreEngine) -> None:
+    """A step holds up the requests of others, by its bytes as well as by its rows."""
+    rows, value = 40, "x" * 32_000
+    number = make(engine, "t")
+    for key in range(rows):
+        engine.core.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": value})))
+    end = engine.core.partitions.partition_key(engine.describe_table("i", "t")).end
+    walk = Walk(number, end, b"", None, 1 << 30)
+    steps = 1
+    while not walk.step(engine.core.store.snapshot()):
+        steps += 1
+    assert rows * len(value) // STEP_BYTES <= steps < rows
+    assert walk.found[0].rows == rows
 
 
 def test_sizes_that_are_learnt_without_end_keep_no_counts_from_being_written(

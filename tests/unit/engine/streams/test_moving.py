@@ -26,7 +26,11 @@ from widerow.engine.tablestore.engine import TablestoreEngine
 from widerow.errors import Exhausted, NotFound, OutcomeUnknown, Rule
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import SPACE_CHANGES, SPACE_INTENTS
-from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
+from widerow.limits import (
+    FIRST_LOOK_SECONDS,
+    HOUSEKEEPING_PAUSE_SECONDS,
+    INTENT_LOOK_SECONDS_MAX,
+)
 from widerow.model.tablestore.requests import BatchWrite, StreamChange, TableWrite, UpdateTable
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyType
@@ -416,6 +420,23 @@ def test_a_write_waits_where_too_many_changes_do(
     _put(one, 1, 4)
     _drain(one)
     assert sorted(_read(one)) == [1, 2, 3, 4]
+
+
+def test_looks_are_rarer_while_there_is_nothing_to_move(
+    pair: tuple[TablestoreEngine, TablestoreEngine],
+) -> None:
+    """A look reads a store that others use as well."""
+    one, other = pair
+    pauses = []
+    for _ in range(6):
+        _drain(one)
+        pauses.append(one.core.pause(30))
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == INTENT_LOOK_SECONDS_MAX
+    _put(other, 1, 1)
+    plan = one._mover.step()
+    assert plan is not None
+    assert one.core.pause(30) == HOUSEKEEPING_PAUSE_SECONDS
 
 
 def test_housekeeping_moves_changes_soon(pair: tuple[TablestoreEngine, TablestoreEngine]) -> None:
