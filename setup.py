@@ -74,6 +74,7 @@ HOT_MODULES = (
     "engine/partitions/notes",
     "engine/partitions/sizes",
     "engine/partitions/table_load",
+    "engine/partitions/walk",
     "engine/plan",
     "engine/tablestore/ranges",
     "engine/tablestore/reads",

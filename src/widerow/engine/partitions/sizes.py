@@ -3,7 +3,8 @@
 Every write tells by how much its row grew, so sums are right; what lies where inside a piece is not
 known. A piece that doubled since it was last walked is walked again (`walk.py`) and cut at
 partition key values, so pieces stay small beside the table and a table is read about twice for each
-time it doubles. Sizes are what rows take in the store before compression.
+time it doubles; a piece of one partition key value is not read again. Sizes are what rows take in
+the store before compression.
 
 A write that is told of while its piece is walked, or shortly afterwards, may have been seen by the
 walk or not: such a piece is in doubt, as is one from which more was taken than it held. It is
@@ -50,8 +51,13 @@ class Piece:
         return self.walked != _NEVER and not self.doubtful
 
     def is_overdue(self, unit: int, now: float) -> bool:
-        """Whether it should be walked: never walked, doubled and large, or in doubt and at rest."""
-        if self.walked == _NEVER or (self.size > unit and self.size >= 2 * self.walked):
+        """Whether it should be walked: never walked, doubled and large, or in doubt and at rest.
+
+        A piece of one partition key value cannot be cut, however large it is.
+        """
+        if self.walked == _NEVER:
+            return True
+        if self.only is None and self.size > unit and self.size >= 2 * self.walked:
             return True
         return self.doubtful and now - max(self.changed, self.seen) >= REST_SECONDS
 

@@ -117,6 +117,15 @@ def test_a_piece_is_walked_once_and_when_it_doubled() -> None:
     assert sizes.overdue(0) is sizes.pieces[0]
 
 
+def test_a_piece_of_one_key_is_not_walked_however_it_grows() -> None:
+    """It cannot be cut, and counting knows its size: a large partition key is read once."""
+    sizes = SizeMap([Piece(b"", 10, 1, walked=10, only=b"k")])
+    sizes.grow(b"k", 1, 10 * PIECE_BYTES_MIN, 9)
+    assert sizes.overdue(0) is None
+    sizes.grow(b"l", 1, 1, 9)
+    assert sizes.overdue(0) is sizes.pieces[0]
+
+
 def test_what_a_walk_found_is_dropped_if_the_pieces_have_changed() -> None:
     sizes = SizeMap([Piece(b"", 5, 1), Piece(b"m", 7, 1)])
     sizes.replace(b"a", b"m", [Piece(b"a", 100, 9)], 0)
