@@ -215,6 +215,7 @@ HOT_MODULES = (
     "wire/tablestore/operations/short_form",
     "wire/tablestore/operations/sql/answers",
     "wire/tablestore/operations/streams",
+    "wire/tablestore/operations/timeseries/made_row",
     "wire/tablestore/operations/tokens",
     "wire/tablestore/operations/writing",
     "wire/tablestore/plain_row",

@@ -17,6 +17,8 @@ from widerow.model.values import KeyInput, KeyMarker, KeyValue
 
 __all__ = ["after_prefix", "encode_bound", "encode_key", "encode_key_value", "model_order"]
 
+_RANKS: Final = {KeyMarker.INF_MIN: -1, KeyMarker.INF_MAX: 1, KeyMarker.AUTO_INCREMENT: 0}
+
 _SIGN: Final = 0x80
 _TERMINATOR: Final = b"\x00\x01"
 
@@ -80,7 +82,6 @@ def model_order(values: Sequence[KeyInput]) -> tuple[tuple[int, KeyValue], ...]:
 
     Only keys of one schema may be compared, so values of different types never meet.
     """
-    ranks = {KeyMarker.INF_MIN: -1, KeyMarker.INF_MAX: 1, KeyMarker.AUTO_INCREMENT: 0}
     return tuple(
-        (ranks[value], 0) if isinstance(value, KeyMarker) else (0, value) for value in values
+        [(_RANKS[value], 0) if isinstance(value, KeyMarker) else (0, value) for value in values]
     )

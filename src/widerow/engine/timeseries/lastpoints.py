@@ -162,18 +162,20 @@ def scan_lastpoints(
     if not index.ready:
         raise Conflict(TimeseriesRule.LASTPOINT_BUILDING, table=index.name)
     first, last = model_order(bounds[0]), model_order(bounds[1])
+    low, high = min(first[0], last[0]), max(first[0], last[0])
     prefix = local_index_prefix(table.id)
     near = prefix + _hash_near(bounds[0][0])
     start, stop = (prefix, after_prefix(near)) if reverse else (near, after_prefix(prefix))
     live_from_us = context.live_from_us(table)
     found = _found(reader, start, stop, index, reverse=reverse)
     for key, record in _in_order(table, found, reverse=reverse):
-        order = model_order(key)
-        inside = last < order <= first if reverse else first <= order < last
-        if not inside:
-            if (order[0] < last[0]) if reverse else (order[0] > last[0]):
-                return
-            continue
+        if not low < (0, key[0]) < high:  # else the hash alone says that the row is between them
+            order = model_order(key)
+            inside = last < order <= first if reverse else first <= order < last
+            if not inside:
+                if (order[0] < last[0]) if reverse else (order[0] > last[0]):
+                    return
+                continue
         last_point = decode_last(context.layouts, record)
         time_us = last_point.time_us
         if time_us < live_from_us:
@@ -189,8 +191,9 @@ def _in_order(
 ) -> Iterator[tuple[tuple[str, ...], bytes]]:
     """Keys and records by keys: series of one hash stand in the order of their making."""
     held: list[tuple[tuple[str, ...], bytes]] = []
+    custom_key = table.custom_key
     for digest, canonical, record in found:
-        if table.custom_key:
+        if custom_key:
             key = (digest.hex(), *table.key_values(series_of(canonical)))
         else:  # the columns are the parts of the canonical key, and tags stay a text
             key = (digest.hex(), *key_parts(canonical))

@@ -23,8 +23,6 @@ from widerow.engine.tablestore.static import (
     check_selection,
 )
 from widerow.errors import InvalidRequest, Unsupported, WiderowError
-from widerow.keys.encode import encode_key
-from widerow.keys.layout import row_prefix
 from widerow.limits import INT64_MIN
 from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.tablestore.condition import UNCONDITIONAL
@@ -45,16 +43,10 @@ from widerow.model.timeseries.requests import MetaUpdateMode, PutResult
 from widerow.model.timeseries.rules import TimeseriesRule
 from widerow.model.values import KeyInput, KeyMarker, Value
 from widerow.rows.cells import (
-    Cell,
     body_value,
-    cell_body,
-    encode_key_section,
-    key_section_size,
-    seal,
 )
-from widerow.rows.record import encode_row, summarize
 from widerow.wire.tablestore.operations.timeseries.found import timeseries
-from widerow.wire.tablestore.operations.timeseries.made_row import MadeRow, MadeRows
+from widerow.wire.tablestore.operations.timeseries.made_row import MadeRows, StoredForm
 from widerow.wire.tablestore.operations.timeseries.seen_tables import (
     PointRows,
     seen_table,
@@ -115,20 +107,6 @@ class _Rows(NamedTuple):
         return self.records
 
 
-def _record(table: Table, row: MadeRow) -> tuple[bytes, bytes]:
-    """Key and record of a row, as a table of Tablestore's would store it."""
-    names = [column.name for column in table.key_columns]
-    section, crc = encode_key_section(zip(names, row.key, strict=True))
-    cells = []
-    for name, value, version in row.cells:
-        body, body_crc = cell_body(name, value)
-        cells.append(Cell(name, version, seal(body, body_crc, version)))
-    size = key_section_size(section, row.key)
-    wires = [cell.wire for cell in cells]
-    record = encode_row(section, crc, size, wires, summarize(cells), 0)
-    return encode_key(row_prefix(table.id), row.key), record
-
-
 def get_row(
     engine: TablestoreEngine,
     instance: str,
@@ -156,7 +134,9 @@ def _row(
     if row is None or row.key != values:
         return ABSENT
     rule = ReadRule(seen.table, selection, INT64_MIN)
-    read = read_record((_Rows(iter(())), budget), _record(seen.table, row), values, rule, resume)
+    read = read_record(
+        (_Rows(iter(())), budget), StoredForm(seen.table).record(row), values, rule, resume
+    )
     return ABSENT if read is None else RowRead(read.row, units(read.size), read.resume)
 
 
@@ -198,7 +178,7 @@ def get_range(
     bounds = range_bounds(table, first, last, direction)
     rows = seen.rows(first, last, reverse=direction is RangeDirection.BACKWARD)
     rule = ReadRule(table, request.selection, INT64_MIN)
-    source = _Rows(_record(table, row) for row in rows), budget
+    source = _Rows(map(StoredForm(table).record, rows)), budget
     return read_range(source, table, bounds, rule, limit, request.resume)
 
 
