@@ -115,7 +115,7 @@ ALONE: Final = (
     Step("tools.slow", (), ("--seconds", 60)),  # 8
 )
 
-_DISTURBED: Final = ("--disturb", "--operations", "300", "--minutes", "15")
+_DISTURBED: Final = ("--disturb", "--operations", "300", "--minutes", "10")
 CLUSTERS: Final = (
     Step("tools.linearize", ("--store", "postgresql", *_DISTURBED), ("--histories", 200)),
     Step("tools.linearize", ("--store", "hbase", *_DISTURBED), ("--histories", 200)),
