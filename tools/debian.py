@@ -9,12 +9,22 @@ import subprocess
 import sys
 from typing import Final
 
-__all__ = ["CHROMIUM", "INSTALL_SECONDS", "MARIADB", "POSTGRES", "PROMETHEUS", "install", "main"]
+__all__ = [
+    "CHROMIUM",
+    "HAPROXY",
+    "INSTALL_SECONDS",
+    "MARIADB",
+    "POSTGRES",
+    "PROMETHEUS",
+    "install",
+    "main",
+]
 
 CHROMIUM: Final = ("chromium", "chromium-driver")
 POSTGRES: Final = ("postgresql",)
 MARIADB: Final = ("mariadb-server-core", "mariadb-client-core")
 PROMETHEUS: Final = ("prometheus",)
+HAPROXY: Final = ("haproxy",)
 INSTALL_SECONDS: Final = 400
 
 
@@ -49,6 +59,7 @@ def main() -> int:
         *(POSTGRES if shutil.which("psql") is None else ()),
         *(MARIADB if shutil.which("mariadbd") is None else ()),
         *(PROMETHEUS if shutil.which("promtool") is None else ()),
+        *(HAPROXY if shutil.which("haproxy") is None else ()),
     ]
     return install(*missing) if missing else 0
 
