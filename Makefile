@@ -137,7 +137,8 @@ protobuf: $(STAMP) ## run the dialect's tests under the oldest and the newest pr
 fuzz: $(STAMP) ## look for inputs that break an invariant (make fuzz SECONDS=75 for each target)
 	$(PY) -m tests.fuzz.run --seconds $(SECONDS)
 
-night: $(STAMP) $(COMPILED)/.stamp ## run every test, crash and attack suite at full volume (an hour, and one for clusters; as root for all of them)
+night: $(STAMP) $(COMPILED)/.stamp ## run every test, crash and attack suite at full volume (two hours; as root for all of them)
+	-$(PY) -m tools.debian --night
 	PYTHONPATH='$(CURDIR)/$(COMPILED)' $(PY) -m tools.night
 
 clean: ## remove everything that a target made, except data

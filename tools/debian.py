@@ -1,6 +1,7 @@
 """Programs that tests need, from the machine's own distribution, where they may be installed.
 
-python3 -m tools.debian   # all of them; needs nothing but Python
+python3 -m tools.debian           # all of them; needs nothing but Python
+python3 -m tools.debian --night   # also what the night needs
 """
 
 import os
@@ -25,6 +26,7 @@ POSTGRES: Final = ("postgresql",)
 MARIADB: Final = ("mariadb-server-core", "mariadb-client-core")
 PROMETHEUS: Final = ("prometheus",)
 HAPROXY: Final = ("haproxy",)
+NIGHT: Final = ("eatmydata", "xfsprogs")
 INSTALL_SECONDS: Final = 400
 
 
@@ -60,6 +62,7 @@ def main() -> int:
         *(MARIADB if shutil.which("mariadbd") is None else ()),
         *(PROMETHEUS if shutil.which("promtool") is None else ()),
         *(HAPROXY if shutil.which("haproxy") is None else ()),
+        *(NIGHT if "--night" in sys.argv and shutil.which("mkfs.xfs") is None else ()),
     ]
     return install(*missing) if missing else 0
 

@@ -52,7 +52,7 @@ def test_a_failing_step_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = night.Step("widerow", ("no-such-command",))
-    monkeypatch.setattr(night, "LANES", ((wrong,), ()))
+    monkeypatch.setattr(night, "LANES", ((wrong,), (), ()))
     monkeypatch.setattr(night, "ALONE", ())
     monkeypatch.setattr(night, "CLUSTERS", ())
     monkeypatch.setattr(night, "KEPT", tmp_path)
