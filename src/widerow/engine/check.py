@@ -20,7 +20,7 @@ from widerow.engine.engine import TableModelEntry, catalog_models
 from widerow.engine.nodes.record import decode_node
 from widerow.engine.partitions.check_bounds import check_bounds
 from widerow.engine.partitions.history import decode_interval
-from widerow.engine.partitions.records import decode_counts
+from widerow.engine.partitions.records import decode_counts, decode_ranges
 from widerow.engine.partitions.shared_notes import decode_notes
 from widerow.engine.sweep.record import decode_sweep
 from widerow.engine.table_models import TABLE_MODELS
@@ -41,6 +41,7 @@ from widerow.keys.layout import (
     SPACE_TUNNELS,
     nodes_notes_prefix,
     nodes_prefix,
+    ranges_key,
     statistics_key,
     statistics_prefix,
     sweep_key,
@@ -167,6 +168,8 @@ def _check_statistics(table_id: int, key: bytes, record: bytes) -> None:
         decode_counts(record)
     elif key == sweep_key(table_id):
         decode_sweep(record)
+    elif key == ranges_key(table_id):
+        decode_ranges(table_id, record)
     else:
         second = int.from_bytes(key[len(statistics_prefix(table_id)) + 1 :], "big")
         decode_interval(second, record)

@@ -18,6 +18,7 @@ from widerow.engine.typed.plug import TYPED
 from widerow.engine.typed.stored import StoredRow
 from widerow.keys.layout import (
     index_prefix,
+    ranges_key,
     row_prefix,
     sequence_key,
     sequence_prefix,
@@ -143,6 +144,7 @@ def test_damaged_sequences_and_records_of_passes_are_found() -> None:
             sequence_key(table.id, "a"): b"\x00" * 8,
             sequence_prefix(form.id): b"three",
             sweep_key(table.id): b"{}",
+            ranges_key(table.id): b"{}",
         }
         for key, record in planted.items():
             plant(store, key, record)
@@ -152,6 +154,7 @@ def test_damaged_sequences_and_records_of_passes_are_found() -> None:
             ),
             sequence_prefix(form.id).hex(): "the table's sequence is not a number",
             sweep_key(table.id).hex(): "the record of a pass is not readable: b'{}'",
+            ranges_key(table.id).hex(): "a record of ranges is not readable: b'{}'",
         }
 
 
