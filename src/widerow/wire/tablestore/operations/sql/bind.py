@@ -37,6 +37,7 @@ from widerow.wire.tablestore.operations.sql.kinds import (
     as_bytes,
     as_datetime,
     as_number,
+    as_rounded,
     as_text,
     as_time,
     as_truth,
@@ -217,12 +218,11 @@ class Binder:
     def _interval(self, typed: TypedExpression, node: exp.Interval, sign: int) -> TypedExpression:
         if node.this is None or node.args.get("unit") is None:
             raise unsupported("INTERVAL without a unit")
-        amount = node.this
-        count = self._bind(amount)
-        return moved_by(typed, as_number(count), node.args["unit"].name.upper(), sign)
+        count = as_number(self._bind(node.this))  # sqlglot makes a text of a number here
+        return moved_by(typed, count, node.args["unit"].name.upper(), sign)
 
     def _inverted(self, node: exp.BitwiseNot) -> TypedExpression:
-        whole = as_whole(self._bind(node.this)).expression
+        whole = as_rounded(self._bind(node.this)).expression
         return TypedExpression(FunctionCall("~", operator.invert, (whole,)), SqlKind.LONG)
 
     def _comparison(self, node: exp.Binary) -> TypedExpression:

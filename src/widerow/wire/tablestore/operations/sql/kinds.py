@@ -41,6 +41,7 @@ __all__ = [
     "as_bytes",
     "as_datetime",
     "as_number",
+    "as_rounded",
     "as_text",
     "as_time",
     "as_truth",
@@ -102,6 +103,7 @@ def literal(value: Any, kind: SqlKind) -> TypedExpression:  # noqa: ANN401  # of
     return TypedExpression(Constant(value), kind)
 
 
+_WHOLE: Final = re.compile(r"\s*([+-]?[0-9]{1,40})")
 _NUMBER: Final = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 
 
@@ -109,6 +111,12 @@ def number_of_text(text: str) -> float:
     """The number that a text begins with; 0 without one."""
     found = _NUMBER.match(text)
     return float(found[1]) if found else 0.0
+
+
+def _whole_of_text(text: str) -> int:
+    """The digits that a text begins with, as an integer of 64 bits; 0 without any."""
+    found = _WHOLE.match(text)
+    return min(max(int(found[1]), INT64_MIN), INT64_MAX) if found else 0
 
 
 def _number_of_bytes(data: bytes) -> float:
@@ -164,7 +172,7 @@ def as_number(typed: TypedExpression) -> TypedExpression:
     return _converted(typed, kind, _TO_NUMBER, "number")
 
 
-_TO_WHOLE: Final[dict[SqlKind, Callable[[Any], Any]]] = {
+_TO_ROUNDED: Final[dict[SqlKind, Callable[[Any], Any]]] = {
     **_TO_NUMBER,
     SqlKind.DOUBLE: _rounded,
     SqlKind.TEXT: lambda value: _rounded(number_of_text(value)),
@@ -172,11 +180,24 @@ _TO_WHOLE: Final[dict[SqlKind, Callable[[Any], Any]]] = {
     SqlKind.DATETIME: lambda value: _rounded(datetime_number(value)),
     SqlKind.TIME: lambda value: _rounded(time_number(value)),
 }
+_TO_WHOLE: Final[dict[SqlKind, Callable[[Any], Any]]] = {
+    **_TO_ROUNDED,
+    SqlKind.TEXT: _whole_of_text,
+    SqlKind.BYTES: lambda value: _whole_of_text(value.decode("latin-1")),
+}
 
 
 def as_whole(typed: TypedExpression) -> TypedExpression:
-    """The expression as an integer; fractions are rounded, halves away from zero."""
+    """The expression as an integer: the digits that a text begins with, other fractions rounded.
+
+    Halves are rounded away from zero.
+    """
     return _converted(typed, SqlKind.LONG, _TO_WHOLE, "integer")
+
+
+def as_rounded(typed: TypedExpression) -> TypedExpression:
+    """The expression as an integer, as operators on bits take it: that of a text is rounded too."""
+    return _converted(typed, SqlKind.LONG, _TO_ROUNDED, "rounded")
 
 
 def _shown(number: float) -> str:

@@ -181,7 +181,8 @@ def moved_by(
 ) -> TypedExpression:
     """A moment that is `count` units later, or earlier where `sign` is -1.
 
-    A date stays a date where the unit is a day or more. Raises `Unsupported` for other units.
+    A date stays a date where the unit is a day or more. Seconds alone may have a fraction. Raises
+    `Unsupported` for other units.
     """
     if unit not in INTERVAL_UNITS:
         raise Unsupported(TablestoreRule.SQL_UNSUPPORTED, detail=f"interval unit {unit}")
@@ -189,7 +190,8 @@ def moved_by(
         by = _UNIT_MONTHS[unit] * sign
         function, number = partial(_months_later, by), as_whole(count)
     else:
-        function, number = partial(_later, _UNIT_US[unit] * sign), as_number(count)
+        number = as_number(count) if unit == "SECOND" else as_whole(count)
+        function = partial(_later, _UNIT_US[unit] * sign)
     stays = typed.kind is _DATE and (unit in _UNIT_MONTHS or _UNIT_US[unit] >= DAY_US)
     call = FunctionCall("", function, (as_datetime(typed).expression, number.expression))
     return TypedExpression(call, _DATE if stays else _DATETIME)

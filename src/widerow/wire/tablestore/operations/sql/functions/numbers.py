@@ -14,7 +14,7 @@ from widerow.wire.tablestore.operations.sql.kinds import (
     SqlKind,
     TypedExpression,
     as_number,
-    as_whole,
+    as_rounded,
     whole,
 )
 
@@ -186,7 +186,7 @@ _OF_BITS: Final[dict[str, Callable[[int, int], int]]] = {
 def arithmetic(sign: str, left: TypedExpression, right: TypedExpression) -> TypedExpression:
     """Two operands and the operator between them."""
     if sign in _OF_BITS:
-        operands = as_whole(left).expression, as_whole(right).expression
+        operands = as_rounded(left).expression, as_rounded(right).expression
         return TypedExpression(FunctionCall(sign, _OF_BITS[sign], operands), _LONG)
     one, other = as_number(left), as_number(right)
     operands = one.expression, other.expression
