@@ -99,7 +99,8 @@ _OTHERS: Final[tuple[tuple[int, str], ...]] = (
     (SEARCH_REQUEST_FIELDS_MAX, "Highlight.highlight_parameters"),
     # As many as the points or metas of a request may have.
     (SERIES_POINTS_MAX * SERIES_TAGS_MAX, "TimeseriesKey.tag_list"),
-    (SERIES_POINTS_MAX * SERIES_FIELDS_MAX, "TimeseriesRow.fields"),
+    # A field is four elements with its name and its value, and a row has others.
+    (REQUEST_FIELDS_MAX // 4 - 8 * SERIES_POINTS_MAX, "TimeseriesRow.fields"),
 )
 FIELD_BOUNDS: Final[Mapping[str, int]] = MappingProxyType(
     {name: limit * REPEATED_ROOM for limit, names in _RULED for name in names.split()}
