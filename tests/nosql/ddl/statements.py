@@ -200,7 +200,10 @@ def alter_tables(draw: st.DrawFn) -> AlterTableStatement:
 
 
 index_fields = st.builds(
-    IndexField, paths, st.none() | st.sampled_from([Kind.INTEGER, Kind.STRING, Kind.BOOLEAN])
+    IndexField,
+    paths,
+    st.none() | st.sampled_from([Kind.INTEGER, Kind.STRING, Kind.BOOLEAN]),
+    written=st.just(""),  # what is written otherwise is that path
 )
 statements: st.SearchStrategy[Statement] = st.one_of(
     create_tables(),

@@ -210,7 +210,7 @@ class Filled:
 
 
 def content(store: Store) -> dict[bytes, bytes]:
-    """Every record of tables and the catalogue, without what is about moving changes."""
+    """Every record of tables and the catalogue, without what is about moving and removing."""
     return dict(_content(store))
 
 
@@ -221,7 +221,9 @@ def _content(store: Store) -> Iterator[tuple[bytes, bytes]]:
             if head.last.row_index != ROW_INDEX_MAX:  # else it has had no record
                 yield key, encode_head(head._replace(moved=(), sealed=False))
         elif key[:1] in CATALOG_SPACES and value:
-            yield key, _definition(json.loads(value))
+            record = json.loads(value)
+            if "prefixes" not in record:  # of a drop note, which goes with what it is about
+                yield key, _definition(record)
         elif key[:1] in _DATA or key == TABLE_ID_KEY:
             yield key, value
 

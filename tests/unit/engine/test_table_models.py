@@ -6,13 +6,12 @@ copied, divided and dropped, also behind a crash, over every store that tests ha
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from tests.conformance.drivers import DRIVERS
+from tests.support.asking import asked_again
 from tests.support.lossy import Keep, LossyDisk, LossyStore
 from tests.support.toy_model import TOY, TOY_ENTRY, ToyEngine, ToyTable
 
@@ -24,25 +23,13 @@ from widerow.engine.plan import Plan
 from widerow.engine.scan import WHOLE_TABLE, Bound, RowAccess
 from widerow.engine.settings import EngineSettings
 from widerow.engine.table_models import TABLE_MODELS
-from widerow.errors import NotFound, StoreBusy
+from widerow.errors import NotFound
 from widerow.keys.layout import SPACE_ROWS
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock, FakeEntropy
 
-T = TypeVar("T")
 MODELS = (*TABLE_MODELS, TOY_ENTRY)
 LIMITS = Thresholds(split_units=2.0, hot_seconds=2.0)
-
-
-def asked_again(request: Callable[[], T]) -> T:
-    """The answer to a request, asked as clients do while the store is busy: 30 times at most.
-
-    HBase on a busy machine can take longer to open the halves of a region than one read waits.
-    """
-    for _ in range(29):
-        with suppress(StoreBusy):
-            return request()
-    return request()
 
 
 class World:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from tests.support.asking import asked_again
+
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.settings import ENGINE_DEFAULTS, EngineSettings
@@ -95,7 +97,7 @@ class Series:
         mode: MetaUpdateMode = MetaUpdateMode.NORMAL,
     ) -> PutResult:
         made = [Point(*each) for each in points]
-        return self.core.run(self.engine.put(table, made, mode))
+        return asked_again(lambda: self.core.run(self.engine.put(table, made, mode)))
 
     def put_until_divided(self, table: TimeseriesTable) -> tuple[int, TimeseriesTable]:
         """Put twelve points of each of twenty hosts, under load; their number, and the new table.
