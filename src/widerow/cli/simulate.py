@@ -55,7 +55,19 @@ def _simulate_load(given: Given) -> None:
         raise ScriptInvalid("--nodes is 1 or more")
     if (given["input"] is None) == (given["table"] is None):
         raise ScriptInvalid("give a file with --input or a table with --table, one of them")
+    if given["split_units"] is not None and given["split_units"] <= 0:
+        raise ScriptInvalid("--split-units is above 0")
+    _check_pictures(given)
     _simulate(_sampled(given) if given["table"] is None else _recorded(given), given)
+
+
+def _check_pictures(given: Given) -> None:
+    """Raise `PictureRefused` for a file that no picture can be written to, before any work."""
+    for path in map(Path, filter(None, (given["svg"], given["png"]))):
+        if path.suffix.lower() not in {".svg", ".png"}:
+            raise PictureRefused(f"{path}: a picture is named .svg or .png")
+        if not path.parent.is_dir():
+            raise PictureRefused(f"cannot write {path}: there is no folder {path.parent}")
 
 
 def _sampled(given: Given) -> _Subject:
@@ -102,8 +114,6 @@ def _simulate(subject: _Subject, given: Given) -> None:
     names = subject.names
     thresholds = subject.thresholds
     if given["split_units"] is not None:
-        if given["split_units"] <= 0:
-            raise ScriptInvalid("--split-units is above 0")
         thresholds = replace(thresholds, split_units=given["split_units"])
     rules = ServerRules(thresholds, lambda key: names.get(key, key.hex()))
     with progress_bar("replaying", len(subject.script.loads)) as progress:
@@ -114,11 +124,8 @@ def _simulate(subject: _Subject, given: Given) -> None:
 
 
 def _write(picture: Picture, path: Path) -> None:
-    """Write a picture to a file named .svg or .png. Raises: `PictureRefused`."""
-    suffix = path.suffix.lower()
-    if suffix not in {".svg", ".png"}:
-        raise PictureRefused(f"{path}: a picture is named .svg or .png")
-    data = svg(picture).encode() if suffix == ".svg" else png(picture)
+    """Write a picture, as the file's name says. Raises: `PictureRefused`."""
+    data = svg(picture).encode() if path.suffix.lower() == ".svg" else png(picture)
     try:
         path.write_bytes(data)
     except OSError as error:
