@@ -99,7 +99,7 @@ def test_limit_and_next_key(engine: TablestoreEngine) -> None:
 def test_ten_thousand_filtered_rows_are_two_pages(engine: TablestoreEngine) -> None:
     # semantics §5.6: however few rows the filter keeps
     fill(engine, 10_000)
-    for backward, kept in itertools.product((False, True), (0, 4999, 5000, 5001, 10_000)):
+    for backward, kept in zip(itertools.cycle((False, True)), (0, 4999, 5000, 5001, 10_000)):
         start, end = ({"k": MAX}, {"k": MIN}) if backward else ({"k": MIN}, {"k": MAX})
         smaller = Comparison("n", Comparator.LESS_THAN, kept)
         request = scan_all("t", start, end, backward=backward, selection=Selection(filter=smaller))

@@ -32,7 +32,7 @@ def test_every_seed_holds_and_everything_that_should_happen_does() -> None:
     assert sum(result.crashes for result in results) >= 10 * SEEDS
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_the_same_seed_is_the_same_run(seed: int) -> None:
     first, second = simulate(seed), simulate(seed)
     assert first == second
