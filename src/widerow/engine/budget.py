@@ -6,7 +6,7 @@ as soon as it turns out to need more, and is run again on a thread, without one.
 at most the budget, and mostly less: where a size is known beforehand, the budget is asked first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import final
 
 from widerow.errors import TooLong
@@ -37,13 +37,15 @@ class Budget:
 
 @final
 class BudgetReader:
-    """A reader of the segments of wide rows that takes what it reads from a budget."""
+    """A reader that takes what it reads from a budget."""
 
-    __slots__ = ("_budget", "_reader")
+    __slots__ = ("_budget", "_reader", "_steps_of")
 
-    def __init__(self, reader: Reader, budget: Budget) -> None:
+    def __init__(self, reader: Reader, budget: Budget, steps_of: Callable[[bytes], int]) -> None:
+        """`steps_of`: the steps that a record of a range is worth."""
         self._reader = reader
         self._budget = budget
+        self._steps_of = steps_of
 
     def get(self, key: bytes) -> bytes | None:
         """The value of `key`. Raises `TooLong`, as all methods do."""
@@ -58,12 +60,21 @@ class BudgetReader:
     def scan(
         self, start: bytes, stop: bytes, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """The reader's records of a range; the cells of each count as decoded."""
+        """The reader's records of a range."""
         for key, record in self._reader.scan(start, stop, reverse=reverse):
-            self._budget.take(len(record), 1 + header_of(record).cell_count)
+            self._budget.take(len(record), self._steps_of(record))
             yield key, record
 
 
-def within(reader: Reader, budget: Budget | None) -> Reader:
-    """A reader that takes what it reads from `budget`; `reader` itself without a budget."""
-    return reader if budget is None else BudgetReader(reader, budget)
+def within(
+    reader: Reader, budget: Budget | None, steps_of: Callable[[bytes], int] | None = None
+) -> Reader:
+    """A reader that takes what it reads from `budget`; `reader` itself without a budget.
+
+    `steps_of`: as `BudgetReader`; None: the records are segments, whose cells are decoded.
+    """
+    return reader if budget is None else BudgetReader(reader, budget, steps_of or _cells_decoded)
+
+
+def _cells_decoded(record: bytes) -> int:
+    return 1 + header_of(record).cell_count

@@ -65,6 +65,8 @@ class Routes:
         self._metrics = metrics
         self._dialects = tuple(dialects)
         self._selected: dict[tuple[str, str], Route] = {}  # by dialect and operation
+        self._last_claimed: str | None = None
+        self._last_claiming: Dialect | None = None
         self.by_target: dict[bytes, Route] = {}  # by the whole target of a request
         # If two dialects have the same path, the first one gets it.
         for dialect in reversed(self._dialects):
@@ -74,8 +76,11 @@ class Routes:
 
     def claiming(self, target: str) -> Dialect | None:
         """The first dialect that claims a target."""
+        if target == self._last_claimed:  # a client's requests have one target, or paths have it
+            return self._last_claiming
         for dialect in self._dialects:
             if dialect.claims(target):
+                self._last_claimed, self._last_claiming = target, dialect
                 return dialect
         return None
 

@@ -183,7 +183,7 @@ def test_a_reader_within_a_budget_takes_from_it_whatever_is_read(filled: Tablest
     snapshot = filled.core.store.snapshot()
     (key, record), *_ = snapshot.scan(b"", b"\xff")
     budget = Budget(10 * len(record), 10)
-    reader = BudgetReader(snapshot, budget)
+    reader = BudgetReader(snapshot, budget, len)
     assert reader.get(key) == record
     assert reader.get_many([key, b"absent"]) == [record, None]
     assert (budget.bytes, budget.steps) == (8 * len(record), 7)

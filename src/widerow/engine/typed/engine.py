@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Final, TypeVar
 
+from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
 from widerow.engine.chores import ChoreLine
 from widerow.engine.engine import Engine, OpenModel, TableListing
@@ -286,13 +287,18 @@ class TypedEngine(OpenModel[TableForm]):
         return self._pages.rows(selection, batch_rows or PAGE_ROWS_DEFAULT, reverse=reverse)
 
     def scan_selection(
-        self, selection: MultiRowSelection, batch_rows: int, *, reverse: bool = False
+        self,
+        selection: MultiRowSelection,
+        batch_rows: int,
+        *,
+        reverse: bool = False,
+        budget: Budget | None = None,
     ) -> Iterator[StoredRow]:
         """The rows of a selection in key order, in pages that are each read from a view of its own.
 
-        Memory: `batch_rows` rows.
+        Memory: `batch_rows` rows. Raises `TooLong` where the records are more than `budget`.
         """
-        return self._pages.rows(selection, batch_rows, reverse=reverse)
+        return self._pages.rows(selection, batch_rows, reverse=reverse, budget=budget)
 
     def counted(self, form: TableForm, rows: Iterator[StoredRow]) -> Iterator[StoredRow]:
         """The rows that an index led to, each counted at its own shard when it is taken."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from widerow.engine.budget import Budget, within
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows
 from widerow.engine.typed.stored import StoredRow
@@ -26,13 +27,21 @@ class RowPages:
         self._note = note
 
     def rows(
-        self, selection: MultiRowSelection, batch_rows: int, *, reverse: bool
+        self,
+        selection: MultiRowSelection,
+        batch_rows: int,
+        *,
+        reverse: bool,
+        budget: Budget | None = None,
     ) -> Iterator[StoredRow]:
-        """The rows in key order, in pages of `batch_rows`. Lazy. Memory: a page."""
+        """The rows in key order, in pages of `batch_rows`. Lazy. Memory: a page.
+
+        Each record that is looked at takes a step of `budget`. Raises `TooLong`.
+        """
         told = [b""] * len(selection.ancestors)
         left: MultiRowSelection | None = selection
         while left is not None:
-            page, more = self._read(left, batch_rows, told, reverse)
+            page, more = self._read(left, batch_rows, told, reverse, budget)
             self._note_page(left.target, page)
             yield from page
             # An ancestor stands before its target, so a page never ends with one.
@@ -44,13 +53,15 @@ class RowPages:
         batch_rows: int,
         told: list[bytes],
         reverse: bool,  # noqa: FBT001  # two callers
+        budget: Budget | None,
     ) -> tuple[list[StoredRow], bool]:
         """The first `batch_rows` rows of a selection, and whether there may be more."""
 
         def read(reader: Reader) -> tuple[list[StoredRow], bool]:
             page: list[StoredRow] = []
             shown, now = selection.shown, self._now_hour()
-            for row in scan_rows(reader, selection, now, reverse=reverse, told=told):
+            counted = within(reader, budget, _one_step)
+            for row in scan_rows(counted, selection, now, reverse=reverse, told=told):
                 page.append(row)
                 if len(page) >= batch_rows and row.table.id in shown:
                     return page, True
@@ -74,3 +85,7 @@ class RowPages:
             for row in page:
                 size += len(row.record)
             self._note(form.key.shard_of(page[0].encoded_key), size)
+
+
+def _one_step(_record: bytes) -> int:
+    return 1

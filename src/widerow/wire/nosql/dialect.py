@@ -54,7 +54,7 @@ def _selecting(
     by_code: Mapping[int, WireOperation], rules: Mapping[int, NosqlRule]
 ) -> Callable[[str, str, bytes], WireOperation]:
     def select(method: str, target: str, body: bytes) -> WireOperation:
-        found = _PAGES.get((method, target))
+        found = None if method == "POST" else _PAGES.get((method, target))
         if found is not None:
             return found
         if target not in DATA_PATHS:

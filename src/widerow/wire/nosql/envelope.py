@@ -57,6 +57,7 @@ _REQUEST_ID: Final = "x-nosql-request-id"
 _NAMESPACE: Final = "x-nosql-default-ns"
 _VERSION_BYTES: Final = 2
 _HEADER: Final = b"\x80h\x06"  # the member's name, and the code of a MAP
+_NO_MEMBERS: Final = bytes(4)  # the count of members of a MAP
 _MAP: Final = bytes((NSON_MAP,))
 _VERSIONS: Final = (4, 5)
 _DEFAULT: Final = "widerow"  # id and secret of the key that everybody knows
@@ -104,9 +105,9 @@ def operation_code(body: bytes) -> Any:  # noqa: ANN401  # a value
     if len(body) <= at or body[at] != NSON_MAP:
         decode_value(body, at, NSON_DEPTH_MAX)  # tells what is wrong with it, if anything is
         raise InvalidRequest(NosqlRule.HEADER)
-    if body[at + 5 : at + 9] == bytes(4):  # without a member
+    if body[at + 5 : at + 9] == _NO_MEMBERS:
         raise InvalidRequest(NosqlRule.HEADER)
-    if body.startswith(_HEADER, at + 9):
+    if body[at + 9 : at + 9 + len(_HEADER)] == _HEADER:
         at += 8 + len(_HEADER)
     else:  # perhaps its length is packed in a longer form
         name, at = read_text(body, at + 9)

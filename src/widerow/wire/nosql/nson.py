@@ -448,12 +448,14 @@ def member_place(data: bytes, at: int, name: bytes) -> int:
     What is in other values is not looked at. Raises: `InvalidRequest` (NSON).
     """
     count, at, stop = _head(data, at + 1, 2)
-    wanted = bytes((len(name) + _PACKED_ZERO,)) + name
+    size = len(name)
+    length_byte = size + _PACKED_ZERO
     found = -1
     for _ in range(count):
-        if data.startswith(wanted, at):
-            at += len(wanted)
-            found = at
+        behind = at + 1 + size
+        # `startswith` would cost several times of this
+        if at < len(data) and data[at] == length_byte and data[at + 1 : behind] == name:
+            found = at = behind
         else:
             at = _behind_text(data, at)
         at = _behind(data, at)

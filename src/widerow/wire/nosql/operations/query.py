@@ -5,6 +5,7 @@ from anybody, and any server can go on. Plans are kept by their texts.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import (
     MAX_EMAX,
     MIN_EMIN,
@@ -24,9 +25,10 @@ from librt.strings import BytesWriter
 
 from widerow.auth.keyring import Permission
 from widerow.engine.between import Between, never_ends
+from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
-from widerow.errors import InvalidRequest
+from widerow.errors import InvalidRequest, TooLong
 from widerow.limits import NUMBER_DIGITS_MAX
 from widerow.wire.nosql.answers import Cost, begun_message
 from widerow.wire.nosql.envelope import Frame, payload_members
@@ -59,6 +61,7 @@ __all__ = [
     "permission_of_query",
     "prepare_query",
     "run_query",
+    "run_query_short",
 ]
 
 _MAGIC: Final = b"WIDEROW01"
@@ -105,10 +108,22 @@ class KeptStatements:
         kept = self._kept.get(statement)
         return writes_rows(statement.text) if kept is None else kept.writes
 
-    def of(self, engine: TypedEngine, statement: AskedStatement) -> Prepared:
-        """A statement, prepared for the tables as they are now. Raises as `prepare_statement`."""
+    def find(self, engine: TypedEngine, statement: AskedStatement) -> Prepared | None:
+        """A statement that was prepared lately, for the tables as they are now; else None."""
         kept = self._kept.get(statement)
         if kept is not None and all(engine.tables.by_id(form.id) is form for form in kept.forms):
+            return kept
+        return None
+
+    def note_long(self, statement: AskedStatement, prepared: Prepared) -> None:
+        """Note that a statement read more than others should wait for, if the next may as well."""
+        if not prepared.bound.paths[0].one_row:  # another row may be small
+            self._kept[statement] = replace(prepared, loop_steps=0)
+
+    def of(self, engine: TypedEngine, statement: AskedStatement) -> Prepared:
+        """A statement, prepared for the tables as they are now. Raises as `prepare_statement`."""
+        kept = self.find(engine, statement)
+        if kept is not None:
             return kept
         made = prepare_statement(statement.text, engine.tables, statement.namespace)
         if len(self._kept) >= _KEPT_MAX:
@@ -225,21 +240,54 @@ def run_query(
     engine: TypedEngine, namespace: str, asked: Frame, between: Between = never_ends
 ) -> Answered | Plan[Answered]:
     """A page of a statement's rows. Raises, or its plan does: `InvalidRequest`, `NotFound`."""
-    payload = asked.payload
-    _check_version(payload)
-    statement, is_prepared = _statement_of(payload, asked.mode, namespace)
+    _check_version(asked.payload)
+    statement, is_prepared = _statement_of(asked.payload, asked.mode, namespace)
     prepared = _STATEMENTS.of(engine, statement)
-    page = run_prepared(prepared, engine, _bound(payload), _asked(engine, asked, between))
-    passing = is_prepared and payload.get("iq") is False
+    page = run_prepared(
+        prepared, engine, _bound(asked.payload), _asked(engine, asked, between, None)
+    )
+    return _answered(page, prepared, asked.payload, None if is_prepared else statement)
+
+
+def run_query_short(
+    engine: TypedEngine, namespace: str, asked: Frame, budget: Budget
+) -> Answered | Plan[Answered]:
+    """`run_query` of a statement that was prepared lately and has little work for few rows.
+
+    Raises `TooLong` for any other one, and where its rows are more than the budget.
+    """
+    _check_version(asked.payload)
+    statement, is_prepared = _statement_of(asked.payload, asked.mode, namespace)
+    prepared = _STATEMENTS.find(engine, statement)
+    if prepared is None or not prepared.loop_steps:
+        raise TooLong("a statement that is not known to have little work")
+    rows = Budget(budget.bytes, budget.steps // prepared.loop_steps)
+    run = _asked(engine, asked, never_ends, rows)
+    try:
+        page = run_prepared(prepared, engine, _bound(asked.payload), run)
+    except TooLong:
+        _STATEMENTS.note_long(statement, prepared)
+        raise
+    return _answered(page, prepared, asked.payload, None if is_prepared else statement)
+
+
+def _answered(
+    page: QueryPage | Plan[QueryPage],
+    prepared: Prepared,
+    payload: Mapping[str, Any],
+    statement: AskedStatement | None,
+) -> Answered | Plan[Answered]:
+    """The answer to QUERY; `statement`: which its client did not prepare before, else None."""
+    passing = statement is None and payload.get("iq") is False
 
     def told(page: QueryPage) -> Answered:
-        members: dict[str, Any] = {} if is_prepared else _told(prepared, statement)
+        members: dict[str, Any] = {} if statement is None else _told(prepared, statement)
         members["qr"] = page.rows
         if page.continuation:
             members["ck"] = page.continuation
         if passing:
             members["re"] = bool(page.continuation)
-        more = 0 if is_prepared else _PREPARING_KB
+        more = 0 if statement is None else _PREPARING_KB
         cost = Cost(page.read_units + more, page.read_kb + more, page.write_kb)
         return Answered(members, cost)
 
@@ -258,7 +306,7 @@ def _bound(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {text_member(each, "m") or "": each.get("l") for each in given}
 
 
-def _asked(engine: TypedEngine, asked: Frame, between: Between) -> QueryRun:
+def _asked(engine: TypedEngine, asked: Frame, between: Between, budget: Budget | None) -> QueryRun:
     payload, most = asked.payload, asked.mode.kilobytes
     read_kb = number_member(payload, "mr")
     if not 0 <= read_kb <= most:
@@ -272,6 +320,7 @@ def _asked(engine: TypedEngine, asked: Frame, between: Between) -> QueryRun:
         _context(payload),
         engine.core.entropy.token_bytes,
         between,
+        budget,
     )
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
 from widerow.auth.keyring import Permission
+from widerow.limits import LENGTHY_BODY_BYTES
 from widerow.wire.dialect import WireOperation
 from widerow.wire.nosql.modes import CLOUD, ONPREM, NosqlMode
 from widerow.wire.nosql.operations import rows, several, system, tables
@@ -22,6 +23,11 @@ _Coded = tuple[int, WireOperation]
 
 def _always(_body: bytes) -> bool:
     return True
+
+
+def _large(body: bytes) -> bool:
+    """Whether decoding takes a millisecond or more."""
+    return len(body) > LENGTHY_BODY_BYTES
 
 
 @cache
@@ -74,7 +80,7 @@ class _Table:
         call: Callable[..., Any],
         **more: Any,  # noqa: ANN401  # as above
     ) -> _Coded:
-        """PREPARE or QUERY: reading a statement alone may take a second."""
+        """PREPARE or QUERY."""
         tells_cost = not self._mode.onprem
         return self._operation(
             code,
@@ -82,7 +88,6 @@ class _Table:
             call,
             lambda answered: _query().encode_answered(answered, tells_cost=tells_cost),
             consumed=lambda answered: _query().consumed_by_query(answered),
-            lengthy=_always,
             **more,
         )
 
@@ -102,9 +107,12 @@ class _Table:
                 7,
                 lambda *asked: _query().run_query(*asked),
                 permission_of=lambda body: _query().permission_of_query(body, mode),
+                lengthy=_large,
+                call_within=lambda *asked: _query().run_query_short(*asked),
                 call_between=lambda *asked: _query().run_query(*asked),
             ),
-            self._statement(8, lambda *asked: _query().prepare_query(*asked)),
+            # Reading a statement alone may take a second.
+            self._statement(8, lambda *asked: _query().prepare_query(*asked), lengthy=_always),
             self._operation(
                 9,
                 _WRITE,

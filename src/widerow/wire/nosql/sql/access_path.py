@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
+from widerow.engine.budget import Budget
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.scan import MultiRowSelection
 from widerow.engine.typed.stored import StoredRow
+from widerow.errors import TooLong
 from widerow.model.typed.index_paths import EMPTY
 from widerow.model.typed.types import FieldType
 from widerow.model.typed.values import JSON_NULL, JsonNull
@@ -157,17 +159,22 @@ class AccessPath:
         position: bytes = b"",
         *,
         inclusive: bool = False,
+        budget: Budget | None = None,
     ) -> Iterator[Scanned]:
         """The rows of the ranges, behind a position (b"": all) or from it on.
 
-        A row comes for each of its entries in the ranges.
+        A row comes for each of its entries in the ranges. Raises `TooLong` where the records are
+        more than `budget`, and for an index, whose reads are not counted.
         """
         left = ranges_left(ranges, position, inclusive=inclusive, reverse=self.reverse)
         if self.index is None:
             selection = MultiRowSelection(self.form, b"", b"", 0, {self.form.id: self.form})
-            for row in scan_keys(engine, selection, left, reverse=self.reverse):
+            rows = scan_keys(engine, selection, left, reverse=self.reverse, budget=budget)
+            for row in rows:
                 yield Scanned(row, row.encoded_key, True)  # noqa: FBT003  # one for each row
             return
+        if budget is not None:
+            raise TooLong("reads of an index are not counted")
         entries = scan_entries(engine, self.form, self.index, left, reverse=self.reverse)
         multikey = self.multikey
         for entry, row in entries:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from widerow.engine.between import Between
+from widerow.engine.budget import Budget
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection
@@ -89,6 +90,7 @@ class Looping:
     """One run through the loops of a statement.
 
     `kb`: kilobytes read so far; `reads`: of one shard. `between` is called every so many steps.
+    `budget`: of the outermost loop's reads, which raise `TooLong` where they are more.
     `position`, `within`: the place it is at: the outermost row's position, and the number of its
     inner steps, -1 where there are none.
     """
@@ -99,8 +101,10 @@ class Looping:
         frame: Any,  # noqa: ANN401  # the frame of expressions
         loops: Sequence[Loop],
         between: Between,
+        budget: Budget | None = None,
     ) -> None:
         self._engine = engine
+        self._budget = budget
         self._between = between
         self._steps = 0
         self._frame = frame
@@ -127,7 +131,10 @@ class Looping:
         inclusive = resume.within >= 0
         alone = self._simple and not first.ancestors
         is_whole = first.slot in frame.whole
-        for scanned in first.path.scan(self._engine, ranges, resume.position, inclusive=inclusive):
+        scan = first.path.scan(
+            self._engine, ranges, resume.position, inclusive=inclusive, budget=self._budget
+        )
+        for scanned in scan:
             row = scanned.row
             self.kb += row_kilobytes(row) if is_whole else 1
             self._step()

@@ -13,6 +13,7 @@ from decimal import Context
 from typing import Any, Final, NamedTuple
 
 from widerow.engine.between import Between, never_ends
+from widerow.engine.budget import Budget
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
@@ -40,6 +41,7 @@ from widerow.wire.nosql.sql.resume import (
 )
 from widerow.wire.nosql.sql.scope import SqlFrame, SqlScope
 from widerow.wire.nosql.sql.select_run import PageBounds, select_page
+from widerow.wire.nosql.sql.short import steps_of_row
 from widerow.wire.nosql.sql.statement_rules import StatementRule
 from widerow.wire.nosql.sql.texts import item_type_name, text_of
 from widerow.wire.nosql.sql.update_run import UpdatedRows, UpdatePlan, run_update
@@ -54,7 +56,8 @@ class QueryRun(NamedTuple):
 
     `limit`: rows of a page, 0: any number. `read_kb`: kilobytes read for a page, 0: the most.
     `absolute`: reads cost twice. `context`: how a NUMBER is rounded. `random`: random bytes.
-    `between` is called between the steps of the work.
+    `between` is called between the steps of the work. `budget`: what a query may read, a step a
+    record; None: a page.
     """
 
     now_us: int
@@ -65,6 +68,7 @@ class QueryRun(NamedTuple):
     context: Context
     random: Callable[[int], bytes]
     between: Between = never_ends
+    budget: Budget | None = None
 
 
 class QueryPage(NamedTuple):
@@ -85,7 +89,9 @@ class Prepared:
     """A statement that was read, bound to its tables and planned. It may be run many times.
 
     `operation`: its number on the wire. `variables`: external ones, in the order that `#1` counts.
-    `advanced`: the vendor's driver would run a part of it.
+    `mark`: of its continuation keys.
+    `loop_steps`: steps of a budget that each of its rows takes on the server's loop; 0: it runs on
+    a thread.
     """
 
     text: str
@@ -94,6 +100,8 @@ class Prepared:
     bound: BoundSelect | BoundWrite
     scope: SqlScope
     variables: tuple[tuple[str, syntax.TypeNode], ...]
+    mark: bytes
+    loop_steps: int = 0
 
     @property
     def writes(self) -> bool:
@@ -160,7 +168,16 @@ def prepare_statement(text: str, tables: TypedTables, namespace: str | None = No
     declared += [(f"$${number}", syntax.TypeNode("ANY")) for number in marks]
     scope.externals = dict(declared)
     operation, bound = _bound(statement, _finding(tables, namespace), scope)
-    return Prepared(text, scope.tables[0].name, operation, bound, scope, tuple(declared))
+    return Prepared(
+        text,
+        scope.tables[0].name,
+        operation,
+        bound,
+        scope,
+        tuple(declared),
+        statement_mark(text),
+        steps_of_row(statement, bound),
+    )
 
 
 def _finding(tables: TypedTables, namespace: str | None) -> Find:
@@ -250,12 +267,13 @@ def run_prepared(
     """A page of a query's rows, or what a statement that writes plans; its answer is a page.
 
     A statement whose table was changed since is prepared again. Raises `InvalidRequest`,
-    `NotFound`, `Unsupported`; a plan also what the writes of the engine raise.
+    `NotFound`, `Unsupported`, `TooLong` where the budget is too small; a plan also what the writes
+    of the engine raise.
     """
     if any(engine.tables.by_id(form.id) is not form for form in prepared.forms):
         prepared = prepare_statement(prepared.text, engine.tables)
     given = _variables(prepared, variables)
-    mark = statement_mark(prepared.text)
+    mark = prepared.mark
     resume = read_resume(mark, asked.continuation)
 
     def frame() -> SqlFrame:
@@ -285,7 +303,7 @@ def _select(
     resume, mark = resumed
     limit = _count(bound.limit, frame, bound.limit_place, "Limit")
     offset = _count(bound.offset, frame, bound.offset_place, "Offset") or 0
-    bounds = PageBounds(asked.limit, asked.read_kb, limit, offset)
+    bounds = PageBounds(asked.limit, asked.read_kb, limit, offset, asked.budget)
     page = select_page(bound.plan, engine, frame, bounds, resume, asked.context, asked.between)
     rows = [result_row(row) for row in page.rows]
     following = b"" if page.resume is None else resume_bytes(mark, page.resume)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import final
 
+from widerow.engine.budget import Budget
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
@@ -55,14 +56,22 @@ def ranges_left(
 
 
 def scan_keys(
-    engine: TypedEngine, selection: MultiRowSelection, ranges: Sequence[ByteRange], *, reverse: bool
+    engine: TypedEngine,
+    selection: MultiRowSelection,
+    ranges: Sequence[ByteRange],
+    *,
+    reverse: bool,
+    budget: Budget | None = None,
 ) -> Iterator[StoredRow]:
-    """The rows of a selection's tables in ranges of keys, which are in the order of the scan."""
+    """The rows of a selection's tables in ranges of keys, which are in the order of the scan.
+
+    Raises `TooLong` where the records are more than `budget`.
+    """
     for start, stop in ranges:
         part = MultiRowSelection(
             selection.target, start, stop, 0, selection.shown, selection.ancestors
         )
-        yield from engine.scan_selection(part, PAGE_ROWS, reverse=reverse)
+        yield from engine.scan_selection(part, PAGE_ROWS, reverse=reverse, budget=budget)
 
 
 def scan_entries(

@@ -11,6 +11,7 @@ from decimal import Context
 from typing import Any, NamedTuple, final
 
 from widerow.engine.between import Between
+from widerow.engine.budget import Budget
 from widerow.engine.typed.engine import TypedEngine
 from widerow.errors import InvalidRequest
 from widerow.limits import NOSQL_PAGE_BYTES_MAX
@@ -94,12 +95,14 @@ class PageBounds(NamedTuple):
     """How much a page may hold: rows (0: any number), kilobytes read (0: the most).
 
     `limit`: of the whole statement, None without; `offset`: rows in front that are left out.
+    `budget`: what the page may read, a step a record; None: until it is full.
     """
 
     rows: int = 0
     read_kb: int = 0
     limit: int | None = None
     offset: int = 0
+    budget: Budget | None = None
 
 
 class PageOfRows(NamedTuple):
@@ -119,10 +122,14 @@ def select_page(
     context: Context,
     between: Between,
 ) -> PageOfRows:
-    """The rows of a page. Raises `InvalidRequest` for what expressions refuse, and for bounds."""
+    """The rows of a page.
+
+    Raises `InvalidRequest` for what expressions refuse and for bounds, `TooLong` for the budget.
+    """
     if bounds.limit is not None and resume.returned >= bounds.limit:
         return PageOfRows([], None, 0)
-    run = _Run(plan, plan.condition(frame), Looping(engine, frame, plan.loops, between), frame)
+    looping = Looping(engine, frame, plan.loops, between, bounds.budget)
+    run = _Run(plan, plan.condition(frame), looping, frame)
     if plan.streams:
         return _streamed(run, bounds, resume)
     rows_max = _rows_wanted(bounds, resume) + bounds.offset - resume.skipped
