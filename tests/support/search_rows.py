@@ -192,7 +192,7 @@ def _of_column(asked: SearchField, value: Value) -> Any:  # noqa: ANN401  # see 
         case SearchFieldType.LONG:
             return value if kind is int else None
         case SearchFieldType.DOUBLE:
-            return _finite(float(value)) if kind in {int, float} else None
+            return _finite(value) if isinstance(value, float) else None
         case SearchFieldType.BOOLEAN:
             return value if kind is bool else None
         case SearchFieldType.DATE:

@@ -205,10 +205,12 @@ def marked_differences(
     rows = rows_left(written)
     reference = SearchReference(schema, rows)
     request = Search("table", "index", query, limit=100, sort=BY_KEY, highlight=marks)
+    # Each hit has highlights where some were asked for, if only of inner hits.
+    unmarked = () if "highlight=Highlight(" in repr(query) else None
     try:
         wanted = {
             each.key: (
-                None if marks is None else plain_highlights(reference, marks, query, each, ""),
+                unmarked if marks is None else plain_highlights(reference, marks, query, each, ""),
                 plain_inner_hits(reference, query, each),
             )
             for each in reference.documents
