@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from tests.support.volume import PROFILES
 
@@ -24,6 +24,12 @@ for name, examples in PROFILES.items():
     settings.register_profile(
         name, deadline=None, max_examples=examples, derandomize=name == "quick"
     )
+# Planted defects are to be caught, and nobody reads how: a failing example is not made smaller.
+settings.register_profile(
+    "teeth",
+    settings.get_profile("night"),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+)
 settings.load_profile("quick")
 
 HERE: Final = Path(__file__).parent

@@ -47,7 +47,7 @@ PATCHES: Final = ROOT / "tests" / "teeth"
 _CAUGHT_BY: Final = "# caught by: "
 _APPLYING: Final = ("-C1", "--whitespace=nowarn")
 _SECONDS_MAX: Final = 300  # four seconds on an idle machine
-_WHOLE: Final = ("-m", "night or not night", "--hypothesis-profile=night")
+_WHOLE: Final = ("-m", "night or not night", "--hypothesis-profile=teeth")
 _LEFT_OUT: Final = (
     *(".git", ".venv", "build", "dist", "node_modules", "widerow-data", "__pycache__"),
     *("*.egg-info", ".*_cache", ".hypothesis", "target"),
@@ -147,7 +147,9 @@ def verdict(command: Sequence[str], copy: Path) -> bool:
     if tested:
         # A directory of its own: pytest fails at the end where others clear the common one.
         own = f"--basetemp={copy.parent / 'pytest'}"
-        quiet = ("--assert=plain", "-p", "no:cacheprovider")  # nobody reads why a test fails
+        # Nobody reads why a test fails, but where it hangs.
+        stacks = ("-o", f"faulthandler_timeout={_SECONDS_MAX * 2 // 3}")
+        quiet = ("--assert=plain", "-p", "no:cacheprovider", *stacks)
         command = ("-m", "pytest", "-x", "-q", "-n", "0", *_WHOLE, *quiet, own, *command)
     environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
@@ -161,7 +163,9 @@ def verdict(command: Sequence[str], copy: Path) -> bool:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise RuntimeError(f"{shlex.join(command)} took too long") from error
+        said = error.stderr or b""
+        last = said[-4000:].decode(errors="replace") if isinstance(said, bytes) else said[-4000:]
+        raise RuntimeError(f"{shlex.join(command)} took too long: {last}") from error
     told = " failed" in done.stdout if tested else done.stdout.startswith("{")
     if done.returncode == 0 or (done.returncode == 1 and told):
         return done.returncode == 0
@@ -189,10 +193,16 @@ def _run_control(chosen: Iterable[Defect]) -> int:
     """Everything that catches something passes where there is nothing to catch."""
     commands = sorted({defect.command for defect in chosen})
     begun = time.monotonic()
+    failed = []
     with copy_of_repository() as copy:
-        failed = [command for command in commands if not verdict(command, copy)]
-    for command in failed:
-        print(f"fails without any defect: {shlex.join(command)}", file=sys.stderr)
+        for command in commands:
+            try:
+                why = "" if verdict(command, copy) else "it fails"
+            except RuntimeError as error:
+                why = str(error)
+            if why:
+                failed.append(command)
+                print(f"without any defect: {shlex.join(command)}: {why}", file=sys.stderr)
     record(
         "teeth: nothing planted",
         volume=len(commands),
