@@ -12,7 +12,7 @@ from typing import Final
 from widerow.auth.keyring import AccessKey, ApiKey, Keyring, secret_digest
 from widerow.auth.policy import ANY_INSTANCE
 from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request
-from widerow.errors import InvalidRequest, NotPermitted
+from widerow.errors import InvalidRequest, NotPermitted, Unsupported
 from widerow.limits import BODY_BYTES_MAX
 from widerow.wire.tablestore.envelope import open_request
 
@@ -28,6 +28,7 @@ _KEYS: Final = Keyring(
 _DATE: Final = b"date:2024-01-02T03:04:05.000Z\n"
 SEEDS: Final = (
     _DATE + b"apiversion:2015-12-31\naccesskeyid:k\ninstancename:i\n\nbody",
+    _DATE + b"apiversion:201\naccesskeyid:k\ninstancename:i\n\nbody",
     _DATE + b"apiversion:1\naccesskeyid:t\ninstancename:i\nststoken:u\n\nbody",
     _DATE + b"apiversion:1\naccesskeyid:k\ninstancename:i\nrequest-compress-type:deflate\n"
     b"request-compress-size:4\n\n" + bytes.fromhex("789c4b4c4c4c0400 03ce0185"),
@@ -48,7 +49,7 @@ def check(data: bytes) -> None:
     digest = hashlib.md5(body, usedforsecurity=False).digest()
     headers.setdefault("x-ots-contentmd5", base64.b64encode(digest).decode())
     headers.pop(SIGNATURE_V2, None)
-    with suppress(InvalidRequest, NotPermitted):
+    with suppress(InvalidRequest, NotPermitted, Unsupported):  # the last of old versions
         mac = Mac(_SECRET.encode(), "sha1")
         headers[SIGNATURE_V2] = mac.sign(canonical_request("/GetRow", headers)).decode()
         opened, inflated = open_request("/GetRow", headers, body, _KEYS, ANY_INSTANCE, _NOW_US)
