@@ -39,7 +39,7 @@ from widerow.wire.nosql.sql.targets import place_item, target_of
 from widerow.wire.nosql.sql.texts import item_type_name, text_of
 from widerow.wire.nosql.sql.update_run import Clause, Lifetime, UpdatePlan
 
-__all__ = ["BoundWrite", "bind_delete", "bind_insert", "bind_update", "plain", "stored_value"]
+__all__ = ["BoundWrite", "bind_delete", "bind_insert", "bind_update", "plain", "storing"]
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,18 @@ def _lifetime(clause: syntax.TtlClause | None, form: TableForm, scope: SqlScope)
 # --- values --------------------------------------------------------------------------------------
 
 
-def stored_value(items: Sequence[Any], kind: FieldType, place: TextPlace) -> Any:  # noqa: ANN401  # any stored value
-    """Items as they are stored in a column or member of a type. Raises `InvalidRequest`."""
-    item = items[0] if len(items) == 1 else list(items)
-    found = cast_item(item, sql_type(kind), place)
-    if kind.kind is Kind.JSON:
-        return found if isinstance(found, JsonNull) else document(found)
-    return plain(found)
+def storing(kind: FieldType, place: TextPlace) -> Callable[[Sequence[Any]], Any]:
+    """How items are stored in a column or member of a type. It raises `InvalidRequest`."""
+    wanted, is_json = sql_type(kind), kind.kind is Kind.JSON
+
+    def store(items: Sequence[Any]) -> Any:  # noqa: ANN401  # any stored value
+        item = items[0] if len(items) == 1 else list(items)
+        found = cast_item(item, wanted, place)
+        if is_json:
+            return found if isinstance(found, JsonNull) else document(found)
+        return plain(found)
+
+    return store
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # any item
@@ -194,33 +199,35 @@ def _check_keys(form: TableForm, columns: Sequence[tuple[str, TextPlace]]) -> No
 def _row_values(
     form: TableForm, made: Sequence[tuple[str, Compiled, TextPlace]]
 ) -> Callable[[SqlFrame], Mapping[str, Any]]:
-    json = FieldType(Kind.JSON)
+    steps = []
+    for name, compiled, place in made:
+        declared = form.table.field(name) if name else None
+        kind = FieldType(Kind.JSON) if declared is None else declared.type
+        own_name = name if declared is None else declared.name
+        steps.append((own_name, declared, compiled.evaluate, storing(kind, place)))
 
     def values(frame: SqlFrame) -> Mapping[str, Any]:
         row: dict[str, Any] = {}
-        for name, compiled, place in made:
-            items = compiled.evaluate(frame)
-            declared = form.table.field(name) if name else None
-            if not name:  # the whole document of a collection
-                found = stored_value(items, json, place) if items else {}
+        for name, declared, evaluate, store in steps:
+            items = evaluate(frame)
+            if declared is not None:
+                row[name] = None if _is_null(items, declared) else store(items)
+            elif name:
+                row[name] = store(items) if items else None
+            else:  # the whole document of a collection
+                found = store(items) if items else {}
                 row |= found if isinstance(found, dict) else {}
-            elif declared is None:
-                row[name] = stored_value(items, json, place) if items else None
-            else:
-                row[declared.name] = _column_value(items, declared, place)
         return row
 
     return values
 
 
-def _column_value(items: Sequence[Any], declared: Field, place: TextPlace) -> Any:  # noqa: ANN401  # any stored value
-    if not items:
-        return None
-    if len(items) == 1 and items[0] is None:
-        return None
-    if len(items) == 1 and isinstance(items[0], JsonNull) and declared.type.kind is not Kind.JSON:
-        return None
-    return stored_value(items, declared.type, place)
+def _is_null(items: Sequence[Any], declared: Field) -> bool:
+    """Whether a column of this type has NULL where a statement gives it these items."""
+    if len(items) != 1:
+        return not items
+    item = items[0]
+    return item is None or (isinstance(item, JsonNull) and declared.type.kind is not Kind.JSON)
 
 
 # --- UPDATE --------------------------------------------------------------------------------------
@@ -277,7 +284,7 @@ def _clause(clause: Any, table: ScopeTable, scope: SqlScope) -> Clause:  # noqa:
     place = _beginning(clause.target)
 
     def cast(items: Sequence[Any], kind: FieldType) -> Any:  # noqa: ANN401  # any stored value
-        return copied(stored_value(items, kind, place))
+        return copied(storing(kind, place)(items))
 
     apply = _APPLY[type(clause)](clause, value, position, cast)
 

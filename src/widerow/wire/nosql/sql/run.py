@@ -89,7 +89,7 @@ class Prepared:
     """A statement that was read, bound to its tables and planned. It may be run many times.
 
     `operation`: its number on the wire. `variables`: external ones, in the order that `#1` counts.
-    `mark`: of its continuation keys.
+    `readers`: of the values of its variables. `mark`: of its continuation keys.
     `loop_steps`: steps of a budget that each of its rows takes on the server's loop; 0: it runs on
     a thread.
     """
@@ -100,6 +100,7 @@ class Prepared:
     bound: BoundSelect | BoundWrite
     scope: SqlScope
     variables: tuple[tuple[str, syntax.TypeNode], ...]
+    readers: Mapping[str, Callable[[Any], Any]]
     mark: bytes
     loop_steps: int = 0
 
@@ -175,6 +176,7 @@ def prepare_statement(text: str, tables: TypedTables, namespace: str | None = No
         bound,
         scope,
         tuple(declared),
+        {name: _reader(name, kind) for name, kind in declared},
         statement_mark(text),
         steps_of_row(statement, bound),
     )
@@ -212,9 +214,9 @@ def _bound(
 
 def _variables(prepared: Prepared, given: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
     """The items of the external variables. Raises `InvalidRequest`."""
-    names = [name for name, _ in prepared.variables]
+    readers = prepared.readers
+    names = list(readers)
     bound: dict[str, Sequence[Any]] = {}
-    kinds = dict(prepared.variables)
     for name, value in given.items():
         named = name
         if name.startswith("#") and name[1:].isdigit():
@@ -222,9 +224,10 @@ def _variables(prepared: Prepared, given: Mapping[str, Any]) -> dict[str, Sequen
             if not 1 <= position <= len(names):
                 raise InvalidRequest(StatementRule.VARIABLE_POSITION, position=position)
             named = names[position - 1]
-        if named not in kinds:
+        read = readers.get(named)
+        if read is None:
             raise InvalidRequest(StatementRule.VARIABLE_UNKNOWN, name=name[:100])
-        bound[named] = (_external(value, kinds[named], named),)
+        bound[named] = (read(value),)
     if names and not bound:
         raise InvalidRequest(StatementRule.VARIABLES_UNBOUND)
     for name in names:
@@ -233,17 +236,23 @@ def _variables(prepared: Prepared, given: Mapping[str, Any]) -> dict[str, Sequen
     return bound
 
 
-def _external(value: Any, kind: syntax.TypeNode, name: str) -> Any:  # noqa: ANN401  # values of NSON
-    """A value that a client bound, as an item of the declared type."""
+def _reader(name: str, kind: syntax.TypeNode) -> Callable[[Any], Any]:
+    """How a value that a client bound is read as an item of the declared type."""
     declared = None if kind.name.startswith("ANY") else field_type(kind)
     if declared is None:
-        return _item(value)
-    try:
-        converted = column_value(value, declared)
-    except InvalidRequest as error:
-        raise InvalidRequest(StatementRule.VARIABLE_VALUE, name=name, text=str(error)) from error
+        return _item
     convert = item_of(declared)
-    return converted if converted is None or convert is None else convert(converted)
+
+    def read(value: Any) -> Any:  # noqa: ANN401  # values of NSON
+        try:
+            converted = column_value(value, declared)
+        except InvalidRequest as error:
+            raise InvalidRequest(
+                StatementRule.VARIABLE_VALUE, name=name, text=str(error)
+            ) from error
+        return converted if converted is None or convert is None else convert(converted)
+
+    return read
 
 
 def _item(value: Any) -> Any:  # noqa: ANN401  # values of NSON
