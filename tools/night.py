@@ -71,6 +71,7 @@ _WHOLE: Final = ("-q", "-m", "night or not night", "--hypothesis-profile=night")
 _BESIDE: Final = ("-n", "2", "--dist", "worksteal")  # processes, beside those of other lanes
 _ALONE: Final = ("-n", "4", "--dist", "worksteal")
 _SESSIONS: Final = ("tests/compat", "tests/conformance", "tests/crash", "tests/package")
+_TIMED: Final = "tests/conformance/test_hot_row.py"  # one second is its bound
 _APART: Final = tuple(f"--ignore={folder}" for folder in _SESSIONS)  # as they start clusters
 _COMPILED: Final = (
     *("tests/fuzz", "tests/golden", "tests/security", "tests/wire_limits"),
@@ -127,7 +128,8 @@ CLUSTERS: Final = (
     Step(
         "tools.linearize", ("--store", "hbase", "--servers", "3", *_DISTURBED), ("--histories", 100)
     ),
-    Step("pytest", (*_WHOLE, *_ALONE, *_SESSIONS)),
+    Step("pytest", (*_WHOLE, *_ALONE, *_SESSIONS, f"--ignore={_TIMED}")),
+    Step("pytest", (*_WHOLE, "-n", "0", _TIMED)),
     Step("pytest", ("-q", *_ALONE, *_SESSIONS), plain=True),
 )
 
