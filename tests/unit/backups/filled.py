@@ -229,8 +229,9 @@ def _content(store: Store) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _definition(record: dict[str, Any]) -> bytes:
-    """Without how often it was changed, and when a shard's end was noticed."""
+    """Without how often it was changed, what is left to do, and when a shard's end was noticed."""
     record.pop("revision", None)
+    record.pop("untrimmed", None)
     for shard in record.get("stream", [[]] * 6)[5]:
         shard[4] = bool(shard[4])
     return json.dumps(record).encode()

@@ -114,9 +114,13 @@ def number_of_text(text: str) -> float:
 
 
 def _whole_of_text(text: str) -> int:
-    """The digits that a text begins with, as an integer of 64 bits; 0 without any."""
+    """The digits that a text begins with, as an integer; 0 without any.
+
+    Above the largest integer of 64 bits they are those bits without a sign, at most all of them.
+    """
     found = _WHOLE.match(text)
-    return min(max(int(found[1]), INT64_MIN), INT64_MAX) if found else 0
+    number = min(max(int(found[1]), INT64_MIN), 2**64 - 1) if found else 0
+    return number if number <= INT64_MAX else number - 2**64
 
 
 def _number_of_bytes(data: bytes) -> float:

@@ -146,6 +146,8 @@ def test_clauses(engine: TablestoreEngine, text: str, rows: list[tuple[Any, ...]
         ("CAST('12abc' AS SIGNED)", 12),
         ("CAST('-1.5e1' AS SIGNED)", -1),
         ("CAST(x'312e35' AS SIGNED)", 1),
+        ("CAST('99999999999999999999' AS SIGNED)", -1),
+        ("CAST('-99999999999999999999' AS SIGNED)", -(2**63)),
         ("'1.5' | 0", 2),
         ("~'1.5'", -3),
         ("DATE_FORMAT('2024-01-01' + INTERVAL 2.5 HOUR, '%H')", "03"),
