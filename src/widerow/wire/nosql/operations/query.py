@@ -261,10 +261,13 @@ def run_query_short(
     prepared = _STATEMENTS.find(engine, statement)
     if prepared is None or not prepared.loop_steps:
         raise TooLong("a statement that is not known to have little work")
+    variables = _bound(asked.payload)
+    if any(isinstance(value, (list, dict)) for value in variables.values()):
+        raise TooLong("a long value may be compared with each row")
     rows = Budget(budget.bytes, budget.steps // prepared.loop_steps)
     run = _asked(engine, asked, never_ends, rows)
     try:
-        page = run_prepared(prepared, engine, _bound(asked.payload), run)
+        page = run_prepared(prepared, engine, variables, run)
     except TooLong:
         _STATEMENTS.note_long(statement, prepared)
         raise

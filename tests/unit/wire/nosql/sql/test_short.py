@@ -57,9 +57,10 @@ def filled(sql: SqlStore) -> SqlStore:
     return sql
 
 
-def query(sql: SqlStore, text: str, budget: Budget | None = None) -> list[Any]:
+def query(sql: SqlStore, text: str, budget: Budget | None = None, **variables: object) -> list[Any]:
     """The rows of QUERY, within a budget if one is given."""
-    frame = Frame(4, {"o": 7}, {"st": text}, CLOUD)
+    bound = [{"m": f"${name}", "l": value} for name, value in variables.items()]
+    frame = Frame(4, {"o": 7}, {"st": text, "bv": bound}, CLOUD)
     engine = sql.store.engine
     found = (
         run_query(engine, "", frame)
@@ -136,6 +137,16 @@ def test_a_query_that_read_much_is_not_tried_again(filled: SqlStore) -> None:
     with pytest.raises(TooLong):
         query(filled, OF_SHARD, Budget())
     assert len(query(filled, point, Budget())) == 1
+
+
+def test_long_values_are_compared_on_a_thread(filled: SqlStore) -> None:
+    """An array that a client binds can be compared with itself for each row."""
+    text = "DECLARE $x JSON; SELECT * FROM t WHERE $x = $x"
+    for value in (1, [1] * 1000):
+        assert len(query(filled, text, x=value)) == 5
+    assert len(query(filled, text, Budget(), x=1)) == 5
+    with pytest.raises(TooLong):
+        query(filled, text, Budget(), x=[1] * 1000)
 
 
 def test_a_row_is_inserted_by_a_statement_that_was_prepared(filled: SqlStore) -> None:
