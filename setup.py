@@ -282,7 +282,7 @@ def check_compiler() -> None:
     """
     # setuptools brings this package, for every version of Python.
     from distutils.ccompiler import new_compiler  # noqa: PLC0415  # only where something is compiled
-    from distutils.sysconfig import customize_compiler  # noqa: PLC0415  # same
+    from distutils.sysconfig import customize_compiler  # noqa: PLC0415  # only where something is compiled
 
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "probe.c"

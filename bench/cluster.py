@@ -247,7 +247,7 @@ def hbase(given: str | None, folder: Path) -> Iterator[Urls]:
         base = done.stdout.split()[-1].rpartition("/")[0]
         yield Urls(f"{base}/widerow", f"{base}/bare")
     finally:
-        subprocess.run([*command, "stop"], cwd=_ROOT, check=False, capture_output=True)  # noqa: S603  # as above
+        subprocess.run([*command, "stop"], cwd=_ROOT, check=False, capture_output=True)  # noqa: S603  # our own program
 
 
 @contextmanager

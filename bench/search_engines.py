@@ -188,10 +188,10 @@ class Tantivy:
             self._pending = False
         return self._index.searcher()
 
-    def _term(self, word: str) -> Any:  # noqa: ANN401  # as above
+    def _term(self, word: str) -> Any:  # noqa: ANN401  # tantivy is no dependency, so it has no types here
         return self._module.Query.term_query(self._index.schema, "body", word)
 
-    def _all(self, words: Sequence[str], occur: object) -> Any:  # noqa: ANN401  # as above
+    def _all(self, words: Sequence[str], occur: object) -> Any:  # noqa: ANN401  # tantivy is no dependency, so it has no types here
         return self._module.Query.boolean_query([(occur, self._term(each)) for each in words])
 
     def _best(self, query: object, limit: int) -> Scored:

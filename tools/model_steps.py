@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedCo
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.unit.engine.test_model import EngineAgainstModel, EngineOnRocksDB  # noqa: E402  # as above
+from tests.unit.engine.test_model import EngineAgainstModel, EngineOnRocksDB  # noqa: E402  # tools are not a package
 from tools.evidence import record  # noqa: E402  # tools are not a package
 
 __all__ = ["main"]

@@ -27,16 +27,16 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.nosql_wire import NosqlWire  # noqa: E402  # as above
-from tools.crash.rounds import PLANTED_PATH  # noqa: E402  # as above
+from tests.support.nosql_wire import NosqlWire  # noqa: E402  # tools are not a package
+from tools.crash.rounds import PLANTED_PATH  # noqa: E402  # tools are not a package
 from tools.evidence import record  # noqa: E402  # tools are not a package
-from tools.killing import READY_SECONDS_MAX, fraction  # noqa: E402  # as above
-from tools.nosql_kills import Outcome  # noqa: E402  # as above
+from tools.killing import READY_SECONDS_MAX, fraction  # noqa: E402  # tools are not a package
+from tools.nosql_kills import Outcome  # noqa: E402  # tools are not a package
 
-from widerow import nosql  # noqa: E402  # as above
-from widerow.engine.check import check_store  # noqa: E402  # as above
-from widerow.storage.opener import open_store  # noqa: E402  # as above
-from widerow.testing.process import WiderowProcess  # noqa: E402  # as above
+from widerow import nosql  # noqa: E402  # tools are not a package
+from widerow.engine.check import check_store  # noqa: E402  # tools are not a package
+from widerow.storage.opener import open_store  # noqa: E402  # tools are not a package
+from widerow.testing.process import WiderowProcess  # noqa: E402  # tools are not a package
 
 __all__ = ["CONTROLS", "kill_many", "main"]
 

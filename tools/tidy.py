@@ -51,6 +51,8 @@ EXCEPTION: Final = re.compile(
     r"#\s*(?P<what>type:\s*ignore|noqa|pragma:)(?P<rest>[^#]*)(?P<why>.*)"
 )
 CODE: Final = re.compile(r"^(?:\[[\w, -]+\]|:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*|\s*no \w+)\s*$")
+# What a reader has to look for elsewhere is no reason.
+ELSEWHERE: Final = re.compile(r"(the )?same|(as|see) (above|before|below)")
 CORE: Final = "src/widerow/engine/"
 MODEL_NAMES: Final = re.compile(r"typed|tablestore|widerow\.search|model\.search", re.IGNORECASE)
 LINK: Final = re.compile(r"\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s]+)(?: \"[^\"]*\")?\)")
@@ -287,7 +289,8 @@ def check_exceptions(source: Source) -> Iterator[Finding]:
             continue
         if not CODE.match(found["rest"]):
             yield Finding(source.path, token.start[0], f"{found['what']} names no rule")
-        if len(found["why"].strip("# ")) < 4:
+        why = found["why"].strip("# ")
+        if len(why) < 4 or ELSEWHERE.fullmatch(why):
             yield Finding(source.path, token.start[0], f"{found['what']} gives no reason")
 
 

@@ -47,7 +47,7 @@ def record_requests(folder: Path) -> None:
         close(self)
 
     WiderowProcess.__init__ = begin_logged  # type: ignore[method-assign]  # for this run
-    WiderowProcess._close = close_and_note  # type: ignore[method-assign]  # the same
+    WiderowProcess._close = close_and_note  # type: ignore[method-assign]  # for this run
 
 
 def sdk_of(test: str) -> str:

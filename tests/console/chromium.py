@@ -38,7 +38,7 @@ def chromium() -> tuple[str, str]:
 def browsing(profile: Path, *flags: str) -> Iterator[Any]:
     """A browser with an empty profile and more flags; selenium's driver of it."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    from selenium.webdriver.chrome.service import Service  # noqa: PLC0415  # as above
+    from selenium.webdriver.chrome.service import Service  # noqa: PLC0415  # selenium may not be installed
 
     browser, driver = chromium()
     options = webdriver.ChromeOptions()

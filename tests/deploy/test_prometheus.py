@@ -188,7 +188,7 @@ def scraping(folder: Path, targets: list[str]) -> Iterator[None]:
         f"--web.listen-address={ADDRESS}",
     ]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603  # same
+        process = subprocess.Popen(  # noqa: S603  # Debian's program
             [program("prometheus"), *words], stdout=log, stderr=log
         )
         try:

@@ -45,22 +45,22 @@ def system(handle: Any, statement: str) -> Any:  # noqa: ANN401  # the driver ha
     return handle.do_system_request(statement, *WAIT).get_result_string()
 
 
-def define(handle: Any, statement: str) -> Any:  # noqa: ANN401  # same
+def define(handle: Any, statement: str) -> Any:  # noqa: ANN401  # the driver has no types
     """Run a definition statement of a table; its last result."""
     return handle.do_table_request(borneo.TableRequest().set_statement(statement), *WAIT)
 
 
-def put(handle: Any, table: str, *row: object) -> Any:  # noqa: ANN401  # same
+def put(handle: Any, table: str, *row: object) -> Any:  # noqa: ANN401  # the driver has no types
     value = dict(zip(("kind", "name", "count"), row, strict=True))
     return handle.put(borneo.PutRequest().set_table_name(table).set_value(value))
 
 
-def get(handle: Any, table: str, kind: str, name: str) -> Any:  # noqa: ANN401  # same
+def get(handle: Any, table: str, kind: str, name: str) -> Any:  # noqa: ANN401  # the driver has no types
     key = {"kind": kind, "name": name}
     return handle.get(borneo.GetRequest().set_table_name(table).set_key(key))
 
 
-def queried(handle: Any, request: Any) -> list[Any]:  # noqa: ANN401  # same
+def queried(handle: Any, request: Any) -> list[Any]:  # noqa: ANN401  # the driver has no types
     rows: list[Any] = []
     while True:
         rows += handle.query(request).get_results()
@@ -68,7 +68,7 @@ def queried(handle: Any, request: Any) -> list[Any]:  # noqa: ANN401  # same
             return rows
 
 
-def asked(statement: str) -> Any:  # noqa: ANN401  # same
+def asked(statement: str) -> Any:  # noqa: ANN401  # the driver has no types
     return borneo.QueryRequest().set_statement(statement)
 
 

@@ -162,7 +162,7 @@ def test_a_server_shows_both(server: WiderowServer) -> None:
     client.put_row("orders", Row([("k", "new")], [("v", "x")]))
     request = Request(f"{server.endpoint}/metrics")  # noqa: S310  # our own server
     request.add_header("authorization", f"Basic {b64encode(b'widerow:widerow').decode()}")
-    with urlopen(request) as answer:  # noqa: S310  # as above
+    with urlopen(request) as answer:  # noqa: S310  # our own server
         page = answer.read().decode()
     for name in ("shop/orders", "shop:users"):
         assert f'widerow_partitions{{table="{name}"}}' in page

@@ -85,7 +85,7 @@ def test_where_keys_are_secret_every_name_is_answered(
         with (
             WiderowServer(settings=more) as server,
             Wire(
-                server.endpoint.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # as above
+                server.endpoint.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # other machines ask, too
             ) as wire,
         ):
             assert wire.ask(named(key.request("ListTable"), "tables.example")).status == 200

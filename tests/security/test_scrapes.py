@@ -151,8 +151,8 @@ def test_a_key_that_opens_nothing_is_refused_and_not_taken_for_none(
 
 
 def test_a_secret_is_not_taken_where_somebody_may_read_along(served: Callable[..., str]) -> None:
-    everywhere = served(host="0.0.0.0")  # noqa: S104  # which is what it is about
-    local = everywhere.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # as above
+    everywhere = served(host="0.0.0.0")  # noqa: S104  # the test is about this address
+    local = everywhere.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # the test is about this address
     assert scrape(local, pair("all", "secret-of-all")).status == 401
     assert seen(scrape(local)) == set()
 
@@ -203,8 +203,8 @@ def test_lags_of_all_count_in_the_sum_and_only_those_shown_have_names() -> None:
             return []
 
     engine = Behind()
-    page = "\n".join(lag_lines(engine, lambda name: name == "shop/t"))  # type: ignore[arg-type]  # what it asks
+    page = "\n".join(lag_lines(engine, lambda name: name == "shop/t"))  # type: ignore[arg-type]  # has all that is asked of an engine
     assert "bank" not in page
     assert 'widerow_index_lag_seconds{table="shop/t",index="x"} 3.000' in page
     assert "widerow_index_lag_seconds_max 7.000" in page
-    assert "shop" not in "\n".join(lag_lines(engine, NO_NAME))  # type: ignore[arg-type]  # as above
+    assert "shop" not in "\n".join(lag_lines(engine, NO_NAME))  # type: ignore[arg-type]  # has all that is asked of an engine

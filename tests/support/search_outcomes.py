@@ -160,7 +160,7 @@ def compared(one: Any, other: Any, order: SortOrder) -> int:  # noqa: ANN401  # 
     return found if order is SortOrder.ASC else -found
 
 
-def placing(one: Any, other: Any, sorter: FieldSort | GeoDistanceSort) -> int:  # noqa: ANN401  # as above
+def placing(one: Any, other: Any, sorter: FieldSort | GeoDistanceSort) -> int:  # noqa: ANN401  # values compare
     """-1, 0 or 1: how one sort value of a document compares with another's."""
     if one is _ABSENT or other is _ABSENT:
         first = isinstance(sorter, FieldSort) and sorter.missing_value == "_first"

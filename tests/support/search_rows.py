@@ -185,7 +185,7 @@ def _add(into: PlainDocument, asked: SearchField, name: str, value: object) -> N
         there.extend((first + at, token) for at, token in enumerate(plain_tokens(analyzer, value)))
 
 
-def _of_column(asked: SearchField, value: Value) -> Any:  # noqa: ANN401  # see `values`
+def _of_column(asked: SearchField, value: Value) -> Any:  # noqa: ANN401  # a value of the field's type
     """A column's value as the field has it, None where it cannot (search §2)."""
     kind = type(value)
     match asked.type:
@@ -207,7 +207,7 @@ def _finite(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _of_json(asked: SearchField, value: object) -> Any:  # noqa: ANN401  # see `values`
+def _of_json(asked: SearchField, value: object) -> Any:  # noqa: ANN401  # a value of the field's type
     """A value in JSON as the field has it (search §2)."""
     if asked.type in {_T.LONG, _T.DOUBLE}:
         return _number(asked.type, value)
@@ -237,7 +237,7 @@ def _number(kind: SearchFieldType, value: object) -> Any:  # noqa: ANN401  # int
     return int(value) if int(value) in _LONG else None
 
 
-def plain_from_text(asked: SearchField, text: str) -> Any:  # noqa: ANN401  # see `values`
+def plain_from_text(asked: SearchField, text: str) -> Any:  # noqa: ANN401  # a value of the field's type
     """A text as a value of a KEYWORD, TEXT, IP or GEO_POINT field; None where it is invalid."""
     if len(text.encode()) > _BYTES_MAX.get(asked.type, math.inf):
         return None

@@ -53,6 +53,7 @@ UNTIDY = {
     "bare noqa": (FINE + "x = 1  # " + "noqa\n", "names no rule"),
     "noqa": (FINE + "x = 1  # " + "noqa: E501\n", "gives no reason"),
     "noqa and nothing": (FINE + "x = 1  # " + "noqa: E501  #\n", "gives no reason"),
+    "noqa as elsewhere": (FINE + "x = 1  # " + "noqa: E501  # as above\n", "gives no reason"),
     "bare ignore": (FINE + "x = 1  # type" + ": ignore  # for a reason\n", "names no rule"),
     "ignore": (FINE + "x = 1  # type" + ": ignore[x]\n", "gives no reason"),
     "pragma": (FINE + "x = 1  # pragma" + ": no cover\n", "gives no reason"),

@@ -224,14 +224,14 @@ class Shards:
         following = (*names[first + 2 :], None)[0]
         return m.DescribeStreamResponse(shards=shards, next_shard_id=following)
 
-    def GetShardIterator(self, asked: m.GetShardIteratorRequest) -> m.GetShardIteratorResponse:  # noqa: N802  # same
+    def GetShardIterator(self, asked: m.GetShardIteratorRequest) -> m.GetShardIteratorResponse:  # noqa: N802  # an action
         name = text(asked.shard_id)
         count = len(self.records[name]) if asked.HasField("timestamp") else 0
         if asked.HasField("timestamp") and name in self.closed:
             return m.GetShardIteratorResponse(shard_iterator="")
         return m.GetShardIteratorResponse(shard_iterator=f"{name} {count}")
 
-    def GetStreamRecord(self, asked: m.GetStreamRecordRequest) -> m.GetStreamRecordResponse:  # noqa: N802  # same
+    def GetStreamRecord(self, asked: m.GetStreamRecordRequest) -> m.GetStreamRecordResponse:  # noqa: N802  # an action
         name, _, at = text(asked.shard_iterator).partition(" ")
         end = int(at) + asked.limit
         more = end < len(self.records[name])
@@ -269,7 +269,7 @@ def test_children_of_a_later_split_are_read_from_their_beginning() -> None:
     stream = Shards()
     record = bytes.fromhex(PUT)
     stream.records["1"] = [record]
-    follower = Follower(stream, "s", TAIL, NOW_US)  # type: ignore[arg-type]  # same
+    follower = Follower(stream, "s", TAIL, NOW_US)  # type: ignore[arg-type]  # answers as a client
     assert (follower.read(), follower.at_tail) == ([], True)
     stream.records["1"] += [record]
     stream.closed.add("1")
@@ -286,7 +286,7 @@ def test_a_parent_that_is_listed_no_more_counts_as_read() -> None:
     stream = Shards()
     stream.parents = {"7": ("1", "2")}
     stream.records = {"7": [bytes.fromhex(PUT)]}
-    follower = Follower(stream, "s", START, NOW_US)  # type: ignore[arg-type]  # same
+    follower = Follower(stream, "s", START, NOW_US)  # type: ignore[arg-type]  # answers as a client
     assert shards_of(follower.read()) == ["7"]
 
 
@@ -296,7 +296,7 @@ def test_shards_that_ended_before_now_are_not_read() -> None:
     stream.parents["2"] = ("1",)
     stream.records |= {"1": [record], "2": [record]}
     stream.closed.add("1")
-    follower = Follower(stream, "s", TAIL, NOW_US)  # type: ignore[arg-type]  # same
+    follower = Follower(stream, "s", TAIL, NOW_US)  # type: ignore[arg-type]  # answers as a client
     assert follower.read() == []
     stream.records["2"] += [record]
     assert shards_of(follower.read()) == ["2"]

@@ -97,26 +97,26 @@ def _get_row(asked: Any, told: Any) -> dict[str, Units]:  # noqa: ANN401  # the 
     return {str(asked.table_name): Units(_read_units(told.row), 0)}
 
 
-def _get_range(asked: Any, told: Any) -> dict[str, Units]:  # noqa: ANN401  # same
+def _get_range(asked: Any, told: Any) -> dict[str, Units]:  # noqa: ANN401  # the action's messages
     return {str(asked.table_name): Units(_read_units(told.rows), 0)}
 
 
-def _put(asked: Any, _: object) -> dict[str, Units]:  # noqa: ANN401  # same
+def _put(asked: Any, _: object) -> dict[str, Units]:  # noqa: ANN401  # the action's messages
     spent = _write_units(asked.row, Modification.PUT, asked.condition)
     return {str(asked.table_name): spent}
 
 
-def _update(asked: Any, _: object) -> dict[str, Units]:  # noqa: ANN401  # same
+def _update(asked: Any, _: object) -> dict[str, Units]:  # noqa: ANN401  # the action's messages
     spent = _write_units(asked.row_change, Modification.UPDATE, asked.condition)
     return {str(asked.table_name): spent}
 
 
-def _delete(asked: Any, _: object) -> dict[str, Units]:  # noqa: ANN401  # same
+def _delete(asked: Any, _: object) -> dict[str, Units]:  # noqa: ANN401  # the action's messages
     spent = _write_units(asked.primary_key, Modification.DELETE, asked.condition)
     return {str(asked.table_name): spent}
 
 
-def _batch_get(_: object, told: Any) -> dict[str, Units]:  # noqa: ANN401  # same
+def _batch_get(_: object, told: Any) -> dict[str, Units]:  # noqa: ANN401  # the action's messages
     found: dict[str, Units] = {}
     for table in told.tables:
         spent = sum(_read_units(each.row) for each in table.rows if each.is_ok)
@@ -125,7 +125,7 @@ def _batch_get(_: object, told: Any) -> dict[str, Units]:  # noqa: ANN401  # sam
     return found
 
 
-def _batch_write(asked: Any, told: Any) -> dict[str, Units]:  # noqa: ANN401  # same
+def _batch_write(asked: Any, told: Any) -> dict[str, Units]:  # noqa: ANN401  # the action's messages
     found: dict[str, Units] = {}
     for table, answered in zip(asked.tables, told.tables, strict=False):
         spent = Units(0, 0)

@@ -85,7 +85,7 @@ def _advise_stored(given: Given) -> None:
 
 def _show_live(found: LiveFinding) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     console = Console()
     style = _STYLES[found.verdict]
@@ -128,8 +128,8 @@ def _size(words: str) -> int:
 
 def _print(advice: Advice, file: str | None, encoding: str) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     columns = ("key", "verdict", "spread", "distinct", "top key", "Gini", "largest", "append")
     table = Table(*columns)

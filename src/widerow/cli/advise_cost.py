@@ -110,8 +110,8 @@ def _fetch(url: str, headers: Mapping[str, str]) -> UnitCounters:
 
 def _print(cost: WorkloadCost, prices: UnitPrices, counters: UnitCounters | None) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     console = Console()
     table = Table("table", "action", "requests", "read units", "write units")

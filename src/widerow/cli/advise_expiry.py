@@ -99,8 +99,8 @@ def _documents(judged: Sequence[_Judged], given: Given) -> list[dict[str, Any]]:
 
 def _show(judged: Sequence[_Judged], given: Given) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     shown = Table("table", "rows read", "bytes", "from", "time to live", "versions", "findings")
     for name, options, advice in judged:

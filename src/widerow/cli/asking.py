@@ -37,9 +37,9 @@ def engine_of(directory: Path) -> "Iterator[Engine]":
     `StoreDamaged`, `StorageFailure`.
     """
     from widerow.cli.places import require_store  # noqa: PLC0415  # only to read a store
-    from widerow.engine.engine import Engine  # noqa: PLC0415  # same
-    from widerow.engine.table_models import TABLE_MODELS  # noqa: PLC0415  # same
-    from widerow.storage.opener import open_store  # noqa: PLC0415  # same
+    from widerow.engine.engine import Engine  # noqa: PLC0415  # only to read a store
+    from widerow.engine.table_models import TABLE_MODELS  # noqa: PLC0415  # only to read a store
+    from widerow.storage.opener import open_store  # noqa: PLC0415  # only to read a store
 
     require_store(directory)
     try:
@@ -57,8 +57,8 @@ def ask_server(action: str, asked: Json, flags: Mapping[str, Any]) -> Json:
     endpoint that is not a URL.
     """
     from widerow.client.connection import refusal  # noqa: PLC0415  # only to ask a server
-    from widerow.client.failures import Refused, no_answer_words  # noqa: PLC0415  # same
-    from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url  # noqa: PLC0415  # same
+    from widerow.client.failures import Refused, no_answer_words  # noqa: PLC0415  # only to ask a server
+    from widerow.client.http import NO_ANSWER, OK, HttpRequest, ask_url  # noqa: PLC0415  # only to ask a server
 
     body = json.dumps(asked).encode()
     endpoint = endpoint_of(flags)

@@ -188,7 +188,7 @@ def _progress(what: str, size: int, *, as_json: bool) -> Iterator[Callable[[int]
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.progress import (  # noqa: PLC0415  # same
+    from rich.progress import (  # noqa: PLC0415  # only to show something
         BarColumn,
         DownloadColumn,
         Progress,

@@ -111,7 +111,7 @@ def _progress(what: str, total: int | None, *, as_json: bool) -> Iterator[ToldRe
         yield lambda *_: None
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.progress import (  # noqa: PLC0415  # same
+    from rich.progress import (  # noqa: PLC0415  # only to show something
         BarColumn,
         Progress,
         TextColumn,

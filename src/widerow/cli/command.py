@@ -62,10 +62,10 @@ class _Number(click.ParamType):  # type: ignore[type-arg]  # generic in later ve
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401  # as click's
+        value: Any,  # noqa: ANN401  # as click declares it
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> Any:  # noqa: ANN401  # same
+    ) -> Any:  # noqa: ANN401  # as click declares it
         try:
             return self._read(value) if isinstance(value, str) else self._make(value)
         except ValueError:

@@ -40,7 +40,7 @@ def show_compatibility(given: Given) -> None:
 
 def _show(rows: Sequence[Mapping[str, str]]) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Column, Table  # noqa: PLC0415  # same
+    from rich.table import Column, Table  # noqa: PLC0415  # only to show something
 
     action = Column("action", no_wrap=True, min_width=max(len(row["action"]) for row in rows))
     table = Table("protocol", action, "status", "permission", "what it does or belongs to")

@@ -16,8 +16,8 @@ __all__ = ["open_console"]
 
 def open_console(parts: ServerParts) -> PagesHandler:
     """The console of a server, made with the first request for it: it loads its libraries here."""
-    from widerow.console.console import Console  # noqa: PLC0415  # see above
-    from widerow.console.parts import Languages  # noqa: PLC0415  # same
+    from widerow.console.console import Console  # noqa: PLC0415  # imported with the first request for the console
+    from widerow.console.parts import Languages  # noqa: PLC0415  # imported with the first request for the console
 
     return Console(parts, Languages(_condition, _search))
 
@@ -35,10 +35,10 @@ def _search(asked: tuple[str, str, str], sort: str, limit: int, schema: "SearchS
     Raises: `QueryUnreadable`, and `InvalidRequest` for what the service refuses.
     """
     from widerow.cli.flags import listed  # noqa: PLC0415  # only where typed
-    from widerow.cli.search import query_of  # noqa: PLC0415  # same
-    from widerow.cli.search_answer import columns_asked, sorters_of  # noqa: PLC0415  # same
-    from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # same
-    from widerow.wire.tablestore.operations.table import operation  # noqa: PLC0415  # same
+    from widerow.cli.search import query_of  # noqa: PLC0415  # only where typed
+    from widerow.cli.search_answer import columns_asked, sorters_of  # noqa: PLC0415  # only where typed
+    from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # only where typed
+    from widerow.wire.tablestore.operations.table import operation  # noqa: PLC0415  # only where typed
 
     table, index, text = asked
     wish = m.SearchQuery(limit=limit, get_total_count=True, query=query_of(text, schema))

@@ -87,7 +87,7 @@ def _progress(*, as_json: bool) -> Iterator[Callable[[int], None]]:
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.progress import Progress, SpinnerColumn, TextColumn  # noqa: PLC0415  # same
+    from rich.progress import Progress, SpinnerColumn, TextColumn  # noqa: PLC0415  # only to show something
 
     columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} records of this table checked"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -120,8 +120,8 @@ def _print(url: str, findings: list[Finding], digest: str | None, searched: Sear
 
 def _print_table(url: str, findings: list[Finding]) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     console = Console()
     if not findings:

@@ -51,11 +51,11 @@ def search_report(
     tables = Tables(Catalog(store, catalog_models(TABLE_MODELS)), TABLESTORE_MODEL)
     if not any(table.search for table in tables.all()):
         return SearchReport()
-    from widerow.engine.tablestore.search.comparison import compare_indexes  # noqa: PLC0415  # few stores have any
-    from widerow.engine.tablestore.search.live import IndexParts  # noqa: PLC0415  # same
-    from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # same
-    from widerow.server.search.host import ServerSearchHost  # noqa: PLC0415  # same
-    from widerow.system import SystemClock  # noqa: PLC0415  # same
+    from widerow.engine.tablestore.search.comparison import compare_indexes  # noqa: PLC0415  # few stores have search indexes
+    from widerow.engine.tablestore.search.live import IndexParts  # noqa: PLC0415  # few stores have search indexes
+    from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # few stores have search indexes
+    from widerow.server.search.host import ServerSearchHost  # noqa: PLC0415  # few stores have search indexes
+    from widerow.system import SystemClock  # noqa: PLC0415  # few stores have search indexes
 
     host = ServerSearchHost(SearchDirectory(directory), 0)
     parts = IndexParts(store, tables, SystemClock(), host, JournalBacklog(), lambda _: True)

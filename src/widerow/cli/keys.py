@@ -170,7 +170,7 @@ def _alphabets(words: Sequence[str], columns: Sequence[str]) -> dict[str, Alphab
 
 def _show(run: DryRun, name: str, source: Source) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     console = Console()
     types = set(run.design.columns)
@@ -187,7 +187,7 @@ def _show(run: DryRun, name: str, source: Source) -> None:
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:  # noqa: ANN401  # a table of rich
     from rich.table import Table  # noqa: PLC0415  # only to show something
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     table = Table(*columns, title=title, title_justify="left")
     for row in rows:

@@ -25,7 +25,7 @@ def table_names(context: click.Context, begun: str) -> list[str]:
     Costs one ListTable. Nothing if the server does not answer within 0.3 s, or refuses.
     """
     from widerow.client.connection import Client  # noqa: PLC0415  # only for Tab
-    from widerow.client.tables import list_tables  # noqa: PLC0415  # same
+    from widerow.client.tables import list_tables  # noqa: PLC0415  # only for Tab
 
     given = {field.name: context.params.get(field.name) for field in CONNECTION_FIELDS}
     try:

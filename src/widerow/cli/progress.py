@@ -36,7 +36,7 @@ def progress_bar(
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.progress import Progress  # noqa: PLC0415  # same
+    from rich.progress import Progress  # noqa: PLC0415  # only to show something
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(words, total=total or None)
@@ -57,7 +57,7 @@ def row_bar(words: str, total: int = 0, *, prints_rows: bool = False) -> Iterato
         yield lambda _behind, _rows, _rejected=0: None
         return
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.progress import (  # noqa: PLC0415  # same
+    from rich.progress import (  # noqa: PLC0415  # only to show something
         BarColumn,
         Progress,
         TextColumn,

@@ -190,8 +190,8 @@ def print_answer(found: Json, by_itself: Sequence[str] = ()) -> None:
     `by_itself`: columns that nobody asked for; of these the ones that fit are shown, others named.
     """
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     console = Console()
     hits = found["hits"]
@@ -251,8 +251,8 @@ def _fitting(grid: Sequence[_Column], width: int) -> int:
 def print_index(found: Json) -> None:
     """Show an index as a table."""
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     state = "ready" if found["built"] else "being built"
     sys.stdout.write(f"{found['table']}.{found['index']}: {found['rows']:,} rows, {state}\n")

@@ -88,7 +88,7 @@ def _message(kind: Any, found: object) -> Any:  # noqa: ANN401  # messages have 
     return made
 
 
-def _set(made: Any, field: FieldDescriptor, value: object) -> None:  # noqa: ANN401  # as above
+def _set(made: Any, field: FieldDescriptor, value: object) -> None:  # noqa: ANN401  # messages have no common type
     there = getattr(made, field.name)
     if isinstance(there, Message):
         there.CopyFrom(_value(made, field, value))
@@ -100,7 +100,7 @@ def _set(made: Any, field: FieldDescriptor, value: object) -> None:  # noqa: ANN
         setattr(made, field.name, _value(made, field, value))
 
 
-def _value(made: Message, field: FieldDescriptor, value: object) -> Any:  # noqa: ANN401  # as above
+def _value(made: Message, field: FieldDescriptor, value: object) -> Any:  # noqa: ANN401  # messages have no common type
     holder = made.DESCRIPTOR.name
     if field.type == FieldDescriptor.TYPE_MESSAGE:
         assert field.message_type is not None, "it is a message"

@@ -165,8 +165,8 @@ def _document(subject: _Subject, run: Replay) -> dict[str, object]:
 
 def _print(subject: _Subject, run: Replay) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
-    from rich.text import Text  # noqa: PLC0415  # same
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # only to show something
 
     console = Console()
     console.print(Text(subject.title, style="bold"))

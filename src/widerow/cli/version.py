@@ -34,7 +34,7 @@ def _version(given: Given) -> None:
 
 def _show(facts: Mapping[str, str | None]) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.table import Table  # noqa: PLC0415  # only to show something
 
     table = Table.grid(padding=(0, 2))
     for name, value in facts.items():

@@ -80,8 +80,8 @@ class _Statement:
 
     def __init__(self, visit: Visit, statement: str) -> None:
         """Prepare it. Raises: `InvalidRequest`, `NotFound`, `NotPermitted`."""
-        from widerow.wire.nosql.operations.query import permission_of_query  # noqa: PLC0415  # with a statement
-        from widerow.wire.nosql.sql.run import prepare_statement  # noqa: PLC0415  # same
+        from widerow.wire.nosql.operations.query import permission_of_query  # noqa: PLC0415  # imported with the first statement
+        from widerow.wire.nosql.sql.run import prepare_statement  # noqa: PLC0415  # imported with the first statement
 
         self._visit = visit
         self._clock = visit.parts.clock
@@ -114,8 +114,8 @@ class _Statement:
             self._check_time()
 
     def _asked(self, code: int, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        from widerow.wire.nosql.operations import query  # noqa: PLC0415  # with a statement
-        from widerow.wire.nosql.operations.rows import decode_row_request  # noqa: PLC0415  # same
+        from widerow.wire.nosql.operations import query  # noqa: PLC0415  # imported with the first statement
+        from widerow.wire.nosql.operations.rows import decode_row_request  # noqa: PLC0415  # imported with the first statement
 
         engine, asked = self._visit.parts.typed, decode_row_request(request_frame(code, payload))
         with self._visit.parts.long_work():

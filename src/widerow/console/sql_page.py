@@ -65,7 +65,7 @@ def show_sql(visit: Visit) -> PageDocument | Download:
 
 def _answer(visit: Visit, instance: str, statement: str, *, only_plan: bool) -> PageDocument:
     """The plan of a SELECT, and the result of the statement."""
-    from widerow.wire.tablestore.operations.sql.syntax import Select, read_statement  # noqa: PLC0415  # with sqlglot
+    from widerow.wire.tablestore.operations.sql.syntax import Select, read_statement  # noqa: PLC0415  # imported with the first statement
 
     if not statement.strip():
         raise ConsoleRefused(400, "There is no statement.", "Write one, such as SHOW TABLES.")
@@ -98,7 +98,7 @@ def _run(visit: Visit, instance: str, statement: str) -> "tuple[Result, float]":
 
     Raises the refusals of the service, `NotPermitted` among them.
     """
-    from widerow.wire.tablestore.operations.sql.run import permission_of, run_statement  # noqa: PLC0415  # with sqlglot
+    from widerow.wire.tablestore.operations.sql.run import permission_of, run_statement  # noqa: PLC0415  # imported with the first statement
 
     authorize(visit.key, permission_of(statement))
     clock = visit.parts.clock
@@ -111,8 +111,8 @@ def _run(visit: Visit, instance: str, statement: str) -> "tuple[Result, float]":
 
 def _rows(table: "Listing", most: int | None = None) -> list[tuple[Any, ...]]:
     """The rows of a result, at most so many; dates and times are texts, as SQLQuery has them."""
-    from widerow.wire.tablestore.operations.sql.kinds import SqlKind  # noqa: PLC0415  # with sqlglot
-    from widerow.wire.tablestore.operations.sql.moments import (  # noqa: PLC0415  # as before
+    from widerow.wire.tablestore.operations.sql.kinds import SqlKind  # noqa: PLC0415  # imported with the first statement
+    from widerow.wire.tablestore.operations.sql.moments import (  # noqa: PLC0415  # imported with the first statement
         date_text,
         datetime_text,
         time_text,
@@ -142,7 +142,7 @@ def _cell(value: Any) -> PageDocument:  # noqa: ANN401  # of any column
 
 def _download(visit: Visit, instance: str, statement: str, form: str) -> Download:
     """The rows of a statement that changes nothing, as a file."""
-    from widerow.wire.tablestore.operations.sql.run import permission_of  # noqa: PLC0415  # with sqlglot
+    from widerow.wire.tablestore.operations.sql.run import permission_of  # noqa: PLC0415  # imported with the first statement
 
     if permission_of(statement) is not Permission.READ:
         raise ConsoleRefused(400, "Only rows that are read can be downloaded.", "Run it instead.")

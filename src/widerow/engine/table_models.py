@@ -25,37 +25,37 @@ __all__ = ["TABLE_MODELS"]
 
 
 def _tablestore_records() -> "TablestoreModel":
-    from widerow.engine.tablestore.model import TABLESTORE_MODEL  # noqa: PLC0415  # see above
+    from widerow.engine.tablestore.model import TABLESTORE_MODEL  # noqa: PLC0415  # imported with the first use
 
     return TABLESTORE_MODEL
 
 
 def _tablestore() -> "Tablestore":
-    from widerow.engine.tablestore.plug import TABLESTORE  # noqa: PLC0415  # see above
+    from widerow.engine.tablestore.plug import TABLESTORE  # noqa: PLC0415  # imported with the first use
 
     return TABLESTORE
 
 
 def _typed_records() -> "TypedModel":
-    from widerow.engine.typed.model import TYPED_MODEL  # noqa: PLC0415  # see above
+    from widerow.engine.typed.model import TYPED_MODEL  # noqa: PLC0415  # imported with the first use
 
     return TYPED_MODEL
 
 
 def _typed() -> "Typed":
-    from widerow.engine.typed.plug import TYPED  # noqa: PLC0415  # see above
+    from widerow.engine.typed.plug import TYPED  # noqa: PLC0415  # imported with the first use
 
     return TYPED
 
 
 def _timeseries_records() -> "TimeseriesModel":
-    from widerow.engine.timeseries.model import TIMESERIES_MODEL  # noqa: PLC0415  # see above
+    from widerow.engine.timeseries.model import TIMESERIES_MODEL  # noqa: PLC0415  # imported with the first use
 
     return TIMESERIES_MODEL
 
 
 def _timeseries() -> "Timeseries":
-    from widerow.engine.timeseries.plug import TIMESERIES  # noqa: PLC0415  # see above
+    from widerow.engine.timeseries.plug import TIMESERIES  # noqa: PLC0415  # imported with the first use
 
     return TIMESERIES
 

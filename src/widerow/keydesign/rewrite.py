@@ -146,7 +146,7 @@ def _write_json(records: Iterable[Fields], file: IO[str]) -> int:
 def _write_parquet(records: Iterable[Fields], path: Path) -> int:
     try:
         import pyarrow as pa  # noqa: PLC0415  # an extra
-        from pyarrow import parquet  # noqa: PLC0415  # same
+        from pyarrow import parquet  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise FileInvalid("Parquet needs pyarrow: pip install pyarrow") from error
     rows, count = iter(records), 0

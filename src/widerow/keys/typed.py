@@ -205,7 +205,7 @@ def _encode_float(value: float) -> bytes:
 
 
 def _encode_double(value: float) -> bytes:
-    if value != value:  # noqa: PLR0124  # same
+    if value != value:  # noqa: PLR0124  # all bit patterns of NaN are one value
         return _NAN_64
     bits = int.from_bytes(_DOUBLE.pack(value), "big")
     bits = bits ^ _ALL_64 if bits & _SIGN_64 else bits | _SIGN_64

@@ -172,33 +172,33 @@ def _get_row(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim
     return _read_rows(instance, message.table_name, (message.primary_key,), facts)
 
 
-def _batch_get(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _batch_get(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     for table in message.tables:
         yield from _read_rows(instance, table.table_name, table.primary_key, facts)
 
 
-def _put(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _put(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     changes = ((message.row, Modification.PUT),)
     return _write_rows((instance, message.table_name), changes, message.transaction_id, facts)
 
 
-def _update(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _update(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     changes = ((message.row_change, Modification.UPDATE),)
     return _write_rows((instance, message.table_name), changes, message.transaction_id, facts)
 
 
-def _delete(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _delete(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     changes = ((message.primary_key, Modification.DELETE),)
     return _write_rows((instance, message.table_name), changes, message.transaction_id, facts)
 
 
-def _batch_write(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _batch_write(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     for table in message.tables:
         changes = [(each.row_change, _modification(each.type)) for each in table.rows]
         yield from _write_rows((instance, table.table_name), changes, message.transaction_id, facts)
 
 
-def _bulk_import(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _bulk_import(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     changes = [(each.row_change, _modification(each.type)) for each in message.rows]
     return _write_rows((instance, message.table_name), changes, "", facts)
 
@@ -208,7 +208,7 @@ def _modification(number: int) -> Modification:
     return Modification(number) if known else Modification.UPDATE
 
 
-def _range(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _range(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     table = message.table_name
     yield Claim((_ROWS, instance, table), changes=False)
     main = facts.main_table(instance, table)
@@ -216,17 +216,17 @@ def _range(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:
         yield Claim((_ROWS, instance, main), changes=False)
 
 
-def _begin(instance: str, message: Any, _: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _begin(instance: str, message: Any, _: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     columns = decode_primary_key(message.key).columns
     return (Claim(_row_path(instance, message.table_name, columns)[:4], changes=True),)
 
 
-def _end(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _end(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     known = facts.transaction(message.transaction_id)
     return _everything(instance) if known is None else known
 
 
-def _define(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _define(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
     for table in tables_of(message):
         yield Claim((_ROWS, instance, table), changes=True)
         main = facts.main_table(instance, table)

@@ -58,7 +58,7 @@ _TUNNELS: Final = {
     **{f"tunnel/{verb.lower()}": f"{verb}Tunnel" for verb in "Create Delete List Describe".split()},  # noqa: SIM905  # as the names stand in the texts
     **{
         f"tunnel/{verb.lower()}": verb
-        for verb in "Connect Heartbeat Shutdown GetCheckpoint ReadRecords Checkpoint "  # noqa: SIM905  # same
+        for verb in "Connect Heartbeat Shutdown GetCheckpoint ReadRecords Checkpoint "  # noqa: SIM905  # as the names stand in the texts
         "GetRpo Schedule".split()
     },
 }

@@ -47,7 +47,7 @@ def result_kind(message: Any) -> str:  # noqa: ANN401  # messages have no common
     return kinds.get(message.type, str(message.type))
 
 
-def nested_message(message: Any, field: str, value: bytes) -> Message | None:  # noqa: ANN401  # as above
+def nested_message(message: Any, field: str, value: bytes) -> Message | None:  # noqa: ANN401  # messages have no common type
     """The message that a field of bytes holds; None where it holds none that is known here."""
     place = (message.DESCRIPTOR.name, field)
     name = _ALWAYS.get(place)

@@ -34,7 +34,7 @@ def compact_lines(tree: Any, indent: str = "") -> list[str]:  # noqa: ANN401  # 
     return [indent + opening, *lines, indent + closing]
 
 
-def side_by_side(left: Any, right: Any) -> list[str]:  # noqa: ANN401  # as above
+def side_by_side(left: Any, right: Any) -> list[str]:  # noqa: ANN401  # whatever JSON has
     """Lines of two columns; `|` stands between lines that differ.
 
     Quadratic in the number of lines at worst: for values of a bounded length.

@@ -50,5 +50,5 @@ class AnswersTogether:
         for reply, response in ended:
             try:
                 reply(response)
-            except Exception as error:  # noqa: BLE001  # see above
+            except Exception as error:  # noqa: BLE001  # an error of one connection is logged, and the others are answered
                 log_unforeseen(_log, error)

@@ -439,7 +439,7 @@ class Server:
                 raise SettingsInvalid("dev_remote: is about dev mode; set dev too")
             return
         from widerow.server.dev.clock import MovableClock  # noqa: PLC0415  # tests only
-        from widerow.server.dev.mode import DevMode  # noqa: PLC0415  # same
+        from widerow.server.dev.mode import DevMode  # noqa: PLC0415  # tests only
 
         if not self.settings.dev_remote and not is_loopback(self.settings.host):
             raise SettingsInvalid(
@@ -461,8 +461,8 @@ class Server:
         if self.dev is None:
             return Listener(dispatcher, self.admission, self._clock, KeptHeaders(kept))
         from widerow.server.dev.connection import DevConnection  # noqa: PLC0415  # tests only
-        from widerow.server.dev.handler import DevHandler  # noqa: PLC0415  # same
-        from widerow.server.dev.pages import DEV_HEADERS  # noqa: PLC0415  # same
+        from widerow.server.dev.handler import DevHandler  # noqa: PLC0415  # tests only
+        from widerow.server.dev.pages import DEV_HEADERS  # noqa: PLC0415  # tests only
 
         self.dev.serve(service.engine, committer)
         handler = self._dev_handler = DevHandler(
@@ -549,9 +549,9 @@ class Server:
 
         Indexes have files only if this server has opened an embedded store.
         """
-        from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # few servers search
-        from widerow.server.search.host import ServerSearchHost  # noqa: PLC0415  # same
-        from widerow.server.search.thread import SearchThread  # noqa: PLC0415  # same
+        from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # imported with the first search index
+        from widerow.server.search.host import ServerSearchHost  # noqa: PLC0415  # imported with the first search index
+        from widerow.server.search.thread import SearchThread  # noqa: PLC0415  # imported with the first search index
 
         directory: SearchDirectory | None = None
         if self._given is None and store.capabilities.checkpoints:

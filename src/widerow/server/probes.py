@@ -152,7 +152,7 @@ class Probes:
         tables = self._engine.operations(TABLESTORE)
         if not tables.has_search():
             return ()
-        from widerow.server.search.metrics import search_lines  # noqa: PLC0415  # few servers search
+        from widerow.server.search.metrics import search_lines  # noqa: PLC0415  # imported with the first search index
 
         return search_lines(tables, shown)
 

@@ -314,7 +314,7 @@ def _boolean(source: str, name: str, value: Any) -> bool:  # noqa: ANN401  # as 
     raise SettingsInvalid(f"{source}: {name} must be true or false, not {value!r}")
 
 
-def _number(source: str, name: str, value: Any, bounds: range) -> int:  # noqa: ANN401  # same
+def _number(source: str, name: str, value: Any, bounds: range) -> int:  # noqa: ANN401  # as TOML gives it
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value not in bounds:
@@ -324,7 +324,7 @@ def _number(source: str, name: str, value: Any, bounds: range) -> int:  # noqa: 
     return value
 
 
-def _seconds(source: str, name: str, value: Any, bounds: tuple[int, int]) -> float:  # noqa: ANN401  # same
+def _seconds(source: str, name: str, value: Any, bounds: tuple[int, int]) -> float:  # noqa: ANN401  # as TOML gives it
     least, greatest = bounds
     if isinstance(value, str):
         with suppress(ValueError):
@@ -340,7 +340,7 @@ def _seconds(source: str, name: str, value: Any, bounds: tuple[int, int]) -> flo
     return float(value)
 
 
-def _names(source: str, name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401  # same
+def _names(source: str, name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401  # as TOML gives it
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise SettingsInvalid(f"{source}: {name} must be a list of names, not {value!r}")

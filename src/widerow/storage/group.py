@@ -39,7 +39,7 @@ class Write(Generic[T]):
         settled: Callable[[T], None] | None = None,
         doubted: Callable[[], None] | None = None,
         reads: tuple[bytes, ...] = (),
-        frees: bool = False,  # noqa: FBT001, FBT002  # as above
+        frees: bool = False,  # noqa: FBT001, FBT002  # a plain value, always given by its name
     ) -> None:
         """A write of these parts; without a body it must override `run`."""
         self.shards = shards

@@ -27,7 +27,7 @@ def test_each_index_and_log_has_its_lag_and_all_of_them_the_largest() -> None:
     engine = Behind(
         Lag("i/t", "near", 0.02), Lag("i/t", "far", 7.5), logs=(Lag("i/t", "stream", 0.25),)
     )
-    lines = [each for each in lag_lines(engine, lambda _: True) if not each.startswith("#")]  # type: ignore[arg-type]  # what it asks
+    lines = [each for each in lag_lines(engine, lambda _: True) if not each.startswith("#")]  # type: ignore[arg-type]  # has all that is asked of an engine
     assert lines == [
         'widerow_index_lag_seconds{table="i/t",index="far"} 7.500',
         'widerow_index_lag_seconds{table="i/t",index="near"} 0.020',
@@ -39,7 +39,7 @@ def test_each_index_and_log_has_its_lag_and_all_of_them_the_largest() -> None:
 
 def test_the_number_of_series_is_bounded_and_the_furthest_behind_have_them() -> None:
     engine = Behind(*[Lag("i/t", f"x{number}", number) for number in range(3 * SERIES_MAX)])
-    page = lag_lines(engine, lambda _: True)  # type: ignore[arg-type]  # as above
+    page = lag_lines(engine, lambda _: True)  # type: ignore[arg-type]  # has all that is asked of an engine
     lines = [each for each in page if each.startswith("widerow_index_lag_seconds{")]
     assert len(lines) == SERIES_MAX
     assert f'index="x{3 * SERIES_MAX - 1}"' in lines[0]
@@ -50,7 +50,7 @@ def test_an_index_that_is_far_behind_is_told_now_and_then_and_when_it_follows_ag
 ) -> None:
     caplog.set_level(logging.WARNING)
     clock, engine = FakeClock(), Behind(Lag("i/t", "x", LAG_TOLD_SECONDS - 1))
-    watch = LagWatch(engine, clock, held_back=0)  # type: ignore[arg-type]  # what it asks
+    watch = LagWatch(engine, clock, held_back=0)  # type: ignore[arg-type]  # has all that is asked of an engine
     watch.look()
     assert caplog.messages == []
     engine.indexes = [Lag("i/t", "x", LAG_TOLD_SECONDS + 1)]
@@ -72,13 +72,13 @@ def test_an_index_that_is_far_behind_is_told_now_and_then_and_when_it_follows_ag
 def test_what_is_held_back_on_purpose_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
     """--index-lag: entries follow so much later."""
     engine = Behind(Lag("i/t", "x", LAG_TOLD_SECONDS + 3))
-    LagWatch(engine, FakeClock(), held_back=5).look()  # type: ignore[arg-type]  # as above
+    LagWatch(engine, FakeClock(), held_back=5).look()  # type: ignore[arg-type]  # has all that is asked of an engine
     assert caplog.messages == []
 
 
 def test_a_dropped_index_is_forgotten_in_silence(caplog: pytest.LogCaptureFixture) -> None:
     engine = Behind(logs=(Lag("i/t", "stream", 2.0 * LAG_TOLD_SECONDS),))
-    watch = LagWatch(engine, FakeClock(), held_back=0)  # type: ignore[arg-type]  # as above
+    watch = LagWatch(engine, FakeClock(), held_back=0)  # type: ignore[arg-type]  # has all that is asked of an engine
     watch.look()
     engine.logs = []
     watch.look()

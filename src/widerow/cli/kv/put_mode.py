@@ -40,7 +40,7 @@ class ValueLevel(Level):
         """
 
     @abstractmethod
-    def add(self, name: str | None, value: Any) -> None:  # noqa: ANN401  # of the type of `name`
+    def add(self, name: str | None, value: Any) -> None:  # noqa: ANN401  # a value of the type of `name`
         """Set the value called `name`, or append an element."""
 
     @abstractmethod
@@ -61,7 +61,7 @@ class NamedLevel(ValueLevel):
         """The type of the field."""
         return self._found(name)[1]
 
-    def add(self, name: str | None, value: Any) -> None:  # noqa: ANN401  # as above
+    def add(self, name: str | None, value: Any) -> None:  # noqa: ANN401  # a value of the type of `name`
         """Set the field."""
         self._values[self._found(name)[0]] = value
 
@@ -100,7 +100,7 @@ class ArrayLevel(ValueLevel):
             raise ArgumentFault("-field cannot be used in an array")
         return self._element
 
-    def add(self, name: str | None, value: Any) -> None:  # noqa: ANN401  # as above
+    def add(self, name: str | None, value: Any) -> None:  # noqa: ANN401  # a value of the type of `name`
         """Append an element."""
         self.type_of(name)
         self._values.append(value)

@@ -38,9 +38,9 @@ def open_server(url: str, given: Mapping[str, Any]) -> "ServerStore":
     profile have the rest. Raises: `RequestFailed`, `ProfileInvalid`.
     """
     from widerow.cli.profiles import asked_connection  # noqa: PLC0415  # only to ask a server
-    from widerow.client.nosql_connection import NosqlConnection, bearer_of  # noqa: PLC0415  # same
-    from widerow.client.nosql_store import ServerStore  # noqa: PLC0415  # same
-    from widerow.wire.nosql.requests import TABLES_CODE  # noqa: PLC0415  # same
+    from widerow.client.nosql_connection import NosqlConnection, bearer_of  # noqa: PLC0415  # only to ask a server
+    from widerow.client.nosql_store import ServerStore  # noqa: PLC0415  # only to ask a server
+    from widerow.wire.nosql.requests import TABLES_CODE  # noqa: PLC0415  # only to ask a server
 
     flags = {name: given.get(name) for name in _KEY_FIELDS}
     key = asked_connection({**flags, "endpoint": url}, given.get("profile")).values

@@ -45,7 +45,7 @@ def _run(session: Session, statement: str) -> str | None:
 
     Raises: `CommandFault` for an empty one; the errors of the store or the server.
     """
-    from widerow.wire.nosql.sql.lexis import cut_statement  # noqa: PLC0415  # with a statement
+    from widerow.wire.nosql.sql.lexis import cut_statement  # noqa: PLC0415  # imported with the first statement
 
     statement = statement.rstrip("; \t\r\n")
     if not statement.strip():
@@ -69,7 +69,7 @@ def _show_rows(session: Session, statement: str) -> str:
 
     Returns how many they were.
     """
-    from widerow.wire.nosql.requests import QUERY_CODE, plain_json  # noqa: PLC0415  # as above
+    from widerow.wire.nosql.requests import QUERY_CODE, plain_json  # noqa: PLC0415  # imported with the first statement
 
     ask = _asking(session)
     costs = [0, 0]
@@ -107,8 +107,8 @@ def _show_rows(session: Session, statement: str) -> str:
 
 def _plan(session: Session, statement: str) -> str:
     """How the query behind SHOW QUERY would reach its rows, as JSON; it is not run."""
-    from widerow.wire.nosql.requests import PREPARE_CODE  # noqa: PLC0415  # as above
-    from widerow.wire.nosql.sql.lexis import cut_statement  # noqa: PLC0415  # as above
+    from widerow.wire.nosql.requests import PREPARE_CODE  # noqa: PLC0415  # imported with the first statement
+    from widerow.wire.nosql.sql.lexis import cut_statement  # noqa: PLC0415  # imported with the first statement
 
     place = cut_statement(statement)[2].place
     query = _from_place(statement, place.line, place.column)
@@ -126,7 +126,7 @@ def _in_namespace(statement: str, namespace: str) -> str:
     """The statement with its tables named in full, where the shell is in a namespace."""
     if not namespace:
         return statement
-    from widerow.wire.nosql.sql.parse import parse_statement  # noqa: PLC0415  # as above
+    from widerow.wire.nosql.sql.parse import parse_statement  # noqa: PLC0415  # imported with the first statement
 
     lines = statement.split("\n")
     tables = {table.place: table for table in _tables_of(parse_statement(statement))}
@@ -154,8 +154,8 @@ def _asking(session: Session) -> Ask:
         return store.ask
 
     def ask(code: int, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        from widerow.wire.nosql.operations.table import BY_CODE  # noqa: PLC0415  # as above
-        from widerow.wire.nosql.requests import answer_of, request_frame  # noqa: PLC0415  # as above
+        from widerow.wire.nosql.operations.table import BY_CODE  # noqa: PLC0415  # imported with the first statement
+        from widerow.wire.nosql.requests import answer_of, request_frame  # noqa: PLC0415  # imported with the first statement
 
         operation = BY_CODE[code]
         asked = operation.decode(request_frame(code, payload))

@@ -169,7 +169,7 @@ def _table(record: dict[str, Json]) -> Table:
         stream=_stream(pop("stream", None), name, number, splits),
         encryption=_encryption(pop("encryption", None)),
         untrimmed=_as(bool, pop("untrimmed", False)),  # the default of a field
-        local_transactions=_as(bool, pop("local_transactions", True)),  # the same
+        local_transactions=_as(bool, pop("local_transactions", True)),  # the default of a field
         indexes=tuple(map(_index, _items(pop("indexes", [])))),
         index_of=_as(int, index_of),
         local_index=_as(bool, local_index),

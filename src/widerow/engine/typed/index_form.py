@@ -198,7 +198,7 @@ def _is_special(value: TypedValue) -> bool:
 _NUMBERS: Final = frozenset((Kind.INTEGER, Kind.LONG, Kind.DOUBLE, Kind.NUMBER))
 
 
-def _from_document(value: Any, path: IndexPath) -> TypedValue:  # noqa: ANN401  # a document's
+def _from_document(value: Any, path: IndexPath) -> TypedValue:  # noqa: ANN401  # any value of a document
     """Convert a value inside JSON to the declared type of the path if that loses nothing."""
     kind = path.source or path.type
     if isinstance(value, (list, Mapping)):
@@ -220,7 +220,7 @@ def _applied(function: IndexFunction, path: IndexPath, value: TypedValue) -> Typ
         return None
 
 
-def _other_type(value: Any, path: IndexPath) -> InvalidRequest:  # noqa: ANN401  # as above
+def _other_type(value: Any, path: IndexPath) -> InvalidRequest:  # noqa: ANN401  # any value of a document
     """The error of a value inside JSON that the index cannot have (corrections C, 11)."""
     return InvalidRequest(
         TypedRule.INDEX_VALUE,
@@ -231,7 +231,7 @@ def _other_type(value: Any, path: IndexPath) -> InvalidRequest:  # noqa: ANN401 
     )
 
 
-def _number(value: Any, kind: FieldType) -> Any:  # noqa: ANN401  # as above
+def _number(value: Any, kind: FieldType) -> Any:  # noqa: ANN401  # any value of a document
     """`5.0` as an INTEGER, `5` as a DOUBLE: numbers by value, as the vendor compares them."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         return value

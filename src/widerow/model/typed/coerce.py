@@ -56,7 +56,7 @@ def coerce(value: Any, kind: FieldType, field: str) -> TypedValue:  # noqa: ANN4
     return COERCE[kind.kind](value, kind, field, VALUE_DEPTH_MAX)
 
 
-def check_default(value: Any, kind: FieldType, field: str) -> TypedValue:  # noqa: ANN401  # same
+def check_default(value: Any, kind: FieldType, field: str) -> TypedValue:  # noqa: ANN401  # callers' values
     """A default value converted as by `coerce`; enumerations have another error (model §3)."""
     if kind.kind is Kind.ENUM and isinstance(value, str) and value not in kind.symbols:
         raise _bad_symbol(value, kind)
@@ -83,7 +83,7 @@ def _wrong(value: Any, kind: FieldType) -> InvalidRequest:  # noqa: ANN401  # ca
     return InvalidRequest(TypedRule.VALUE_KIND, given=_kind_of(value), type=kind.kind.value)
 
 
-def _kind_of(value: Any) -> str:  # noqa: ANN401  # same
+def _kind_of(value: Any) -> str:  # noqa: ANN401  # callers' values
     """What a value is called, in the vendor's words."""
     if isinstance(value, int) and not isinstance(value, bool) and _INT_MIN <= value <= _INT_MAX:
         return "Integer"
@@ -93,7 +93,7 @@ def _kind_of(value: Any) -> str:  # noqa: ANN401  # same
     return type(value).__name__
 
 
-def _illegal(value: Any, kind: FieldType, field: str) -> InvalidRequest:  # noqa: ANN401  # same
+def _illegal(value: Any, kind: FieldType, field: str) -> InvalidRequest:  # noqa: ANN401  # callers' values
     shown = str(value) if not isinstance(value, int) or abs(value) < 10**60 else "out of range"
     return InvalidRequest(
         TypedRule.VALUE_ILLEGAL, field=field, value=shown[:100], type=kind.kind.value
@@ -105,7 +105,7 @@ def _bad_symbol(value: str, kind: FieldType) -> InvalidRequest:
     return InvalidRequest(TypedRule.ENUM_VALUE, value=value[:100], values=values)
 
 
-def _integer(value: Any, kind: FieldType, field: str, _: int) -> int:  # noqa: ANN401  # same
+def _integer(value: Any, kind: FieldType, field: str, _: int) -> int:  # noqa: ANN401  # callers' values
     if not isinstance(value, int) or isinstance(value, bool):
         raise _wrong(value, kind)
     if not _INT_MIN <= value <= _INT_MAX:
@@ -113,7 +113,7 @@ def _integer(value: Any, kind: FieldType, field: str, _: int) -> int:  # noqa: A
     return int(value)
 
 
-def _long(value: Any, kind: FieldType, field: str, _: int) -> int:  # noqa: ANN401  # same
+def _long(value: Any, kind: FieldType, field: str, _: int) -> int:  # noqa: ANN401  # callers' values
     if not isinstance(value, int) or isinstance(value, bool):
         raise _wrong(value, kind)
     if not INT64_MIN <= value <= INT64_MAX:
@@ -121,7 +121,7 @@ def _long(value: Any, kind: FieldType, field: str, _: int) -> int:  # noqa: ANN4
     return int(value)
 
 
-def _double(value: Any, kind: FieldType, field: str, _: int) -> float:  # noqa: ANN401  # same
+def _double(value: Any, kind: FieldType, field: str, _: int) -> float:  # noqa: ANN401  # callers' values
     if not isinstance(value, (float, int)) or isinstance(value, bool):
         raise _wrong(value, kind)
     try:
@@ -130,11 +130,11 @@ def _double(value: Any, kind: FieldType, field: str, _: int) -> float:  # noqa: 
         raise _illegal(value, kind, field) from error
 
 
-def _float(value: Any, kind: FieldType, field: str, depth: int) -> float:  # noqa: ANN401  # same
+def _float(value: Any, kind: FieldType, field: str, depth: int) -> float:  # noqa: ANN401  # callers' values
     return single_precision(_double(value, kind, field, depth))
 
 
-def _number(value: Any, kind: FieldType, field: str, _: int) -> Decimal:  # noqa: ANN401  # same
+def _number(value: Any, kind: FieldType, field: str, _: int) -> Decimal:  # noqa: ANN401  # callers' values
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise _wrong(value, kind)
     if isinstance(value, int) and value.bit_length() > 4 * NUMBER_DIGITS_MAX:  # dear to convert
@@ -145,7 +145,7 @@ def _number(value: Any, kind: FieldType, field: str, _: int) -> Decimal:  # noqa
     return plain_number(number)
 
 
-def _string(value: Any, kind: FieldType, field: str, _: int) -> str:  # noqa: ANN401  # same
+def _string(value: Any, kind: FieldType, field: str, _: int) -> str:  # noqa: ANN401  # callers' values
     if not isinstance(value, str):
         raise _wrong(value, kind)
     if kind.uuid:
@@ -162,7 +162,7 @@ def _text(value: str, kind: FieldType, field: str) -> str:
     return value
 
 
-def _enum(value: Any, kind: FieldType, _: str, __: int) -> str:  # noqa: ANN401  # same
+def _enum(value: Any, kind: FieldType, _: str, __: int) -> str:  # noqa: ANN401  # callers' values
     if not isinstance(value, str):
         raise _wrong(value, kind)
     if value not in kind.symbols:
@@ -170,13 +170,13 @@ def _enum(value: Any, kind: FieldType, _: str, __: int) -> str:  # noqa: ANN401 
     return value
 
 
-def _boolean(value: Any, kind: FieldType, _: str, __: int) -> bool:  # noqa: ANN401  # same
+def _boolean(value: Any, kind: FieldType, _: str, __: int) -> bool:  # noqa: ANN401  # callers' values
     if not isinstance(value, bool):
         raise _wrong(value, kind)
     return value
 
 
-def _binary(value: Any, kind: FieldType, field: str, _: int) -> bytes:  # noqa: ANN401  # same
+def _binary(value: Any, kind: FieldType, field: str, _: int) -> bytes:  # noqa: ANN401  # callers' values
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise _wrong(value, kind)
     data = bytes(value)
@@ -185,7 +185,7 @@ def _binary(value: Any, kind: FieldType, field: str, _: int) -> bytes:  # noqa: 
     return data
 
 
-def _timestamp(value: Any, kind: FieldType, _: str, __: int) -> Timestamp:  # noqa: ANN401  # same
+def _timestamp(value: Any, kind: FieldType, _: str, __: int) -> Timestamp:  # noqa: ANN401  # callers' values
     if isinstance(value, str):
         moment = Timestamp.parse(value)
     elif isinstance(value, datetime):
@@ -207,7 +207,7 @@ def _too_deep(field: str) -> InvalidRequest:
     return InvalidRequest(TypedRule.VALUE_DEPTH, field=field[:100], limit=VALUE_DEPTH_MAX)
 
 
-def _array(value: Any, kind: FieldType, field: str, depth: int) -> list[Any]:  # noqa: ANN401  # same
+def _array(value: Any, kind: FieldType, field: str, depth: int) -> list[Any]:  # noqa: ANN401  # callers' values
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
         raise _wrong(value, kind)
     if depth == 0:
@@ -217,7 +217,7 @@ def _array(value: Any, kind: FieldType, field: str, depth: int) -> list[Any]:  #
     return [make(item, kind.element, field, depth - 1) for item in value]
 
 
-def _map(value: Any, kind: FieldType, field: str, depth: int) -> dict[str, Any]:  # noqa: ANN401  # same
+def _map(value: Any, kind: FieldType, field: str, depth: int) -> dict[str, Any]:  # noqa: ANN401  # callers' values
     if not isinstance(value, Mapping):
         raise _wrong(value, kind)
     if depth == 0:
@@ -231,7 +231,7 @@ def _map(value: Any, kind: FieldType, field: str, depth: int) -> dict[str, Any]:
     }
 
 
-def _record(value: Any, kind: FieldType, field: str, depth: int) -> dict[str, Any]:  # noqa: ANN401  # same
+def _record(value: Any, kind: FieldType, field: str, depth: int) -> dict[str, Any]:  # noqa: ANN401  # callers' values
     if not isinstance(value, Mapping):
         raise _wrong(value, kind)
     if depth == 0:
@@ -255,7 +255,7 @@ def _record(value: Any, kind: FieldType, field: str, depth: int) -> dict[str, An
     return record
 
 
-def _json(value: Any, kind: FieldType, field: str, depth: int) -> TypedValue:  # noqa: ANN401  # same
+def _json(value: Any, kind: FieldType, field: str, depth: int) -> TypedValue:  # noqa: ANN401  # callers' values
     return value if isinstance(value, JsonNull) else _document(value, kind, field, depth)
 
 
@@ -284,7 +284,7 @@ def _document(value: Any, kind: FieldType, field: str, depth: int) -> TypedValue
     raise _wrong(value, kind)
 
 
-def _any_atomic(value: Any, kind: FieldType, field: str, depth: int) -> TypedValue:  # noqa: ANN401  # same
+def _any_atomic(value: Any, kind: FieldType, field: str, depth: int) -> TypedValue:  # noqa: ANN401  # any document
     if isinstance(value, (str, bool, int, float, Decimal)):
         return _document(value, kind, field, depth)
     raise _wrong(value, kind)

@@ -107,7 +107,7 @@ def _of_text(change: Callable[[str], TypedValue], result: FieldType = STRING) ->
     return _Known(lambda _: result, lambda value, _: change(_text(value)), of_text=True)
 
 
-def _substring(value: Any, constants: Constants) -> TypedValue:  # noqa: ANN401  # as above
+def _substring(value: Any, constants: Constants) -> TypedValue:  # noqa: ANN401  # a value inside a document
     text = _text(value)
     start = constants[0] if constants else 0
     length = constants[1] if len(constants) > 1 else len(text)
@@ -119,7 +119,7 @@ def _substring(value: Any, constants: Constants) -> TypedValue:  # noqa: ANN401 
 def _part(index: int) -> _Known:
     """A part of an instant: year, month, day, hour, minute, second."""
 
-    def call(value: Any, _: Constants) -> TypedValue:  # noqa: ANN401  # as above
+    def call(value: Any, _: Constants) -> TypedValue:  # noqa: ANN401  # a value inside a document
         if isinstance(value, int) and not isinstance(value, bool):
             value = Timestamp(value // 1000, value % 1000 * 1_000_000)
         elif isinstance(value, str):
@@ -137,7 +137,7 @@ def _part(index: int) -> _Known:
     return _Known(lambda _: INTEGER, call)
 
 
-def _absolute(value: Any, _: Constants) -> TypedValue:  # noqa: ANN401  # as above
+def _absolute(value: Any, _: Constants) -> TypedValue:  # noqa: ANN401  # a value inside a document
     plain = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     return abs(value) if plain else None
 

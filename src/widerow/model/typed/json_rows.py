@@ -100,7 +100,7 @@ def _field_from_json(value: Any, field: Field) -> TypedValue:  # noqa: ANN401  #
     return None
 
 
-def _prepared(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # same
+def _prepared(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # parsed JSON
     """The value that `coerce` takes: texts for binary, infinities and the like are decoded."""
     if depth == 0:
         raise InvalidRequest(TypedRule.VALUE_DEPTH, field=field[:100], limit=VALUE_DEPTH_MAX)
@@ -120,7 +120,7 @@ def _prepared(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # no
     return value
 
 
-def _numeric(value: Any, kind: FieldType, field: str) -> Any:  # noqa: ANN401  # same
+def _numeric(value: Any, kind: FieldType, field: str) -> Any:  # noqa: ANN401  # parsed JSON
     floating = kind.kind in (Kind.FLOAT, Kind.DOUBLE)
     if floating and isinstance(value, str) and value in _SPECIAL:
         return float(_SPECIAL[value])
@@ -135,19 +135,19 @@ def _numeric(value: Any, kind: FieldType, field: str) -> Any:  # noqa: ANN401  #
     return float(value) if floating and isinstance(value, Decimal) else value
 
 
-def _array(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # same
+def _array(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # parsed JSON
     if not isinstance(value, list) or kind.element is None:
         raise _illegal(value, kind, field)
     return [_prepared(item, kind.element, field, depth - 1) for item in value]
 
 
-def _map(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # same
+def _map(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # parsed JSON
     if not isinstance(value, dict) or kind.element is None:
         raise _illegal(value, kind, field)
     return {key: _prepared(item, kind.element, field, depth - 1) for key, item in value.items()}
 
 
-def _record(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # same
+def _record(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # parsed JSON
     if not isinstance(value, dict):
         raise _illegal(value, kind, field)
     record: dict[str, Any] = {}
@@ -163,7 +163,7 @@ def _record(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa
     return record
 
 
-def _document(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # same
+def _document(value: Any, kind: FieldType, field: str, depth: int) -> Any:  # noqa: ANN401  # parsed JSON
     """Any JSON; floating numbers become doubles (model §12)."""
     if depth == 0:
         raise InvalidRequest(TypedRule.VALUE_DEPTH, field=field[:100], limit=VALUE_DEPTH_MAX)
@@ -184,14 +184,14 @@ _NESTED: Final[Mapping[Kind, Callable[[Any, FieldType, str, int], Any]]] = {
 }
 
 
-def _illegal(value: Any, kind: FieldType, field: str) -> InvalidRequest:  # noqa: ANN401  # same
+def _illegal(value: Any, kind: FieldType, field: str) -> InvalidRequest:  # noqa: ANN401  # parsed JSON
     shown = value if isinstance(value, str) else json.dumps(value, default=str)
     return InvalidRequest(
         TypedRule.VALUE_ILLEGAL, field=field, value=shown[:100], type=kind.kind.value
     )
 
 
-def _token(value: Any) -> str:  # noqa: ANN401  # same
+def _token(value: Any) -> str:  # noqa: ANN401  # parsed JSON
     """The kind of a JSON value, in the vendor's words."""
     if isinstance(value, bool):
         return "VALUE_TRUE" if value else "VALUE_FALSE"
@@ -248,7 +248,7 @@ def json_value_text(value: Any) -> str:  # noqa: ANN401  # inside a document
     return (value if isinstance(value, str) else dumps(value))[:_SHOWN]
 
 
-def json_type_name(value: Any) -> str:  # noqa: ANN401  # same
+def json_type_name(value: Any) -> str:  # noqa: ANN401  # inside a document
     """The type of a value inside JSON for a message."""
     if isinstance(value, int) and not isinstance(value, bool):
         return "INTEGER" if -(2**31) <= value < 2**31 else "LONG"
@@ -262,7 +262,7 @@ _JSON_TYPES: Final[tuple[tuple[type, str], ...]] = (
 )
 
 
-def _written(document: Any, line: str) -> str:  # noqa: ANN401  # same
+def _written(document: Any, line: str) -> str:  # noqa: ANN401  # inside a document
     if isinstance(document, Decimal):
         return rounded_number(document)
     if not document or not isinstance(document, (dict, list)):

@@ -57,7 +57,7 @@ def field_document(field: Field) -> dict[str, Any]:
     return _present(document)
 
 
-def document_text(document: Any) -> str:  # noqa: ANN401  # what the functions above make
+def document_text(document: Any) -> str:  # noqa: ANN401  # any value of JSON
     """The text of a document."""
     return _text(document, "\n")
 
@@ -104,7 +104,7 @@ def _index(index: Index, table: TypedTable) -> dict[str, Any]:
     )
 
 
-def _text(value: Any, line: str) -> str:  # noqa: ANN401  # as above
+def _text(value: Any, line: str) -> str:  # noqa: ANN401  # any value of JSON
     inner = line + "  "
     if isinstance(value, dict) and value:
         parts = [f"{json.dumps(name)} : {_text(item, inner)}" for name, item in value.items()]

@@ -86,7 +86,7 @@ class Timestamp(NamedTuple):
         # Python's calendar begins in the year 1; the Gregorian one repeats every 400 years.
         cycles = 0 if year >= 1 else -(year // 400) + 1
         try:
-            moment = datetime(year + 400 * cycles, month, day, hour, minute, second)  # noqa: DTZ001  # same
+            moment = datetime(year + 400 * cycles, month, day, hour, minute, second)  # noqa: DTZ001  # arithmetic without a zone; all is UTC
         except ValueError as error:
             raise InvalidRequest(TypedRule.TIMESTAMP_TEXT, value=text[:100]) from error
         whole = cls.from_datetime(moment)

@@ -61,12 +61,12 @@ class MovableClock:
         """Stand still from now on. Does nothing if the clock stands still already."""
         with self._moving:
             if self._setting.running:
-                self._setting = _Setting(False, self.now_us(), self.monotonic_ns())  # noqa: FBT003  # as above
+                self._setting = _Setting(False, self.now_us(), self.monotonic_ns())  # noqa: FBT003  # in the order of the fields
 
     def stand_at(self, now_us: int, monotonic_ns: int = 0) -> None:
         """Stand still at these times; the monotonic one may go back, which no server may see."""
         with self._moving:
-            self._setting = _Setting(False, now_us, monotonic_ns)  # noqa: FBT003  # as above
+            self._setting = _Setting(False, now_us, monotonic_ns)  # noqa: FBT003  # in the order of the fields
 
     def run(self) -> None:
         """Run again from the present times. Does nothing if the clock runs already."""
@@ -74,4 +74,4 @@ class MovableClock:
             if not self._setting.running:
                 wall_us = self._setting.wall_us - self._base.now_us()
                 monotonic_ns = self._setting.monotonic_ns - self._base.monotonic_ns()
-                self._setting = _Setting(True, wall_us, monotonic_ns)  # noqa: FBT003  # as above
+                self._setting = _Setting(True, wall_us, monotonic_ns)  # noqa: FBT003  # in the order of the fields

@@ -180,7 +180,7 @@ class Lanes:
     def begin(self, parts: Iterable[Part]) -> None:
         """Run the parts, each in its lane."""
         for part in parts:
-            part.lane.begin(lambda part=part: self._work(part))  # type: ignore[misc]  # same
+            part.lane.begin(lambda part=part: self._work(part))  # type: ignore[misc]  # mypy does not know the default of a lambda
 
     def wait(self, parts: Sequence[Part], seconds: float) -> list[Part]:
         """Wait for so long until the parts have ended; those that have not are late from now on.

@@ -46,7 +46,7 @@ def sent_type(value: Any) -> str:  # noqa: ANN401  # any value of a request
     return TYPE_NAMES[_code(value)]
 
 
-def _code(value: Any) -> int:  # noqa: ANN401  # as above
+def _code(value: Any) -> int:  # noqa: ANN401  # any value of a request
     if isinstance(value, bool):
         return 2
     if isinstance(value, int):
@@ -184,15 +184,15 @@ def column_value(value: Any, kind: FieldType, depth: int = VALUE_DEPTH_MAX) -> A
 # --- numbers -------------------------------------------------------------------------------------
 
 
-def _integer(value: Any, kind: FieldType, depth: int) -> int:  # noqa: ANN401, ARG001  # as all of them
+def _integer(value: Any, kind: FieldType, depth: int) -> int:  # noqa: ANN401, ARG001  # every converter takes all three
     return _whole(value, "Integer", "int", _INT_MIN, _INT_MAX)
 
 
-def _long(value: Any, kind: FieldType, depth: int) -> int:  # noqa: ANN401, ARG001  # same
+def _long(value: Any, kind: FieldType, depth: int) -> int:  # noqa: ANN401, ARG001  # every converter takes all three
     return _whole(value, "Long", "long", INT64_MIN, INT64_MAX)
 
 
-def _whole(value: Any, name: str, short: str, least: int, most: int) -> int:  # noqa: ANN401  # same
+def _whole(value: Any, name: str, short: str, least: int, most: int) -> int:  # noqa: ANN401  # values
     if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
         if least <= value <= most and value == int(value):
             return int(value)
@@ -213,11 +213,11 @@ def _loses(given: str, kind: str, value: str) -> InvalidRequest:
     return InvalidRequest(NosqlRule.LOSES, given=given, type=kind, value=value[:100])
 
 
-def _double(value: Any, kind: FieldType, depth: int) -> float:  # noqa: ANN401, ARG001  # same
+def _double(value: Any, kind: FieldType, depth: int) -> float:  # noqa: ANN401, ARG001  # every converter takes all three
     return _real(value, "Double", "double")
 
 
-def _float(value: Any, kind: FieldType, depth: int) -> float:  # noqa: ANN401, ARG001  # same
+def _float(value: Any, kind: FieldType, depth: int) -> float:  # noqa: ANN401, ARG001  # every converter takes all three
     if isinstance(value, int) and not isinstance(value, bool):
         if int(single_precision(float(value))) != value:
             raise _loses("long", "float", str(value))
@@ -228,7 +228,7 @@ def _float(value: Any, kind: FieldType, depth: int) -> float:  # noqa: ANN401, A
     return single_precision(number)
 
 
-def _real(value: Any, name: str, short: str) -> float:  # noqa: ANN401  # same
+def _real(value: Any, name: str, short: str) -> float:  # noqa: ANN401  # values
     if isinstance(value, float):
         return value
     if isinstance(value, bool):
@@ -264,7 +264,7 @@ def _checked_number(text: str) -> str:
     return text.strip()
 
 
-def _number(value: Any, kind: FieldType, depth: int) -> Decimal:  # noqa: ANN401, ARG001  # same
+def _number(value: Any, kind: FieldType, depth: int) -> Decimal:  # noqa: ANN401, ARG001  # every converter takes all three
     if isinstance(value, bool):
         raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Number", given="BOOLEAN")
     if isinstance(value, Decimal):
@@ -293,7 +293,7 @@ def _number(value: Any, kind: FieldType, depth: int) -> Decimal:  # noqa: ANN401
 # --- texts, bytes, instants ----------------------------------------------------------------------
 
 
-def _boolean(value: Any, kind: FieldType, depth: int) -> bool:  # noqa: ANN401, ARG001  # same
+def _boolean(value: Any, kind: FieldType, depth: int) -> bool:  # noqa: ANN401, ARG001  # every converter takes all three
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -301,13 +301,13 @@ def _boolean(value: Any, kind: FieldType, depth: int) -> bool:  # noqa: ANN401, 
     raise InvalidRequest(NosqlRule.TYPE_INVALID, type="Boolean", given=sent_type(value))
 
 
-def _string(value: Any, kind: FieldType, depth: int) -> str:  # noqa: ANN401, ARG001  # same
+def _string(value: Any, kind: FieldType, depth: int) -> str:  # noqa: ANN401, ARG001  # every converter takes all three
     if isinstance(value, str):
         return value
     raise InvalidRequest(NosqlRule.TYPE_MISMATCH, type="STRING", given=sent_type(value))
 
 
-def _binary(value: Any, kind: FieldType, depth: int) -> bytes:  # noqa: ANN401, ARG001  # same
+def _binary(value: Any, kind: FieldType, depth: int) -> bytes:  # noqa: ANN401, ARG001  # every converter takes all three
     if isinstance(value, str):
         value = _base64(value)
     if not isinstance(value, bytes):
@@ -329,7 +329,7 @@ def _base64(text: str) -> bytes:
         raise InvalidRequest(NosqlRule.BASE64_PADDING, value=text[:100]) from error
 
 
-def _timestamp(value: Any, kind: FieldType, depth: int) -> Timestamp:  # noqa: ANN401, ARG001  # same
+def _timestamp(value: Any, kind: FieldType, depth: int) -> Timestamp:  # noqa: ANN401, ARG001  # every converter takes all three
     text = value.text if isinstance(value, TimestampText) else value
     if isinstance(text, str):
         return timestamp_of(text, kind.precision)
@@ -342,14 +342,14 @@ def _timestamp(value: Any, kind: FieldType, depth: int) -> Timestamp:  # noqa: A
 # --- containers ----------------------------------------------------------------------------------
 
 
-def _array(value: Any, kind: FieldType, depth: int) -> list[Any]:  # noqa: ANN401  # same
+def _array(value: Any, kind: FieldType, depth: int) -> list[Any]:  # noqa: ANN401  # values
     if not isinstance(value, list):
         raise InvalidRequest(NosqlRule.TYPE_MISMATCH, type="ARRAY", given=sent_type(value))
     assert kind.element is not None
     return [_element(item, kind.element, depth - 1) for item in value]
 
 
-def _map(value: Any, kind: FieldType, depth: int) -> dict[str, Any]:  # noqa: ANN401  # same
+def _map(value: Any, kind: FieldType, depth: int) -> dict[str, Any]:  # noqa: ANN401  # values
     if not isinstance(value, dict):
         raise InvalidRequest(NosqlRule.TYPE_MISMATCH, type="MAP", given=sent_type(value))
     assert kind.element is not None
@@ -369,7 +369,7 @@ _JAVA_NAMES: Final = {
 }
 
 
-def _element(value: Any, kind: FieldType, depth: int) -> Any:  # noqa: ANN401  # same
+def _element(value: Any, kind: FieldType, depth: int) -> Any:  # noqa: ANN401  # values
     """An element of an ARRAY or MAP, which is never NULL."""
     if kind.kind is not Kind.JSON and (value is None or isinstance(value, JsonNull)):
         given = sent_type(value)
@@ -384,7 +384,7 @@ def _element(value: Any, kind: FieldType, depth: int) -> Any:  # noqa: ANN401  #
     return None if made is JSON_NULL else made
 
 
-def _record(value: Any, kind: FieldType, depth: int) -> dict[str, Any]:  # noqa: ANN401  # same
+def _record(value: Any, kind: FieldType, depth: int) -> dict[str, Any]:  # noqa: ANN401  # values
     if isinstance(value, list):
         value = _positional(value, [field.name for field in kind.fields])
     if not isinstance(value, dict):
@@ -400,7 +400,7 @@ def _record(value: Any, kind: FieldType, depth: int) -> dict[str, Any]:  # noqa:
     return record
 
 
-def _json(value: Any, kind: FieldType, depth: int) -> Any:  # noqa: ANN401  # same
+def _json(value: Any, kind: FieldType, depth: int) -> Any:  # noqa: ANN401  # values
     if depth == 0:
         raise InvalidRequest(TypedRule.VALUE_DEPTH, field="JSON", limit=VALUE_DEPTH_MAX)
     if isinstance(value, dict):

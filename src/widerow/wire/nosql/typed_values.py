@@ -75,7 +75,7 @@ def encoded_value(value: Any, kind: FieldType) -> EncodedValue:  # noqa: ANN401 
     return EncodedValue(out.getvalue())
 
 
-def put_typed(out: BytesWriter, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # same
+def put_typed(out: BytesWriter, value: Any, kind: FieldType) -> None:  # noqa: ANN401  # a column's value
     """Append a value of a type; None is NULL."""
     if value is None:
         out.append(NSON_NULL)
@@ -161,7 +161,7 @@ def json_document(value: Any) -> Any:  # noqa: ANN401  # a document
     return value
 
 
-def json_member(value: Any) -> Any:  # noqa: ANN401  # same
+def json_member(value: Any) -> Any:  # noqa: ANN401  # a document
     """A value inside a document, where None is a JSON null."""
     return JSON_NULL if value is None else json_document(value)
 

@@ -118,7 +118,7 @@ class Unreadable(Exception):  # no error of the package: callers say what it mea
     """The bytes are not fields."""
 
 
-class Crowded(Exception):  # as before
+class Crowded(Exception):  # no error of the package: callers say what it means
     """More elements of a field than `limit`, or more fields in all: then `name` is empty."""
 
     def __init__(self, name: str, limit: int) -> None:
@@ -171,7 +171,7 @@ def _shape_of(descriptor: Any) -> _Shape:  # noqa: ANN401  # a Descriptor, which
     return shape
 
 
-def _make_shape(descriptor: Any, made: dict[str, _Shape]) -> _Shape:  # noqa: ANN401  # as before
+def _make_shape(descriptor: Any, made: dict[str, _Shape]) -> _Shape:  # noqa: ANN401  # a Descriptor, which has no types
     """The shape of a type, whose messages may contain themselves."""
     shape = made.get(descriptor.full_name)
     if shape is None:

@@ -59,7 +59,7 @@ def _asked(request: Any) -> Any:  # noqa: ANN401  # what any operation's `decode
     return getattr(request, "request", request)
 
 
-def _tables(engine: TablestoreEngine, instance: str, request: Any) -> frozenset[str]:  # noqa: ANN401  # as before
+def _tables(engine: TablestoreEngine, instance: str, request: Any) -> frozenset[str]:  # noqa: ANN401  # what any operation's `decode` made
     """The tables that a request names: of a batch all, of a list of all tables none.
 
     By a transaction, a tunnel or a stream it names the table that this is of.
@@ -80,7 +80,7 @@ def _tables(engine: TablestoreEngine, instance: str, request: Any) -> frozenset[
     return frozenset((found,)) if found else frozenset()
 
 
-def _of_stream(asked: Any) -> str:  # noqa: ANN401  # as before
+def _of_stream(asked: Any) -> str:  # noqa: ANN401  # what any operation's `decode` made
     """The table of a stream, whose name the id of the stream begins with; "" for none."""
     if isinstance(asked, StreamAsked):
         stream = asked.id
@@ -96,7 +96,7 @@ def _of_stream(asked: Any) -> str:  # noqa: ANN401  # as before
     return stream.rpartition("_")[0]
 
 
-def _of_tunnel(engine: TablestoreEngine, instance: str, asked: Any) -> str | None:  # noqa: ANN401  # as before
+def _of_tunnel(engine: TablestoreEngine, instance: str, asked: Any) -> str | None:  # noqa: ANN401  # what any operation's `decode` made
     """The table of a tunnel that is named by its id; None where there is none."""
     who = getattr(asked, "who", asked)
     tunnel = who.id if isinstance(who, TunnelName) else getattr(who, "tunnel", None)
@@ -105,7 +105,7 @@ def _of_tunnel(engine: TablestoreEngine, instance: str, asked: Any) -> str | Non
     return following_beside(engine, tunnel).tunnels.table_of(instance, tunnel)
 
 
-def _rows(request: Any) -> tuple[str, ...]:  # noqa: ANN401  # as before
+def _rows(request: Any) -> tuple[str, ...]:  # noqa: ANN401  # what any operation's `decode` made
     """The table of each row of a batch; none where the rows stand or fall together."""
     asked = _asked(request)
     if isinstance(asked, BatchGet):
@@ -115,7 +115,7 @@ def _rows(request: Any) -> tuple[str, ...]:  # noqa: ANN401  # as before
     return ()
 
 
-def _without(request: Any, marked: Sequence[bool]) -> Any:  # noqa: ANN401  # as before
+def _without(request: Any, marked: Sequence[bool]) -> Any:  # noqa: ANN401  # what any operation's `decode` made
     if all(marked):
         return None
     asked = _asked(request)
@@ -140,7 +140,7 @@ def _tables_without(asked: BatchGet, marked: Sequence[bool]) -> list[TableGet]:
 
 
 def _filled(
-    request: Any,  # noqa: ANN401  # as before
+    request: Any,  # noqa: ANN401  # what any operation's `decode` made
     marked: Sequence[bool],
     result: BatchAnswer | BulkImported | None,
     error: Exception,

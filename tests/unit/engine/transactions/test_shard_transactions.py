@@ -127,7 +127,7 @@ def test_a_write_by_way_of_any_server_meets_the_lock(servers: list[TablestoreEng
     assert refusal(lambda: two.core.run(late)) is Rule.KEY_LOCKED
     for engine in servers:
         assert refusal(lambda: write(engine, put("t", row(1), {}))) is Rule.KEY_LOCKED  # noqa: B023  # called at once
-        assert refusal(lambda: begin(engine)) is Rule.KEY_LOCKED  # noqa: B023  # same
+        assert refusal(lambda: begin(engine)) is Rule.KEY_LOCKED  # noqa: B023  # called at once
     changes = put("t", row(1), {}), put("t", row(1, "b"), {})
     [[locked, free]] = three.core.run(
         three.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),)))
@@ -188,7 +188,7 @@ def test_what_a_server_has_seen_it_does_not_read_again(servers: list[TablestoreE
         def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # as the snapshot's
             return getattr(self.view, name)
 
-        def scan(self, start: bytes, stop: bytes, **how: Any) -> Any:  # noqa: ANN401  # same
+        def scan(self, start: bytes, stop: bytes, **how: Any) -> Any:  # noqa: ANN401  # as the snapshot's
             if start.startswith(SPACE_TRANSACTIONS):
                 found = list(self.view.scan(start, stop, **how))
                 scanned.extend(key for key, _ in found)
@@ -325,7 +325,7 @@ def test_whatever_outcomes_are_unknown_a_transaction_is_made_whole_or_not_at_all
             change = put("t", row(number), {"c": expected})
             _, rule, _ = client.ask(lambda engine: write(engine, change, inside))  # noqa: B023  # called at once
             assert rule is None
-        _, rule, repeated = client.ask(lambda engine: commit(engine, inside))  # noqa: B023  # same
+        _, rule, repeated = client.ask(lambda engine: commit(engine, inside))  # noqa: B023  # called at once
         assert rule is None or (rule, repeated) == (ENDED, True)
         if rule is not None:  # it was made, and its answer was lost
             assert held(calm) == []

@@ -336,10 +336,10 @@ def test_ids_that_nobody_gave_out(engine: TablestoreEngine, text: str) -> None:
     for identity in forged:
         for call in (
             lambda: commit(engine, identity),  # noqa: B023  # called at once
-            lambda: abort(engine, identity),  # noqa: B023  # same
-            lambda: write(engine, put("t", row(1), {}), identity),  # noqa: B023  # same
-            lambda: columns(engine, 1, identity),  # noqa: B023  # same
-            lambda: numbers(engine, identity),  # noqa: B023  # same
+            lambda: abort(engine, identity),  # noqa: B023  # called at once
+            lambda: write(engine, put("t", row(1), {}), identity),  # noqa: B023  # called at once
+            lambda: columns(engine, 1, identity),  # noqa: B023  # called at once
+            lambda: numbers(engine, identity),  # noqa: B023  # called at once
         ):
             assert refusal(call) is TablestoreRule.TRANSACTION_ID
     assert columns(engine, 1, inside) is None  # which is open all the same

@@ -101,7 +101,7 @@ class Copier:
         """Nothing outside."""
         return ()
 
-    def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:  # noqa: ARG002  # same
+    def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:  # noqa: ARG002  # as the protocol has it
         """Copy the row."""
         place = SPACE_LOCAL_INDEXES + event.key[1:]
         if event.new is None:

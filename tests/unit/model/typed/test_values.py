@@ -118,7 +118,7 @@ REFUSED: list[tuple[FieldType, Any, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "value", "text"), REFUSED, ids=[text for *_, text in REFUSED])
-def test_what_is_no_value_of_the_type_is_refused(kind: FieldType, value: Any, text: str) -> None:  # noqa: ANN401  # same
+def test_what_is_no_value_of_the_type_is_refused(kind: FieldType, value: Any, text: str) -> None:  # noqa: ANN401  # a document
     with pytest.raises(InvalidRequest) as refused:
         coerce(value, kind, "f")
     assert str(refused.value) == text
@@ -143,7 +143,7 @@ TEXTS: list[tuple[FieldType, str, Any]] = [
 
 
 @pytest.mark.parametrize(("kind", "text", "value"), TEXTS)
-def test_values_from_text(kind: FieldType, text: str, value: Any) -> None:  # noqa: ANN401  # same
+def test_values_from_text(kind: FieldType, text: str, value: Any) -> None:  # noqa: ANN401  # a document
     assert value_from_text(text, kind, "f") == value
 
 
@@ -190,7 +190,7 @@ def test_documents_are_stored_as_they_are(document: Any) -> None:  # noqa: ANN40
 
 @unhurried
 @given(documents)
-def test_documents_are_printed_as_json_reads_them(document: Any) -> None:  # noqa: ANN401  # same
+def test_documents_are_printed_as_json_reads_them(document: Any) -> None:  # noqa: ANN401  # any document
     value = coerce(document, JSON, "f")
     for pretty in (False, True):
         read = value_from_json(parse_json(dumps(value, pretty=pretty)), JSON, "f")

@@ -134,7 +134,7 @@ def no_process(monkeypatch: pytest.MonkeyPatch) -> list[OSError]:
     errors: list[OSError] = []
     start = subprocess.Popen
 
-    def starting(*words: Any, **named: Any) -> Any:  # noqa: ANN401  # as it is
+    def starting(*words: Any, **named: Any) -> Any:  # noqa: ANN401  # what Popen takes and gives
         if errors:
             raise errors.pop()
         return start(*words, **named)

@@ -198,11 +198,11 @@ def answered(
     request: Search,
 ) -> SearchAnswer:
     """The answer of a search; `moment`: a view of the index, the deadline, and a random seed."""
-    from widerow.search.results.highlight import (  # noqa: PLC0415  # numpy, for who searches
+    from widerow.search.results.highlight import (  # noqa: PLC0415  # numpy is imported with the first search index
         Highlighter,
         highlight_columns,
     )
-    from widerow.search.results.page import find_page  # noqa: PLC0415  # same
+    from widerow.search.results.page import find_page  # noqa: PLC0415  # numpy is imported with the first search index
 
     view, deadline, seed = moment
     page = find_page(view, index.schema, request, seed)

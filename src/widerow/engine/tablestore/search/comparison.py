@@ -149,8 +149,8 @@ class _Comparing:
         The entry is None where the row has expired cells that the sweep has not removed yet: until
         then the index may still have them.
         """
-        from widerow.search.documents import document_of  # noqa: PLC0415  # numpy, for who searches
-        from widerow.search.segments import Entry  # noqa: PLC0415  # same
+        from widerow.search.documents import document_of  # noqa: PLC0415  # numpy is imported with the first search index
+        from widerow.search.segments import Entry  # noqa: PLC0415  # numpy is imported with the first search index
 
         prefix = row_prefix(self._table.id)
         for key, record in reader.scan(prefix, after_prefix(prefix)):
@@ -172,7 +172,7 @@ class _Comparing:
             self._compare_taken()
 
     def _compare_taken(self) -> None:
-        from widerow.search.comparing import stale_keys  # noqa: PLC0415  # as above
+        from widerow.search.comparing import stale_keys  # noqa: PLC0415  # numpy is imported with the first search index
 
         stale = self._found.stale
         if stale.count < SEARCH_DIFFERENCES_NAMED:

@@ -200,7 +200,7 @@ class LiveIndex:
 
     def _load(self, table: Table, log: Stream) -> None:
         """Load the files, if they are of this index and the journal has every change since."""
-        from widerow.search.index import DocumentIndex  # noqa: PLC0415  # numpy, for who searches
+        from widerow.search.index import DocumentIndex  # noqa: PLC0415  # numpy is imported with the first search index
 
         if self._files is None:
             return
@@ -235,7 +235,7 @@ class LiveIndex:
 
     def _begin(self) -> None:
         """Begin to build from the first row on."""
-        from widerow.search.index import DocumentIndex  # noqa: PLC0415  # as above
+        from widerow.search.index import DocumentIndex  # noqa: PLC0415  # numpy is imported with the first search index
 
         fields = self._fields()
         self._use(DocumentIndex(fields), fields)
@@ -264,13 +264,13 @@ class LiveIndex:
         self._changes = rows.rows
 
     def _fields(self) -> "SearchFields":
-        from widerow.search.fields import SearchFields  # noqa: PLC0415  # as above
+        from widerow.search.fields import SearchFields  # noqa: PLC0415  # numpy is imported with the first search index
 
         return SearchFields(self.index.schema)
 
     def _use(self, rows: "DocumentIndex", fields: "SearchFields") -> None:
-        from widerow.search.documents import document_of  # noqa: PLC0415  # as above
-        from widerow.search.index import DocumentChange  # noqa: PLC0415  # same
+        from widerow.search.documents import document_of  # noqa: PLC0415  # numpy is imported with the first search index
+        from widerow.search.index import DocumentChange  # noqa: PLC0415  # numpy is imported with the first search index
 
         def convert(key: bytes, row: NewestRow | None) -> DocumentChange:
             if row is None:

@@ -322,9 +322,9 @@ def _check_order(schema: SearchSchema) -> None:
 
 def _try_order(schema: SearchSchema, sort: SearchSort) -> None:
     """Sort the rows of an empty index. Raises `InvalidRequest` as a search does (search §5.1)."""
-    from widerow.search.fields import SearchFields  # noqa: PLC0415  # numpy, for who has an index
-    from widerow.search.index import DocumentIndex  # noqa: PLC0415  # same
-    from widerow.search.results.columns import completed_sort, sort_columns  # noqa: PLC0415  # same
+    from widerow.search.fields import SearchFields  # noqa: PLC0415  # numpy is imported with the first search index
+    from widerow.search.index import DocumentIndex  # noqa: PLC0415  # numpy is imported with the first search index
+    from widerow.search.results.columns import completed_sort, sort_columns  # noqa: PLC0415  # numpy is imported with the first search index
 
     nothing = DocumentIndex(SearchFields(schema)).view().select(MATCH_ALL, scored=False)
     sort_columns(nothing, completed_sort(sort).sorters, scores=None)

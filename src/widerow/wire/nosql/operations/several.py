@@ -78,7 +78,7 @@ def range_of(form: TableForm, given: Any) -> FieldRange | None:  # noqa: ANN401 
     return made
 
 
-def _bound(form: TableForm, name: str, given: Any) -> tuple[Any, bool]:  # noqa: ANN401  # same
+def _bound(form: TableForm, name: str, given: Any) -> tuple[Any, bool]:  # noqa: ANN401  # a value
     if not isinstance(given, dict):
         return None, True
     field = form.table.field(name)

@@ -65,13 +65,13 @@ def request_system(engine: TypedEngine, namespace: str, asked: Frame) -> "Messag
     Raises, or its plan does: `InvalidRequest`, `NotFound`, `Conflict`, `Unsupported`.
     """
     from widerow.engine.typed.ddl.parse import parse  # noqa: PLC0415  # the grammar is slow to load
-    from widerow.engine.typed.ddl.planned import is_planned, planned  # noqa: PLC0415  # same
-    from widerow.engine.typed.ddl.planned_namespaces import (  # noqa: PLC0415  # same
+    from widerow.engine.typed.ddl.planned import is_planned, planned  # noqa: PLC0415  # the grammar is slow to load
+    from widerow.engine.typed.ddl.planned_namespaces import (  # noqa: PLC0415  # the grammar is slow to load
         is_about_namespace,
         planned_namespace,
     )
-    from widerow.engine.typed.ddl.result import Context  # noqa: PLC0415  # same
-    from widerow.engine.typed.ddl.run import run_read  # noqa: PLC0415  # same
+    from widerow.engine.typed.ddl.result import Context  # noqa: PLC0415  # the grammar is slow to load
+    from widerow.engine.typed.ddl.run import run_read  # noqa: PLC0415  # the grammar is slow to load
 
     statement = _statement(asked.payload)
     if leading_word(statement) in _QUERYING:
@@ -94,10 +94,10 @@ def _table_id(changed: Any) -> str:  # noqa: ANN401  # a ChangedDefinition, whos
     return operation_id(changed) if changed.executed else ""
 
 
-def _answering(made: Any, statement: str, identify: Any) -> "Message | Plan[Message]":  # noqa: ANN401  # of both kinds
+def _answering(made: Any, statement: str, identify: Any) -> "Message | Plan[Message]":  # noqa: ANN401  # a name, or a ChangedDefinition
     """The answer to a change, or the plan that gives it."""
 
-    def told(changed: Any) -> Message:  # noqa: ANN401  # as above
+    def told(changed: Any) -> Message:  # noqa: ANN401  # a name, or a ChangedDefinition
         operation = identify(changed)
         state = OperationState.WORKING if operation else OperationState.COMPLETE
         message: Message = {"ta": int(state), "st": statement}

@@ -78,7 +78,7 @@ class _Table:
         self,
         code: int,
         call: Callable[..., Any],
-        **more: Any,  # noqa: ANN401  # as above
+        **more: Any,  # noqa: ANN401  # further parts of a WireOperation
     ) -> _Coded:
         """PREPARE or QUERY."""
         tells_cost = not self._mode.onprem

@@ -227,8 +227,8 @@ def _run_statement(
 ) -> "Message | Plan[Message]":
     """Run a definition statement; in the cloud's way a table without a parent has limits."""
     from widerow.engine.typed.ddl.parse import parse  # noqa: PLC0415  # the grammar is slow to load
-    from widerow.engine.typed.ddl.planned import planned  # noqa: PLC0415  # same
-    from widerow.engine.typed.ddl.result import Context  # noqa: PLC0415  # same
+    from widerow.engine.typed.ddl.planned import planned  # noqa: PLC0415  # the grammar is slow to load
+    from widerow.engine.typed.ddl.result import Context  # noqa: PLC0415  # the grammar is slow to load
 
     _check_word(statement)
     read = parse(statement)

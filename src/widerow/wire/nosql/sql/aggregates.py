@@ -121,7 +121,7 @@ class _Extreme(SqlAggregation):
             if self._key is None or (key > self._key if self._greatest else key < self._key):
                 self._key, self._value = key, item
 
-    def result(self) -> Any:  # noqa: ANN401  # as above
+    def result(self) -> Any:  # noqa: ANN401  # any value of a query
         return self._value
 
 

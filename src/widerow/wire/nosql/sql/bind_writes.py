@@ -314,7 +314,7 @@ def _set(clause: syntax.SetClause, value: Compiled, _: Any, cast: Any) -> _Apply
     return apply
 
 
-def _add(clause: syntax.AddClause, value: Compiled, position: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as above
+def _add(clause: syntax.AddClause, value: Compiled, position: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as `_clause` hands in
     place = _beginning(clause.target)
 
     def apply(frame: SqlFrame, target: UpdatePlace) -> bool:
@@ -329,7 +329,7 @@ def _add(clause: syntax.AddClause, value: Compiled, position: Any, cast: Any) ->
     return apply
 
 
-def _put(_: syntax.PutClause, value: Compiled, __: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as above
+def _put(_: syntax.PutClause, value: Compiled, __: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as `_clause` hands in
     return lambda frame, target: put_fields(target, value.evaluate(frame), cast)
 
 
@@ -340,7 +340,7 @@ def _beginning(path: syntax.SqlExpression) -> TextPlace:
     return path.place
 
 
-def _merge(clause: syntax.MergeClause, value: Compiled, _: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as above
+def _merge(clause: syntax.MergeClause, value: Compiled, _: Any, cast: Any) -> _Apply:  # noqa: ANN401  # as `_clause` hands in
     place = _beginning(clause.target)
 
     def apply(frame: SqlFrame, target: UpdatePlace) -> bool:

@@ -142,17 +142,17 @@ def _whole_of_number(number: Decimal, bits: int) -> int:
     return _wrapped(digits * pow(10, exponent, 1 << bits), bits)
 
 
-def _integer(item: Any, kind: TypeNode, place: TextPlace) -> int:  # noqa: ANN401  # as above
+def _integer(item: Any, kind: TypeNode, place: TextPlace) -> int:  # noqa: ANN401  # any item
     del place
     return _whole(item, kind, 32)
 
 
-def _long(item: Any, kind: TypeNode, place: TextPlace) -> int:  # noqa: ANN401  # as above
+def _long(item: Any, kind: TypeNode, place: TextPlace) -> int:  # noqa: ANN401  # any item
     del place
     return LongInt(_whole(item, kind, 64))
 
 
-def _real(item: Any) -> float:  # noqa: ANN401  # as above
+def _real(item: Any) -> float:  # noqa: ANN401  # any item
     if isinstance(item, str) and not isinstance(item, EnumItem):
         if not _DOUBLE_TEXT.match(item):
             raise _Refused(f'For input string: "{item[:100]}"')
@@ -162,12 +162,12 @@ def _real(item: Any) -> float:  # noqa: ANN401  # as above
     return float(item)
 
 
-def _double(item: Any, kind: TypeNode, place: TextPlace) -> float:  # noqa: ANN401  # as above
+def _double(item: Any, kind: TypeNode, place: TextPlace) -> float:  # noqa: ANN401  # any item
     del kind, place
     return float(_real(item))
 
 
-def _float(item: Any, kind: TypeNode, place: TextPlace) -> float:  # noqa: ANN401  # as above
+def _float(item: Any, kind: TypeNode, place: TextPlace) -> float:  # noqa: ANN401  # any item
     del kind, place
     value = _real(item)
     try:
@@ -187,7 +187,7 @@ def _wrong_number(text: str) -> str:
 _NUMBER_CHARACTERS: Final = frozenset("0123456789+-.eE")
 
 
-def _number(item: Any, kind: TypeNode, place: TextPlace) -> Decimal:  # noqa: ANN401  # as above
+def _number(item: Any, kind: TypeNode, place: TextPlace) -> Decimal:  # noqa: ANN401  # any item
     del kind, place
     if isinstance(item, str) and not isinstance(item, EnumItem):
         try:
@@ -209,12 +209,12 @@ def _number(item: Any, kind: TypeNode, place: TextPlace) -> Decimal:  # noqa: AN
 # --- other plain types ---------------------------------------------------------------------------
 
 
-def _string(item: Any, kind: TypeNode, place: TextPlace) -> str:  # noqa: ANN401  # as above
+def _string(item: Any, kind: TypeNode, place: TextPlace) -> str:  # noqa: ANN401  # any item
     del kind, place
     return text_of(item)
 
 
-def _boolean(item: Any, kind: TypeNode, place: TextPlace) -> bool:  # noqa: ANN401  # as above
+def _boolean(item: Any, kind: TypeNode, place: TextPlace) -> bool:  # noqa: ANN401  # any item
     del kind, place
     if isinstance(item, bool):
         return item
@@ -223,7 +223,7 @@ def _boolean(item: Any, kind: TypeNode, place: TextPlace) -> bool:  # noqa: ANN4
     raise _Refused
 
 
-def _binary(item: Any, kind: TypeNode, place: TextPlace) -> bytes:  # noqa: ANN401  # as above
+def _binary(item: Any, kind: TypeNode, place: TextPlace) -> bytes:  # noqa: ANN401  # any item
     del place
     if isinstance(item, bytes):
         data = item
@@ -245,7 +245,7 @@ def _binary(item: Any, kind: TypeNode, place: TextPlace) -> bytes:  # noqa: ANN4
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=]", re.ASCII)
 
 
-def _enum(item: Any, kind: TypeNode, place: TextPlace) -> EnumItem:  # noqa: ANN401  # as above
+def _enum(item: Any, kind: TypeNode, place: TextPlace) -> EnumItem:  # noqa: ANN401  # any item
     del place
     if not isinstance(item, str):
         raise _Refused
@@ -276,7 +276,7 @@ def _moment(text: str) -> Timestamp:
         raise _Refused(str(error)) from error
 
 
-def _timestamp(item: Any, kind: TypeNode, place: TextPlace) -> Timestamp:  # noqa: ANN401  # as above
+def _timestamp(item: Any, kind: TypeNode, place: TextPlace) -> Timestamp:  # noqa: ANN401  # any item
     del place
     precision = 9 if kind.size is None else kind.size
     if isinstance(item, Timestamp):
@@ -296,14 +296,14 @@ def _timestamp(item: Any, kind: TypeNode, place: TextPlace) -> Timestamp:  # noq
 # --- arrays, maps, records, JSON -----------------------------------------------------------------
 
 
-def _array(item: Any, kind: TypeNode, place: TextPlace) -> list[Any]:  # noqa: ANN401  # as above
+def _array(item: Any, kind: TypeNode, place: TextPlace) -> list[Any]:  # noqa: ANN401  # any item
     if not isinstance(item, list):
         raise _Refused
     element = kind.element or ANY
     return [cast_item(inside(item, each), element, place) for each in item]
 
 
-def _map(item: Any, kind: TypeNode, place: TextPlace) -> dict[str, Any]:  # noqa: ANN401  # as above
+def _map(item: Any, kind: TypeNode, place: TextPlace) -> dict[str, Any]:  # noqa: ANN401  # any item
     if not isinstance(item, Mapping):
         raise _Refused
     element = kind.element or ANY
@@ -314,7 +314,7 @@ def _map(item: Any, kind: TypeNode, place: TextPlace) -> dict[str, Any]:  # noqa
     return cast
 
 
-def _record(item: Any, kind: TypeNode, place: TextPlace) -> RecordItem:  # noqa: ANN401  # as above
+def _record(item: Any, kind: TypeNode, place: TextPlace) -> RecordItem:  # noqa: ANN401  # any item
     if not isinstance(item, Mapping):
         raise _Refused
     made = field_type(kind)
@@ -330,7 +330,7 @@ def _record(item: Any, kind: TypeNode, place: TextPlace) -> RecordItem:  # noqa:
 _JSON_NULLS: Final = frozenset(("JSON", "ANY", "ANYATOMIC", "ANYJSONATOMIC"))
 
 
-def _json(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
+def _json(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # any item
     if isinstance(item, bytes | Timestamp | EnumItem):
         raise _Refused
     if isinstance(item, list):
@@ -340,31 +340,31 @@ def _json(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  
     return item
 
 
-def _inner_json(container: Any, value: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
+def _inner_json(container: Any, value: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # any item
     item = inside(container, value)
     return JSON_NULL if item is None else _json(item, kind, place)
 
 
-def _any(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
+def _any(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # any item
     del kind, place
     return item
 
 
-def _any_atomic(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
+def _any_atomic(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # any item
     del kind, place
     if isinstance(item, list | Mapping):
         raise _Refused
     return item
 
 
-def _any_json_atomic(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
+def _any_json_atomic(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # any item
     del kind, place
     if isinstance(item, list | Mapping | bytes | Timestamp | EnumItem):
         raise _Refused
     return item
 
 
-def _any_record(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # as above
+def _any_record(item: Any, kind: TypeNode, place: TextPlace) -> Any:  # noqa: ANN401  # any item
     del kind, place
     if not isinstance(item, RecordItem):
         raise _Refused
@@ -483,18 +483,18 @@ def _is(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # any item
     return found
 
 
-def _is_array(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
+def _is_array(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # any item
     element = kind.element or ANY
     return isinstance(item, list) and all(_is(inside(item, each), element) for each in item)
 
 
-def _is_map(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
+def _is_map(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # any item
     element = kind.element or ANY
     plain = isinstance(item, Mapping) and not isinstance(item, RecordItem)
     return plain and all(_is(inside(item, each), element) for each in item.values())
 
 
-def _is_record(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
+def _is_record(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # any item
     if not isinstance(item, RecordItem):
         return False
     names = [name.lower() for name, _ in kind.fields]
@@ -504,7 +504,7 @@ def _is_record(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
     )
 
 
-def _is_json(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
+def _is_json(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # any item
     if isinstance(item, bytes | Timestamp | EnumItem | RecordItem):
         return False
     if isinstance(item, list):
@@ -514,12 +514,12 @@ def _is_json(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
     return True
 
 
-def _is_stamp(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # as above
+def _is_stamp(item: Any, kind: TypeNode) -> bool:  # noqa: ANN401  # any item
     precision = 9 if kind.size is None else kind.size
     return isinstance(item, Timestamp) and getattr(item, "precision", 9) <= precision
 
 
-def _is_int(item: Any) -> bool:  # noqa: ANN401  # as above
+def _is_int(item: Any) -> bool:  # noqa: ANN401  # any item
     return isinstance(item, int) and not isinstance(item, bool)
 
 

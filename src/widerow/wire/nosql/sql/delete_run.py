@@ -103,7 +103,7 @@ def _decide(plan: DeletePlan, frame: Any, row: StoredRow) -> NewValues | None:  
     return NewValues(None) if plan.where is None or is_true(plan.where, frame) else None
 
 
-def _returned(plan: DeletePlan, frame: Any, row: StoredRow) -> SentRow:  # noqa: ANN401  # as above
+def _returned(plan: DeletePlan, frame: Any, row: StoredRow) -> SentRow:  # noqa: ANN401  # the frame of expressions
     assert plan.row is not None
     frame.rows[plan.loop.slot] = row
     return plan.row(frame)

@@ -573,7 +573,7 @@ def _filter(expression: syntax.FilterNode, scope: SqlScope) -> Compiled:
         expression.condition.value, int
     )
     if position and not isinstance(expression.condition.value, bool):  # type: ignore[attr-defined]  # a literal
-        at = int(expression.condition.value)  # type: ignore[attr-defined]  # same
+        at = int(expression.condition.value)  # type: ignore[attr-defined]  # a literal
         return Compiled(lambda frame: _element_at(steps(frame), at), kind, many=source.many)
     _check_filter(expression.condition, scope)
 

@@ -99,7 +99,7 @@ class PrimarySpace:
         """What all keys with these leading values begin with."""
         return self.form.key.encode(values)
 
-    def bound(self, prefix: bytes, position: int, value: Any) -> bytes:  # noqa: ANN401  # as above
+    def bound(self, prefix: bytes, position: int, value: Any) -> bytes:  # noqa: ANN401  # key values
         """A prefix with `position` values, and the next value."""
         return self.form.key.encode_next(prefix, position, value)
 
@@ -128,7 +128,7 @@ class IndexSpace:
         """What all entries with these leading values begin with."""
         return self.index.prefix_of(values)
 
-    def bound(self, prefix: bytes, position: int, value: Any) -> bytes:  # noqa: ANN401  # as above
+    def bound(self, prefix: bytes, position: int, value: Any) -> bytes:  # noqa: ANN401  # key values
         """A prefix with `position` values, and the next value."""
         return self.index.bound(prefix, position, value)
 
@@ -254,14 +254,14 @@ def pieces_of(operator: str, item: Any, kind: FieldType) -> list[KeyPiece] | Non
     return [KeyInterval(value, inclusive, beyond, high_inclusive=False)]
 
 
-def _kind_bounds(value: Any) -> tuple[Any, Any]:  # noqa: ANN401  # of three kinds
+def _kind_bounds(value: Any) -> tuple[Any, Any]:  # noqa: ANN401  # a bool, a text or a number
     """The least value of a kind, and the least one behind the kind; None: no bound."""
     if isinstance(value, bool):
         return False, None
     return ("", False) if isinstance(value, str) else (None, "")
 
 
-def _fitted(item: Any, kind: FieldType) -> tuple[Any, bool] | None:  # noqa: ANN401  # as above
+def _fitted(item: Any, kind: FieldType) -> tuple[Any, bool] | None:  # noqa: ANN401  # a bool, a text or a number
     """The item as a key value, and whether it is the same value; None: it cannot be said.
 
     A value of None says that no value of the column compares with the item.
@@ -280,7 +280,7 @@ def _fitted(item: Any, kind: FieldType) -> tuple[Any, bool] | None:  # noqa: ANN
     return None, True
 
 
-def _any(item: Any) -> tuple[Any, bool] | None:  # noqa: ANN401  # as above
+def _any(item: Any) -> tuple[Any, bool] | None:  # noqa: ANN401  # a bool, a text or a number
     if isinstance(item, bool | str):
         return item, True
     number = isinstance(item, int | float | Decimal)

@@ -60,7 +60,7 @@ class UpdatePlace:
             return JSON_NULL
         return value
 
-    def put(self, value: Any) -> None:  # noqa: ANN401  # as above
+    def put(self, value: Any) -> None:  # noqa: ANN401  # any stored value
         """Replace what stands there."""
         inside = self.kind in (PlaceKind.MEMBER, PlaceKind.ELEMENT)
         self.container[self.key] = None if inside and isinstance(value, JsonNull) else value
@@ -139,7 +139,7 @@ def remove_places(places: Sequence[UpdatePlace]) -> bool:
     return bool(places)
 
 
-def merge_patch(target: Any, patch: Any) -> Any:  # noqa: ANN401  # documents
+def merge_patch(target: Any, patch: Any) -> Any:  # noqa: ANN401  # any value of a document
     """JSON MERGE (RFC 7386): a null of the patch removes a member; no object replaces the target.
 
     Both are documents, in which None is a JSON null.
@@ -155,5 +155,5 @@ def merge_patch(target: Any, patch: Any) -> Any:  # noqa: ANN401  # documents
     return merged
 
 
-def _inside(value: Any, kind: FieldType) -> Any:  # noqa: ANN401  # as above
+def _inside(value: Any, kind: FieldType) -> Any:  # noqa: ANN401  # any value of a document
     return None if isinstance(value, JsonNull) and kind.kind is Kind.JSON else value

@@ -148,7 +148,7 @@ class _Run:
 
     __slots__ = ("frame", "looping", "plan", "where")
 
-    def __init__(self, plan: SelectPlan, where: Expr | None, looping: Looping, frame: Any) -> None:  # noqa: ANN401  # as above
+    def __init__(self, plan: SelectPlan, where: Expr | None, looping: Looping, frame: Any) -> None:  # noqa: ANN401  # the frame of expressions
         self.plan = plan
         self.where = where
         self.looping = looping
@@ -210,7 +210,7 @@ def _fill(run: _Run, page: OrderedPage) -> None:
             page.take(OrderedRow(key, row, _size(row) + len(key)))
 
 
-def _order_key(sorting: Sequence[Sorting], frame: Any) -> bytes:  # noqa: ANN401  # as above
+def _order_key(sorting: Sequence[Sorting], frame: Any) -> bytes:  # noqa: ANN401  # the frame of expressions
     parts: list[bytes] = []
     for expression, way in sorting:
         items = expression.evaluate(frame)
@@ -228,7 +228,7 @@ class _Group(NamedTuple):
 def _fill_groups(
     plan: SelectPlan,
     grouping: SqlGrouping,
-    frame: Any,  # noqa: ANN401  # as above
+    frame: Any,  # noqa: ANN401  # the frame of expressions
     groups: dict[bytes, _Group],
     page: OrderedPage,
 ) -> None:
@@ -297,7 +297,7 @@ def _cut(page: OrderedPage, bounds: PageBounds, resume: QueryResume, kb: int) ->
     return PageOfRows(kept, following, kb)
 
 
-def is_true(condition: Expr, frame: Any) -> bool:  # noqa: ANN401  # as above
+def is_true(condition: Expr, frame: Any) -> bool:  # noqa: ANN401  # the frame of expressions
     """Whether a condition is true, and not false, NULL or EMPTY."""
     items = condition.evaluate(frame)
     return len(items) == 1 and items[0] is True

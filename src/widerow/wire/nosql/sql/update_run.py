@@ -111,7 +111,7 @@ def _changed(plan: UpdatePlan, frame: Any, row: StoredRow) -> NewValues | None: 
 
 def _returned(
     plan: UpdatePlan,
-    frame: Any,  # noqa: ANN401  # as above
+    frame: Any,  # noqa: ANN401  # the frame of expressions
     changed: Sequence[ChangedTypedRow],
 ) -> list[SentRow]:
     assert plan.row is not None

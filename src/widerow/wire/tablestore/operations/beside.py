@@ -67,7 +67,7 @@ def _points(engine: TablestoreEngine) -> "TimeseriesEngine | None":
     """The timeseries tables of the store; None where it has none."""
     if not engine.core.catalog.holds(SPACE_TIMESERIES_CATALOG):
         return None
-    from widerow.wire.tablestore.operations.timeseries.found import timeseries  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.timeseries.found import timeseries  # noqa: PLC0415  # imported with the first timeseries table
 
     return timeseries(engine)
 
@@ -136,7 +136,7 @@ def describe_beside(
 ) -> Table:
     """DescribeTable, after `error`."""
     _check(engine, instance, name, error)
-    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # imported with the first timeseries table
 
     return made_rows.describe_made_rows(engine, instance, name, error)
 
@@ -150,7 +150,7 @@ def get_row_beside(
 ) -> RowRead:
     """GetRow, after `error`."""
     _check(engine, instance, request.table, error)
-    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # imported with the first timeseries table
 
     return _once_built(engine, lambda: made_rows.get_row(engine, instance, request, budget, error))
 
@@ -164,7 +164,7 @@ def get_range_beside(
 ) -> RangePage:
     """GetRange, after `error`."""
     _check(engine, instance, request.table, error)
-    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # imported with the first timeseries table
 
     return _once_built(
         engine, lambda: made_rows.get_range(engine, instance, request, budget, error)
@@ -190,7 +190,7 @@ def write_row_beside(
 ) -> Plan[RowWritten]:
     """PutRow, UpdateRow or DeleteRow, after `error`."""
     _check(engine, instance, change.table, error)
-    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # imported with the first timeseries table
 
     return made_rows.write_made_row(engine, instance, change, error)
 
@@ -234,7 +234,7 @@ def _rows_beside(
         if _MARK in get.table:  # a name that no table may have is refused with the whole request
             raise
         return [RowOutcome(error=error)] * len(get.keys)
-    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # imported with the first timeseries table
 
     return made_rows.get_rows(engine, instance, get, error)
 
@@ -253,7 +253,7 @@ def batch_write_beside(
         raise error
     [asked] = request.tables
     _check(engine, instance, asked.table, error)
-    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.timeseries import made_rows  # noqa: PLC0415  # imported with the first timeseries table
 
     plan = made_rows.put_made_rows(engine, instance, asked.table, asked.changes, error)
     return plan.answering(lambda outcomes: [outcomes])

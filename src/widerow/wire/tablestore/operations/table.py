@@ -48,13 +48,13 @@ _LOADED: Final = {
 
 
 def _tunnels() -> Mapping[str, Action]:
-    from widerow.wire.tablestore.operations.tunnels import TUNNEL_ACTIONS  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.tunnels import TUNNEL_ACTIONS  # noqa: PLC0415  # imported with the first request
 
     return TUNNEL_ACTIONS
 
 
 def _delivery() -> Mapping[str, Action]:
-    from widerow.wire.tablestore.operations.delivery import (  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.delivery import (  # noqa: PLC0415  # imported with the first request
         DELIVERY_ACTIONS,
     )
 
@@ -62,7 +62,7 @@ def _delivery() -> Mapping[str, Action]:
 
 
 def _search() -> Mapping[str, Action]:
-    from widerow.wire.tablestore.operations.search.actions import (  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.search.actions import (  # noqa: PLC0415  # imported with the first request
         SEARCH_ACTIONS,
     )
 
@@ -70,13 +70,13 @@ def _search() -> Mapping[str, Action]:
 
 
 def _sql() -> Mapping[str, Action]:
-    from widerow.wire.tablestore.operations.sql.actions import SQL_ACTIONS  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.sql.actions import SQL_ACTIONS  # noqa: PLC0415  # imported with the first request
 
     return SQL_ACTIONS
 
 
 def _timeseries() -> Mapping[str, Action]:
-    from widerow.wire.tablestore.operations.timeseries.actions import (  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.timeseries.actions import (  # noqa: PLC0415  # imported with the first request
         TIMESERIES_ACTIONS,
     )
 
@@ -84,31 +84,31 @@ def _timeseries() -> Mapping[str, Action]:
 
 
 def _point_units(answer: Any) -> tuple[int, int]:  # noqa: ANN401  # its module is loaded later
-    from widerow.wire.tablestore.operations.timeseries.actions import point_units  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.timeseries.actions import point_units  # noqa: PLC0415  # imported with the first request
 
     return point_units(answer)
 
 
 def _statement_units(answer: Any) -> tuple[int, int]:  # noqa: ANN401  # its module is loaded later
-    from widerow.wire.tablestore.operations.sql.actions import statement_units  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.sql.actions import statement_units  # noqa: PLC0415  # imported with the first request
 
     return statement_units(answer)
 
 
 def _run_between(engine: Any, instance: str, asked: Any, between: Between) -> Any:  # noqa: ANN401  # its module is loaded later
-    from widerow.wire.tablestore.operations.sql.actions import run_asked  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.sql.actions import run_asked  # noqa: PLC0415  # imported with the first request
 
     return run_asked(engine, instance, asked, between)
 
 
 def _run_short(engine: Any, instance: str, asked: Any, budget: Budget) -> Any:  # noqa: ANN401  # its module is loaded later
-    from widerow.wire.tablestore.operations.sql.actions import run_asked_short  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.sql.actions import run_asked_short  # noqa: PLC0415  # imported with the first request
 
     return run_asked_short(engine, instance, asked, budget)
 
 
 def _statement_permission(body: bytes) -> Permission:
-    from widerow.wire.tablestore.operations.sql.actions import statement_permission  # noqa: PLC0415  # as above
+    from widerow.wire.tablestore.operations.sql.actions import statement_permission  # noqa: PLC0415  # imported with the first request
 
     return statement_permission(body)
 

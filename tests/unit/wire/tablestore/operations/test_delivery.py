@@ -79,7 +79,7 @@ def config(**changed: Any) -> d.OSSTaskConfig:  # noqa: ANN401  # fields of the 
     return d.OSSTaskConfig(**fields | changed)
 
 
-def request(**changed: Any) -> d.CreateDeliveryTaskRequest:  # noqa: ANN401  # same
+def request(**changed: Any) -> d.CreateDeliveryTaskRequest:  # noqa: ANN401  # fields of the message
     fields: dict[str, Any] = {"tableName": "t", "taskName": "task", "taskConfig": config()}
     return d.CreateDeliveryTaskRequest(**fields | changed)
 

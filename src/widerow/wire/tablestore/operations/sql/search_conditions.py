@@ -410,20 +410,20 @@ def _options(text: str) -> tuple[QueryOperator, str | None]:
 
 _FUNCTIONS: Final[dict[str, Callable[[SearchConditions, Sequence[exp.Expr]], Query]]] = {
     "TEXT_MATCH": SearchConditions._match,  # noqa: SLF001  # its own table
-    "TEXT_MATCH_PHRASE": SearchConditions._phrase,  # noqa: SLF001  # same
-    "NESTED_QUERY": SearchConditions._nested,  # noqa: SLF001  # same
-    "VECTOR_QUERY_FLOAT32": SearchConditions._near,  # noqa: SLF001  # same
+    "TEXT_MATCH_PHRASE": SearchConditions._phrase,  # noqa: SLF001  # its own table
+    "NESTED_QUERY": SearchConditions._nested,  # noqa: SLF001  # its own table
+    "VECTOR_QUERY_FLOAT32": SearchConditions._near,  # noqa: SLF001  # its own table
 }
 _Maker = Callable[[SearchConditions, Any, bool], Query]
 _MAKERS: Final[dict[type, _Maker]] = {
-    exp.Paren: SearchConditions._paren,  # noqa: SLF001  # same
-    exp.Not: SearchConditions._not,  # noqa: SLF001  # same
-    exp.And: SearchConditions._connected,  # noqa: SLF001  # same
-    exp.Or: SearchConditions._connected,  # noqa: SLF001  # same
-    exp.Between: SearchConditions._between,  # noqa: SLF001  # same
-    exp.In: SearchConditions._one_of,  # noqa: SLF001  # same
-    exp.Like: SearchConditions._like,  # noqa: SLF001  # same
-    exp.Is: SearchConditions._is,  # noqa: SLF001  # same
-    exp.Anonymous: SearchConditions._function,  # noqa: SLF001  # same
-    **dict.fromkeys(_SIGNS, SearchConditions._compared),  # noqa: SLF001  # same
+    exp.Paren: SearchConditions._paren,  # noqa: SLF001  # its own table
+    exp.Not: SearchConditions._not,  # noqa: SLF001  # its own table
+    exp.And: SearchConditions._connected,  # noqa: SLF001  # its own table
+    exp.Or: SearchConditions._connected,  # noqa: SLF001  # its own table
+    exp.Between: SearchConditions._between,  # noqa: SLF001  # its own table
+    exp.In: SearchConditions._one_of,  # noqa: SLF001  # its own table
+    exp.Like: SearchConditions._like,  # noqa: SLF001  # its own table
+    exp.Is: SearchConditions._is,  # noqa: SLF001  # its own table
+    exp.Anonymous: SearchConditions._function,  # noqa: SLF001  # its own table
+    **dict.fromkeys(_SIGNS, SearchConditions._compared),  # noqa: SLF001  # its own table
 }
