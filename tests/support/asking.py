@@ -1,22 +1,26 @@
 """Requests as clients make them: again, while the store is busy."""
 
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TypeVar
+from time import monotonic
+from typing import Final, TypeVar
 
 from widerow.errors import StoreBusy
 
 __all__ = ["asked_again"]
 
 T = TypeVar("T")
+_SECONDS_MAX: Final = 240.0
 
 
 def asked_again(request: Callable[[], T]) -> T:
-    """The answer to a request, asked as clients do while the store is busy: 30 times at most.
+    """The answer to a request, asked as clients do while the store is busy: for four minutes.
 
     HBase on a busy machine can take longer to open the halves of a region than one read waits.
     """
-    for _ in range(29):
-        with suppress(StoreBusy):
+    until = monotonic() + _SECONDS_MAX
+    while True:
+        try:
             return request()
-    return request()
+        except StoreBusy:
+            if monotonic() > until:
+                raise

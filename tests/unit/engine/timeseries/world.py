@@ -10,6 +10,7 @@ from widerow.engine.settings import ENGINE_DEFAULTS, EngineSettings
 from widerow.engine.streams.stream_reads import ChangeRecord
 from widerow.engine.table_models import TABLE_MODELS
 from widerow.engine.timeseries.plug import TIMESERIES
+from widerow.errors import StoreBusy
 from widerow.keys.series import canonical_key, series_hash
 from widerow.model.timeseries.points import POINT_SUFFIXES, Point
 from widerow.model.timeseries.requests import (
@@ -97,7 +98,15 @@ class Series:
         mode: MetaUpdateMode = MetaUpdateMode.NORMAL,
     ) -> PutResult:
         made = [Point(*each) for each in points]
-        return asked_again(lambda: self.core.run(self.engine.put(table, made, mode)))
+        result = asked_again(lambda: self.core.run(self.engine.put(table, made, mode)))
+        busy = [at for at, error in result.failed.items() if isinstance(error, StoreBusy)]
+        if not busy:
+            return result
+        again = self.put(table, *[points[at] for at in busy], mode=mode)
+        ended = {at: error for at, error in result.failed.items() if at not in busy}
+        later = {busy[at]: error for at, error in again.failed.items()}
+        metas = {busy[at]: seconds for at, seconds in again.metas.items()}
+        return PutResult(ended | later, {**result.metas, **metas})
 
     def put_until_divided(self, table: TimeseriesTable) -> tuple[int, TimeseriesTable]:
         """Put twelve points of each of twenty hosts, under load; their number, and the new table.

@@ -196,7 +196,7 @@ def test_some_queries_give_the_rows_that_mariadb_gives(
 @pytest.mark.night
 @pytest.mark.timeout(1800)
 @given(table=SAMPLE_TABLES, query=queries())
-@settings(max_examples=5000, deadline=None)
+@settings(max_examples=1000, deadline=None)
 def test_queries_give_the_rows_that_mariadb_gives(
     table: dict[tuple[int, str], dict[str, Any]], query: tuple[str, bool]
 ) -> None:
