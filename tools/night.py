@@ -71,6 +71,7 @@ _WHOLE: Final = ("-q", "-m", "night or not night", "--hypothesis-profile=night")
 _BESIDE: Final = ("-n", "2", "--dist", "worksteal")  # processes, beside those of other lanes
 _ALONE: Final = ("-n", "4", "--dist", "worksteal")
 _SESSIONS: Final = ("tests/compat", "tests/conformance", "tests/crash", "tests/package")
+_PLAIN: Final = ("tests/compat/python", "tests/conformance", "tests/crash")
 _TIMED: Final = "tests/conformance/test_hot_row.py"  # one second is its bound
 _APART: Final = tuple(f"--ignore={folder}" for folder in _SESSIONS)  # as they start clusters
 _COMPILED: Final = (
@@ -88,7 +89,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("tools.trust", ("control", "--disk", "ext4"), ("--times", 5)),  # 0.4
         Step("tools.trust", ("control", "--disk", "xfs"), ("--times", 5)),  # 0.4
         Step("tools.trust", ("kill",), ("--cycles", 300)),  # 4
-        Step("tools.linearize", (), ("--histories", 100)),  # 4
+        Step("tools.linearize", (), ("--histories", 60)),  # 4
         Step("tools.change_kills", (), ("--kills", 200)),  # 4
         Step("tools.change_kills", ("--disk", "ext4"), ("--cuts", 60)),  # 1
         Step("tools.change_kills", ("--disk", "xfs"), ("--cuts", 60)),  # 1
@@ -106,7 +107,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("tools.model_steps", (), ("--steps", 300_000)),  # 6
     ),
     (
-        Step("tools.trust", ("faults",), ("--every", 1), sparse=True),  # 11
+        Step("tools.trust", ("faults",), ("--every", 2), sparse=True),  # 6
         Step("tools.teeth", (), plain=True),  # 10
         Step("tests.fuzz.run", (), ("--seconds", 30), plain=True),  # 5
         Step("tools.simulate", (), ("--seeds", 5_000)),  # 5
@@ -130,7 +131,7 @@ CLUSTERS: Final = (
     ),
     Step("pytest", (*_WHOLE, *_ALONE, *_SESSIONS, f"--ignore={_TIMED}")),
     Step("pytest", (*_WHOLE, "-n", "0", _TIMED)),
-    Step("pytest", ("-q", *_ALONE, *_SESSIONS), plain=True),
+    Step("pytest", ("-q", *_ALONE, *_PLAIN), plain=True),
 )
 
 
