@@ -1,6 +1,7 @@
 """What every test may rely on."""
 
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -9,6 +10,10 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from tests.support.volume import PROFILES
+from tools.evidence import VARIABLE
+
+# Tests of the suites of the night leave no lines among those of the night itself.
+os.environ.pop(VARIABLE, None)
 
 # Images of containers forbid bytecode. Making it anew takes longer than to collect the tests.
 sys.dont_write_bytecode = False

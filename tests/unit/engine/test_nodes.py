@@ -153,6 +153,23 @@ def test_while_the_sight_holds_nothing_is_read() -> None:
         one.catalog.seen()
 
 
+def test_the_sight_counts_from_the_beginning_of_a_look() -> None:
+    """What a look reads at its end may be as old as its beginning."""
+    world = _World(1)
+    (one,) = world.all
+    one.beat()
+    began_ns = one.clock.monotonic_ns()
+    world.store.before_read = lambda: world.pass_time(0.2)
+    one.nodes.look()
+    world.store.before_read = lambda: None
+    took = (one.clock.monotonic_ns() - began_ns) / 1e9
+    assert took > 0.3
+    world.pass_time(READ_LEASE_SECONDS - took - 0.1)
+    assert one.nodes.read_lease.holds()
+    world.pass_time(0.2)
+    assert not one.nodes.read_lease.holds()
+
+
 def test_a_machine_that_was_suspended_has_no_sight() -> None:
     """Its monotonic clock stood still, and the others have waited long enough."""
     world = _World(1)
