@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 from enum import Enum
+from sys import float_info
 from typing import Any, Final, NamedTuple
 
 from widerow.errors import InvalidRequest
@@ -108,9 +109,10 @@ _NUMBER: Final = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[
 
 
 def number_of_text(text: str) -> float:
-    """The number that a text begins with; 0 without one."""
+    """The number that a text begins with; 0 without one, the largest DOUBLE for any above it."""
     found = _NUMBER.match(text)
-    return float(found[1]) if found else 0.0
+    number = float(found[1]) if found else 0.0
+    return number if math.isfinite(number) else math.copysign(float_info.max, number)
 
 
 def _whole_of_text(text: str) -> int:
