@@ -104,13 +104,13 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
     (
         Step("pytest", (*_WHOLE, *_BESIDE, *_APART), plain=True),  # 20
         Step("pytest", (*_WHOLE, *_BESIDE, *_COMPILED)),
-        Step("tools.model_steps", (), ("--steps", 300_000)),  # 6
+        Step("tools.model_steps", (), ("--steps", 200_000)),  # 6
     ),
     (
         Step("tools.trust", ("faults",), ("--every", 2), sparse=True),  # 6
         Step("tools.teeth", (), plain=True),  # 10
         Step("tests.fuzz.run", (), ("--seconds", 30), plain=True),  # 5
-        Step("tools.simulate", (), ("--seeds", 5_000)),  # 5
+        Step("tools.simulate", (), ("--seeds", 2_500)),  # 5
         Step("tools.mutate", ("--seed", "1"), ("--cases", 60_000)),  # 1
         Step("tools.nosql_mutate", ("--seed", "1"), ("--cases", 30_000)),  # 3
         Step("tools.hostile", ("attacks",)),  # 0.2
