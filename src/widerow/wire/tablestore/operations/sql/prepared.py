@@ -158,13 +158,16 @@ def _is_plain(node: exp.Expr) -> bool:
 
 
 def _read_by(plan: Operator) -> tuple[TableScan | None, int]:
-    """The table that a plan reads, and how many conditions are all equalities; else None and 0."""
+    """The table that a plan reads, and how many conditions it has; -1 where one is no equality.
+
+    None for a plan of another form.
+    """
     compared = 0
     while isinstance(plan, Project | Limit | Sort | RowFilter):
         if isinstance(plan, RowFilter):
             parts = _parts(plan)
             equal = all(isinstance(each, FunctionCall) and each.name == "=" for each in parts)
-            compared = len(parts) if equal else 0
+            compared = len(parts) if equal else -1
         plan = plan.below
     source = plan.source if isinstance(plan, Scan) else None
     return (source, compared) if isinstance(source, TableScan) else (None, 0)

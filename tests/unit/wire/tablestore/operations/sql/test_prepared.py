@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.changes import create, put
 from tests.support.statements import rows_of_statement, run_sql, statement_engine
@@ -76,7 +76,14 @@ queries = st.builds(
     ),
     *(lists, st.lists(equal, max_size=4), st.sampled_from([" AND ", " and\n", " OR "]), ends),
 )
-plain = st.builds("SELECT * FROM t WHERE a = {} AND b = {}".format, st.sampled_from("012"), words)
+BESIDE_KEY = (
+    *("", " AND n IS NOT NULL", " AND n IS NULL", " AND NOT n = 1", " AND NOT (n IS NULL)"),
+    *(" AND n = 1 AND s IS NOT NULL", " AND n IS NOT NULL AND s IS NOT NULL"),
+)
+plain = st.builds(
+    "SELECT * FROM t WHERE a = {} AND b = {}{}".format,
+    *(st.sampled_from("012"), words, st.sampled_from(BESIDE_KEY)),
+)
 
 
 def answered(engine: TablestoreEngine, text: str) -> object:
@@ -95,6 +102,7 @@ ENGINE = small_engine()
 
 
 @given(asked=st.lists(queries | plain, min_size=2, max_size=6))
+@example([f"SELECT a, n FROM t WHERE a = 1 AND b = 'p'{beside}" for beside in BESIDE_KEY])
 @settings(max_examples=examples(500))
 def test_a_statement_answers_with_a_kept_plan_as_without(asked: list[str]) -> None:
     found = [answered(ENGINE, text) for text in asked]  # plans are kept over all examples
