@@ -92,7 +92,6 @@ def mariadb() -> MariaDb:
                 *("--skip-networking", "--skip-grant-tables", "--user=root", "--sql-mode="),
                 *("--innodb-buffer-pool-size=8M", "--innodb-log-file-size=4M"),
                 *("--character-set-server=utf8mb4", f"--collation-server={_COLLATION}"),
-                f"--init-connect=SET NAMES utf8mb4 COLLATE {_COLLATION}",
             ],
             stdout=log,
             stderr=log,
@@ -103,5 +102,6 @@ def mariadb() -> MariaDb:
     while not made.started():
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    made.ask(f"CREATE DATABASE w COLLATE {_COLLATION}; USE w;")
+    names = f"SET NAMES utf8mb4 COLLATE {_COLLATION}"  # of texts that stand in statements
+    made.ask(f"CREATE DATABASE w COLLATE {_COLLATION}; USE w; {names};")
     return made
