@@ -1,5 +1,7 @@
 """Secondary indexes behind statements: their own mappings, and when they are read (sql §2, §8)."""
 
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -85,6 +87,42 @@ def test_an_index_changes_no_rows_of_a_statement(
     text = f"SELECT n, m, a, b FROM t{tail}"
     plain = f"SELECT n, m, a, b FROM t USE INDEX (){tail}"
     assert rows_of_statement(engine, text) == rows_of_statement(engine, plain)
+
+
+HOLDS: Mapping[str, Callable[[dict[str, Any]], bool]] = {
+    "a = 1": lambda row: row["a"] == 1,
+    "a > 0": lambda row: row["a"] > 0,
+    "b = 'p'": lambda row: row["b"] == "p",
+    "n = 1": lambda row: row.get("n") == 1,
+    "NOT n = 1": lambda row: row.get("n") not in (None, 1),
+    "n IS NULL": lambda row: "n" not in row,
+    "n IS NOT NULL": lambda row: "n" in row,
+    "n IN (0, 1)": lambda row: row.get("n") in (0, 1),
+    "n < m": lambda row: "n" in row and "m" in row and row["n"] < row["m"],
+    "s = 'x'": lambda row: row.get("s") == "x",
+}
+
+
+@pytest.mark.parametrize("indexed", [[], ["n"], ["b", "n"]])
+def test_all_conditions_together_choose_the_rows_that_each_one_chooses(indexed: list[str]) -> None:
+    """Every three of them, asked twice: the second time a plan may be there already (sql §8)."""
+    columns: list[dict[str, Any]] = [{}, {"n": 1}, {"n": 0, "s": "y"}, {"m": 0, "s": "x"}]
+    cells = itertools.cycle([*columns, {"n": 1, "m": 2, "s": "x"}])
+    rows: Rows = {(a, b): next(cells) for a in range(3) for b in "pqrs"}
+    engine = engine_with(rows)
+    if indexed:
+        add_index(engine, "x", indexed)
+    for chosen in itertools.chain.from_iterable(
+        itertools.combinations(HOLDS, count) for count in (1, 2, 3)
+    ):
+        wanted = [
+            (a, b)
+            for (a, b), found in rows.items()
+            if all(HOLDS[each]({"a": a, "b": b, **found}) for each in chosen)
+        ]
+        for _ in range(2):
+            text = f"SELECT a, b FROM t WHERE {' AND '.join(chosen)} ORDER BY a, b"
+            assert rows_of_statement(engine, text) == wanted, text
 
 
 def test_an_ordered_limit_reads_only_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
