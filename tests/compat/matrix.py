@@ -2,9 +2,8 @@
 
 Tables and rows, indexes, local transactions, streams, tunnels, bulk requests (change §A9, §B4, §C1,
 §C2, §D), searches (search §9) and SQL (sql §13) and timeseries tables
-(timeseries §14). An SDK that does not stand beside an action has no
-call for it, or one that no test makes (`UNTESTED`). The page of actions is made of this table
-(page.py).
+(timeseries §14). An SDK that does not stand beside an action has no call for it. The page of
+actions is made of this table (page.py).
 """
 
 from collections.abc import Mapping
@@ -17,7 +16,6 @@ __all__ = [
     "MATRIX",
     "SDKS",
     "STORES",
-    "UNTESTED",
     "Call",
 ]
 
@@ -133,6 +131,7 @@ class _Judges(NamedTuple):
 
 
 _GO_FILES: Final = {"Table": "tables.go", "Column": "tables.go", "Batch": "batches.go"}
+_JAVA_NAMES: Final = {"ComputeSplitPointsBySize": ".computeSplitsBySize("}
 _JAVA_FILES: Final = {"Table": "Tables.java", "Column": "Tables.java", "Batch": "Batches.java"}
 
 
@@ -153,7 +152,9 @@ def _of_tables_and_rows(action: str, judges: _Judges) -> dict[str, Call]:
     if judges.go:
         calls["go"] = Call(f".{action}(", go, "go/test_go_sdk.py", judges.go)
     if judges.java:
-        calls["java"] = Call(lower, java, "java/test_java_sdk.py", judges.java)
+        calls["java"] = Call(
+            _JAVA_NAMES.get(action, lower), java, "java/test_java_sdk.py", judges.java
+        )
     return calls
 
 
@@ -173,6 +174,7 @@ _AROUND: Final = "test_a_batch_writes_around_the_rows_that_fail"
 _BOTH_TABLES: Final = "test_a_batch_reads_rows_of_two_tables"
 _BOTH_WAYS: Final = "test_ranges_are_read_in_pages_both_ways"
 _OPTIONS: Final = "test_updates_answer_the_options_and_the_stream"
+_PARTS: Final = "test_split_points_are_keys_and_parts_have_places"
 _TABLES_AND_ROWS: Final[Mapping[str, _Judges]] = MappingProxyType(
     {
         "CreateTable": _Judges(
@@ -207,9 +209,7 @@ _TABLES_AND_ROWS: Final[Mapping[str, _Judges]] = MappingProxyType(
         ),
         "AddDefinedColumn": _Judges(None, "", _COLUMNS, _COLUMNS),
         "DeleteDefinedColumn": _Judges(None, "", _COLUMNS, _COLUMNS),
-        "ComputeSplitPointsBySize": _Judges(
-            None, "", "test_split_points_are_keys_and_parts_have_places"
-        ),
+        "ComputeSplitPointsBySize": _Judges(None, "", _PARTS, _PARTS),
         "PutRow": _Judges(
             ("test_rows.py", "test_every_type_comes_back_as_it_went"),
             "test_values_of_every_type_come_back",
@@ -441,7 +441,15 @@ MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
         "tunnel/describe": _managed(".DescribeTunnel(", ".describeTunnel("),
         "tunnel/connect": _consumed(".connectTunnel("),
         "tunnel/heartbeat": _consumed(".heartbeat("),
-        "tunnel/shutdown": {"java": _consumed(".shutdownTunnel(")["java"]},
+        "tunnel/shutdown": {
+            **_consumed(".shutdownTunnel("),
+            "go": Call(
+                "daemon.Close()",
+                "go/consumer/main.go",
+                "go/test_go_tunnels.py",
+                "test_a_worker_takes_the_points_of_a_timeseries_table",
+            ),
+        },
         "tunnel/getcheckpoint": _consumed(".getCheckpoint("),
         "tunnel/readrecords": _consumed(".readRecords("),
         "tunnel/checkpoint": _consumed(".checkpoint("),
@@ -453,11 +461,3 @@ MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
     }
 )
 """From each action to the SDKs that have a call for it."""
-
-UNTESTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        "ComputeSplitPointsBySize": frozenset(("java",)),
-        "tunnel/shutdown": frozenset(("go",)),  # a worker that ends may ask for it
-    }
-)
-"""From actions to the SDKs that have a call for it which no test makes."""

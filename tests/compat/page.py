@@ -23,7 +23,6 @@ from tests.compat.matrix import (
     MATRIX,
     SDKS,
     STORES,
-    UNTESTED,
 )
 from tests.compat.recording import merged
 
@@ -51,10 +50,10 @@ of them.
 
 **yes** leads to a test that makes the call with the vendor's unchanged SDK, and says that the call
 was answered with success in the recorded run of those tests, by a server over each of the stores:
-{stores}. Where it is not so over each of them, the link names those over
-which it is. **–** stands where the SDK has no such call, **no test** where it has one that no test
-makes. How each action behaves is in [the protocol's page](protocol/tablestore.md), where it differs
-from the service in [differences](protocol/differences.md), where stores differ in
+{stores}. Where it is not so over each of them, the link names those over which it is. **–** stands
+where the SDK has no such call, **no answer** where none of those servers answered it with success.
+How each action behaves is in [the protocol's page](protocol/tablestore.md), where it differs from
+the service in [differences](protocol/differences.md), where stores differ in
 [cluster](operating/cluster.md). `widerow compat` prints the list for the version at hand.
 """
 _REFUSED: Final = """
@@ -121,8 +120,7 @@ def _served(action: str, record: Record) -> str:
             said = "yes" if stores == STORES else ", ".join(map(STORE_NAMES.__getitem__, stores))
             cells.append(f'[{said}]({SUFFIX}/{call.judge} "{call.test}")')
         else:
-            missing = call is not None or sdk in UNTESTED.get(action, ())
-            cells.append("no test" if missing else "–")
+            cells.append("–" if call is None else "no answer")
     return f"| {action} | " + " | ".join(cells) + " |"
 
 

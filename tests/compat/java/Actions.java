@@ -60,6 +60,7 @@ final class Actions {
         SCENARIOS.put("ranges", Ranges::ranges);
         SCENARIOS.put("range iterator", Ranges::iterator);
         SCENARIOS.put("filters", Ranges::filters);
+        SCENARIOS.put("split points", Ranges::splitPoints);
         SCENARIOS.put("bulk import", Bulk::imports);
         SCENARIOS.put("bulk export", Bulk::exports);
         SCENARIOS.put("bulk pages", Bulk::pages);

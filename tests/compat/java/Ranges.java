@@ -1,6 +1,7 @@
 import com.alicloud.openservices.tablestore.SyncClient;
 import com.alicloud.openservices.tablestore.model.BatchWriteRowRequest;
 import com.alicloud.openservices.tablestore.model.ColumnValue;
+import com.alicloud.openservices.tablestore.model.ComputeSplitsBySizeRequest;
 import com.alicloud.openservices.tablestore.model.Direction;
 import com.alicloud.openservices.tablestore.model.GetRangeRequest;
 import com.alicloud.openservices.tablestore.model.GetRangeResponse;
@@ -13,6 +14,7 @@ import com.alicloud.openservices.tablestore.model.RangeRowQueryCriteria;
 import com.alicloud.openservices.tablestore.model.Row;
 import com.alicloud.openservices.tablestore.model.RowPutChange;
 import com.alicloud.openservices.tablestore.model.SingleRowQueryCriteria;
+import com.alicloud.openservices.tablestore.model.Split;
 import com.alicloud.openservices.tablestore.model.filter.ColumnPaginationFilter;
 import com.alicloud.openservices.tablestore.model.filter.ColumnValueFilter;
 import com.alicloud.openservices.tablestore.model.filter.CompositeColumnValueFilter;
@@ -21,12 +23,16 @@ import com.alicloud.openservices.tablestore.model.filter.RegexRule;
 import com.alicloud.openservices.tablestore.model.filter.SingleColumnValueFilter;
 import com.alicloud.openservices.tablestore.model.filter.SingleColumnValueRegexFilter;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
-/** GetRange and filters. */
+/** GetRange, filters and split points. */
 final class Ranges {
+    private static final long MEBIBYTE = 1048576;
+
     private Ranges() {}
 
     /** Both directions, in pages, over one partition key value and over all. */
@@ -84,6 +90,36 @@ final class Ranges {
                 "rows", rows.size(),
                 "first", Printing.row(rows.get(0)),
                 "last", Printing.row(rows.get(rows.size() - 1)));
+    }
+
+    /** The parts of a table of four megabytes: where they begin, and where they are. */
+    static Map<String, Object> splitPoints(SyncClient client) throws Exception {
+        Tables.create(client, "sized", 1);
+        ColumnValue tenth = ColumnValue.fromBinary(new byte[100000]);
+        for (int n = 0; n < 40; n++) {
+            PrimaryKey key = Rows.key(String.format("k%02d", n), 1);
+            client.putRow(new PutRowRequest(Rows.put("sized", key, "c", tenth)));
+        }
+        ComputeSplitsBySizeRequest request = new ComputeSplitsBySizeRequest("sized", 1, MEBIBYTE);
+        List<Split> found = client.computeSplitsBySize(request).getSplits();
+        List<Object> bounds = Printing.list();
+        Set<String> places = new HashSet<>();
+        for (Split split : found) {
+            PrimaryKeyValue bound = split.getLowerBound().getPrimaryKeyColumn(0).getValue();
+            bounds.add(bound.isInfMin() ? "least" : bound.asString());
+            places.add(split.getLocation());
+        }
+        request.setSplitPointLimit(1);
+        return Printing.facts(
+                "columns", found.get(1).getLowerBound().size(),
+                "bounds", bounds,
+                "places", places.size(),
+                "halves", client.computeSplitsBySize(request).getSplits().size(),
+                "missing",
+                        Printing.refusal(
+                                () ->
+                                        client.computeSplitsBySize(
+                                                new ComputeSplitsBySizeRequest("nothing", 1))));
     }
 
     /** One column, several, a page of columns, an expression over a text. */

@@ -443,6 +443,17 @@ def test_the_iterator_of_the_sdk_reads_more_than_a_page(java: Java) -> None:
     }
 
 
+def test_split_points_are_keys_and_parts_have_places(java: Java) -> None:
+    # semantics §6: 40 rows of 100 kB are about four parts of a mebibyte
+    assert java("split points") == {
+        "columns": 2,
+        "bounds": ["least", "k10", "k20", "k30"],
+        "places": 1,
+        "halves": 2,
+        "missing": NO_TABLE,
+    }
+
+
 def test_filters_choose_rows_and_columns(java: Java) -> None:
     assert java("filters") == {
         "above": [3, 4, 5],

@@ -2,7 +2,7 @@
 //
 // Arguments: "consume", the endpoint, an instance, a tunnel id, a timeout and a heartbeat interval in
 // seconds. Output: one JSON array for each record, channel, action, key and columns, as they come. It
-// ends when its standard input does, and then shuts its worker down. "points" does the same with a
+// ends when its standard input does, and then shuts its worker down, which tells the server. "points" does the same with a
 // timeseries table, and prints of the key a map of its columns.
 //
 // With "manage", the endpoint and an instance it makes every other call of the tunnel client once
@@ -41,13 +41,16 @@ func main() {
 		},
 	}
 	daemon := tunnel.NewTunnelDaemon(client, os.Args[4], config)
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		if err := daemon.Run(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
 	io.Copy(io.Discard, os.Stdin)
 	daemon.Close()
+	<-ended
 }
 
 var printing sync.Mutex
