@@ -41,7 +41,8 @@ def test_a_power_cut_loses_nothing(kind: str) -> None:
 
 
 def found_out(outcome: Outcome) -> bool:
-    return bool(outcome.violations)
+    """Whether a loss was seen: a busy machine, which starts a server too late, shows none."""
+    return any(each.kind in ("lost", "resurrected", "torn") for each in outcome.violations)
 
 
 @pytest.mark.night
@@ -53,7 +54,7 @@ def test_a_server_that_answers_before_its_sync_is_caught_by_a_power_cut(variant:
     with powered("ext4") as site:
         run = Run(CONTROL_CUTS, seed=1, variant=variant)
         outcome = run_rounds(site, run, enough=found_out)
-    assert {each.kind for each in outcome.violations} & {"lost", "resurrected", "torn"}
+    assert found_out(outcome)
 
 
 @pytest.mark.night
@@ -64,11 +65,11 @@ def test_a_library_that_swallows_syncs_is_caught_by_a_power_cut() -> None:
     with powered("ext4") as site:
         run = Run(CONTROL_CUTS, seed=1, launcher=("eatmydata",))
         outcome = run_rounds(site, run, enough=found_out)
-    assert {each.kind for each in outcome.violations} & {"lost", "resurrected", "torn"}
+    assert found_out(outcome)
 
 
 @pytest.mark.night
 def test_a_server_that_answers_before_it_writes_is_caught_by_a_kill(tmp_path: Path) -> None:
     run = Run(CONTROL_CUTS, seed=1, variant="reply-before-write")
     outcome = run_rounds(KillSite(tmp_path), run, enough=found_out)
-    assert {each.kind for each in outcome.violations} & {"lost", "resurrected", "torn"}
+    assert found_out(outcome)
