@@ -98,12 +98,12 @@ class Table:
 
     def ask(self, action: str, sent: Any) -> bytes:  # noqa: ANN401  # any message
         """The answer; a server that is busy is asked again, as clients do."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline, body = time.monotonic() + PATIENCE_S, sent.SerializeToString()
         with Wire(self.server.endpoint) as wire:
-            answer = wire.ask(self.sender.request(action, sent.SerializeToString()))
+            answer = wire.ask(self.sender.request(action, body))
             while answer.status == 503 and time.monotonic() < deadline:
                 threading.Event().wait(0.1)
-                answer = wire.ask(self.sender.request(action, sent.SerializeToString()))
+                answer = wire.ask(self.sender.request(action, body))
         assert answer.status == 200, answer.error
         return bytes(answer.body)
 

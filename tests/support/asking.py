@@ -1,7 +1,7 @@
 """Requests as clients make them: again, while the store is busy."""
 
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, sleep
 from typing import Final, TypeVar
 
 from widerow.errors import StoreBusy
@@ -24,3 +24,4 @@ def asked_again(request: Callable[[], T]) -> T:
         except StoreBusy:
             if monotonic() > until:
                 raise
+            sleep(0.05)

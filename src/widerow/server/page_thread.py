@@ -83,7 +83,7 @@ class ServerParts:
     @property
     def typed(self) -> "TypedEngine":
         """The operations of typed tables."""
-        from widerow.engine.typed.plug import TYPED  # noqa: PLC0415  # few stores have search indexes
+        from widerow.engine.typed.plug import TYPED  # noqa: PLC0415  # few stores have typed tables
 
         return self.engine.operations(TYPED)
 

@@ -54,7 +54,7 @@ class IndexKeeper:
             return ()
         return tuple(index_prefix(index.id) for index in table.table.indexes)
 
-    def reads(self, table: TableForm) -> tuple[bytes, ...]:  # noqa: ARG002  # no table differs from another in it
+    def reads(self, table: TableForm) -> tuple[bytes, ...]:  # noqa: ARG002  # the answer is one for all tables
         """No key: the indexes of a table are known from its definition."""
         return ()
 
@@ -74,7 +74,7 @@ class IndexKeeper:
                 return each
         return None
 
-    def spaces(self, table: TableForm) -> bytes:  # noqa: ARG002  # no table differs from another in it
+    def spaces(self, table: TableForm) -> bytes:  # noqa: ARG002  # the answer is one for all tables
         """The space of intents, if they are left."""
         return SPACE_INTENTS if self.deferred else b""
 

@@ -2,8 +2,8 @@
 //
 // Arguments: "consume", the endpoint, an instance, a tunnel id, a timeout and a heartbeat interval in
 // seconds. Output: one JSON array for each record, channel, action, key and columns, as they come. It
-// ends when its standard input does, and then shuts its worker down, which tells the server. "points" does the same with a
-// timeseries table, and prints of the key a map of its columns.
+// ends when its standard input does, and then shuts its worker down, which tells the server. "points"
+// does the same with a timeseries table, and prints of the key a map of its columns.
 //
 // With "manage", the endpoint and an instance it makes every other call of the tunnel client once
 // (manage.go), on the table "T", and prints one JSON object of what it was told.

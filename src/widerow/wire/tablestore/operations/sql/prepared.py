@@ -157,17 +157,17 @@ def _is_plain(node: exp.Expr) -> bool:
             return type(node) in _PLAIN
 
 
-def _read_by(plan: Operator) -> tuple[TableScan | None, int]:
-    """The table that a plan reads, and how many conditions it has; -1 where one is no equality.
+def _read_by(plan: Operator) -> tuple[TableScan | None, int | None]:
+    """The table that a plan reads, None for a plan of another form; and how many conditions it has.
 
-    None for a plan of another form.
+    None where a condition is no equality, which has no place for a value.
     """
-    compared = 0
+    compared: int | None = 0
     while isinstance(plan, Project | Limit | Sort | RowFilter):
         if isinstance(plan, RowFilter):
             parts = _parts(plan)
             equal = all(isinstance(each, FunctionCall) and each.name == "=" for each in parts)
-            compared = len(parts) if equal else -1
+            compared = len(parts) if equal else None
         plan = plan.below
     source = plan.source if isinstance(plan, Scan) else None
     return (source, compared) if isinstance(source, TableScan) else (None, 0)
