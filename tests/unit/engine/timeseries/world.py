@@ -167,4 +167,4 @@ class Series:
                 self.core.run(plan)
 
     def check(self) -> None:
-        assert check_store(self.store) == []
+        assert asked_again(lambda: check_store(self.store)) == []
