@@ -204,6 +204,7 @@ HOT_MODULES = (
     "wire/nosql/sql/scans",
     "wire/nosql/sql/scope",
     "wire/nosql/sql/select_run",
+    "wire/nosql/sql/stored_items",
     "wire/tablestore/bounds",
     "wire/tablestore/envelope",
     "wire/tablestore/flat_points",

@@ -4,7 +4,7 @@ import pytest
 
 from widerow import nosql
 from widerow.engine.typed.change_rows import NewValues
-from widerow.engine.typed.scan import select_rows
+from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
 from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.rules import TypedRule
 from widerow.nosql import InvalidRequest, TimeToLive
@@ -65,3 +65,18 @@ def test_what_the_function_raises_leaves_every_row_as_it_was(
     with pytest.raises(InvalidRequest):
         store.commit(store.engine.change_rows(shard, [selection], decide))
     assert len(list(users.table_iterator())) == 3
+
+
+def test_a_range_of_one_key_is_read_without_a_scan(
+    store: nosql.TypedStore, users: nosql.TableHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        users.put({"g": "a", "id": number})
+    form, reader = users.form, store.engine.store.snapshot()
+    monkeypatch.setattr(type(reader), "scan", None)
+    for number, found in ((1, [1]), (2, [])):
+        key = form.key.encode(["a", number])
+        one = MultiRowSelection(form, key, key + b"\x00", 2, {form.id: form})
+        for reverse in (False, True):
+            rows = scan_rows(reader, one, 0, reverse=reverse)
+            assert [row["id"] for row in rows] == found

@@ -246,6 +246,12 @@ class TypedEngine(OpenModel[TableForm]):
         """The row of a whole key, or None (model §5)."""
         return self._rows.get(form, key)
 
+    def stored_row(
+        self, form: TableForm, key: bytes, budget: Budget | None = None
+    ) -> StoredRow | None:
+        """The row of a stored key, or None. Raises `TooLong` where it is more than `budget`."""
+        return self._rows.stored(form, form.key.shard_of(key), key, budget)
+
     def write(self, form: TableForm, choice: WriteChoice) -> Plan[WriteResult]:
         """Put or delete one row, as `choice.kind` says (model §5)."""
         return self._paced(self._rows.write(form, choice), form)
@@ -369,16 +375,12 @@ class TypedEngine(OpenModel[TableForm]):
 
         def body(txn: Transaction) -> list[ChangedTypedRow]:
             current = self._rows.current(form, txn, planned)
-            newest = [
-                replace(each, target=current, shown={current.id: current}) for each in selections
-            ]
+            newest = [_renewed(each, current) for each in selections]
             return change_selected(txn, shard, newest, decide, self._rows.moment, self.observers)
 
         def again(_: Sequence[Outcome[Any]]) -> Plan[list[ChangedTypedRow]]:
             current = self.tables.current(form)
-            newest = [
-                replace(each, target=current, shown={current.id: current}) for each in selections
-            ]
+            newest = [_renewed(each, current) for each in selections]
             return self.change_rows(shard, newest, decide)
 
         settled = partial(self._note_changed, form, shard)
@@ -469,6 +471,13 @@ class TypedEngine(OpenModel[TableForm]):
     def now_hour(self) -> int:
         """The hours since 1970: reads do not show rows whose expiry hour is this one or earlier."""
         return self._clock.now_us() // HOUR_US
+
+
+def _renewed(selection: MultiRowSelection, form: TableForm) -> MultiRowSelection:
+    """A selection of one table, of the newest form of that table."""
+    if selection.target is form:
+        return selection
+    return replace(selection, target=form, shown={form.id: form})
 
 
 def _scanned(row: StoredRow) -> ScannedRow:

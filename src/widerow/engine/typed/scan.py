@@ -1,6 +1,6 @@
 """Rows of a partial key, in the order of the primary key, with parents and children (model §6)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -138,7 +138,7 @@ def scan_rows(
     shown, ancestors = selection.shown, selection.ancestors
     last = [b""] * len(ancestors) if told is None else told
     target_id = selection.target.table.id
-    for key, record in reader.scan(selection.start, selection.stop, reverse=reverse):
+    for key, record in _records(reader, selection, reverse=reverse):
         table_id, expiry_hour = typed_table_and_expiry(record)
         if 0 < expiry_hour <= now_hour:
             continue
@@ -148,6 +148,17 @@ def scan_rows(
         if ancestors and table_id == target_id:
             yield from _parents(reader, selection, key, last, now_hour)
         yield StoredRow(form, key, record)
+
+
+def _records(
+    reader: Reader, selection: MultiRowSelection, *, reverse: bool
+) -> Iterable[tuple[bytes, bytes]]:
+    """The stored records of a selection's range. A range of one key is a get, which costs less."""
+    start, stop = selection.start, selection.stop
+    if stop != start + b"\x00":
+        return reader.scan(start, stop, reverse=reverse)
+    record = reader.get(start)
+    return () if record is None else ((start, record),)
 
 
 def _parents(

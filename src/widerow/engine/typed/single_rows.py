@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, TypeVar, final
 
 from widerow.clock import Clock, Entropy
+from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
 from widerow.engine.observer import LoadRecorder, Observers
 from widerow.engine.plan import Plan, PlanAgain, failing, single
@@ -68,16 +69,23 @@ class SingleRows:
         """The row of a whole key, or None (model §5)."""
         values = form.complete(key.key if isinstance(key, StoredRow) else key)
         shard, encoded = form.row_key(values)
-        record = self._store.brief_snapshot().get(
-            encoded
-        )  # the first read of a brief view always has it
-        self.note(shard, 0 if record is None else len(record))
+        return self.stored(form, shard, encoded)
+
+    def stored(
+        self, form: TableForm, shard: bytes, key: bytes, budget: Budget | None = None
+    ) -> StoredRow | None:
+        """The row of a stored key, or None. Raises `TooLong` where it is more than `budget`."""
+        record = self._store.brief_snapshot().get(key)  # its first read never raises `ViewLost`
+        size = 0 if record is None else len(record)
+        if budget is not None:
+            budget.take(size, 1)
+        self.note(shard, size)
         if (
             record is None
             or 0 < typed_table_and_expiry(record)[1] <= self._clock.now_us() // HOUR_US
         ):
             return None
-        return StoredRow(form, encoded, record)
+        return StoredRow(form, key, record)
 
     def write(self, form: TableForm, choice: WriteChoice) -> Plan[WriteResult]:
         """Put or delete one row, as `choice.kind` says (model §5)."""

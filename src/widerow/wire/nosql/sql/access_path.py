@@ -8,11 +8,10 @@ from widerow.engine.budget import Budget
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
-from widerow.engine.typed.scan import MultiRowSelection
 from widerow.engine.typed.stored import StoredRow
 from widerow.errors import TooLong
 from widerow.model.typed.index_paths import EMPTY
-from widerow.model.typed.types import FieldType
+from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, JsonNull
 from widerow.wire.nosql.sql.key_ranges import (
     ANYTHING,
@@ -22,13 +21,15 @@ from widerow.wire.nosql.sql.key_ranges import (
     KeyPoint,
     KeySpace,
     PrimarySpace,
+    has_plain_values,
+    is_value_of,
     met,
     pieces_of,
     ranges_of,
 )
 from widerow.wire.nosql.sql.scans import Scanned, ranges_left, scan_entries, scan_keys
 
-__all__ = ["AccessPath", "KeyCondition", "Operand"]
+__all__ = ["AccessPath", "KeyCondition", "Operand", "equal_columns"]
 
 
 class Operand(Protocol):
@@ -64,7 +65,8 @@ class AccessPath:
     """A way to the rows of a table.
 
     `index`: None is the primary key. `conditions`: of each leading column of its key; a column
-    without any ends what the ranges are made of. `nothing`: WHERE can never be true.
+    without any ends what the ranges are made of. `nothing`: WHERE can never be true. `equal`: what
+    each column of the whole primary key is equal to, as `equal_columns` tells.
     """
 
     form: TableForm
@@ -72,6 +74,7 @@ class AccessPath:
     conditions: tuple[tuple[KeyCondition, ...], ...] = ()
     reverse: bool = False
     nothing: bool = False
+    equal: tuple[tuple[Operand, Kind], ...] = ()
 
     @property
     def name(self) -> str:
@@ -114,6 +117,9 @@ class AccessPath:
         """The ranges for the variables and the outer rows of a frame, ascending."""
         if self.nothing:
             return []
+        key = self._row_key(frame)
+        if key is not None:
+            return [ByteRange(key, key + b"\x00")]
         space: KeySpace = PrimarySpace(self.form) if self.index is None else IndexSpace(self.index)
         columns: list[list[KeyPiece]] = []
         for position, conditions in enumerate(self.conditions):
@@ -128,6 +134,16 @@ class AccessPath:
             if not all(isinstance(piece, KeyPoint) for piece in pieces):
                 break
         return ranges_of(space, columns)
+
+    def _row_key(self, frame: Any) -> bytes | None:  # noqa: ANN401  # the frame of expressions
+        """The key of the only row, if every column has one value of its type; else None."""
+        values: list[Any] = []
+        for operand, kind in self.equal:
+            items = operand.evaluate(frame)
+            if not is_value_of(items, kind):
+                return None
+            values.append(items[0])
+        return self.form.key.encode(values) if values else None
 
     def _pieces(
         self,
@@ -168,9 +184,7 @@ class AccessPath:
         """
         left = ranges_left(ranges, position, inclusive=inclusive, reverse=self.reverse)
         if self.index is None:
-            selection = MultiRowSelection(self.form, b"", b"", 0, {self.form.id: self.form})
-            rows = scan_keys(engine, selection, left, reverse=self.reverse, budget=budget)
-            for row in rows:
+            for row in scan_keys(engine, self.form, left, reverse=self.reverse, budget=budget):
                 yield Scanned(row, row.encoded_key, True)  # noqa: FBT003  # one for each row
             return
         if budget is not None:
@@ -189,6 +203,23 @@ class AccessPath:
             if any(start <= each < stop for start, stop in ranges)
         ]
         return entry == (max(inside) if self.reverse else min(inside))
+
+
+def equal_columns(
+    form: TableForm, conditions: Sequence[Sequence[KeyCondition]]
+) -> tuple[tuple[Operand, Kind], ...]:
+    """What each column of the whole primary key is equal to, and the kind of the column.
+
+    Empty unless each has one condition, which is equality, and plain values.
+    """
+    kinds = form.table.key_types
+    if len(conditions) != len(kinds) or not all(map(has_plain_values, kinds)):
+        return ()
+    if not all(len(column) == 1 and _is_single(column[0]) for column in conditions):
+        return ()
+    return tuple(
+        [(column[0].operands[0], kind.kind) for column, kind in zip(conditions, kinds, strict=True)]
+    )
 
 
 def _is_single(condition: KeyCondition) -> bool:

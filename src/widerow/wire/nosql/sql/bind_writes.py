@@ -1,6 +1,6 @@
 """INSERT, UPSERT, UPDATE and DELETE bound to their table and planned (ddl §3)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from widerow.model.typed.values import JsonNull
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import AccessPath
 from widerow.wire.nosql.sql.bind_select import Find, add_table, fault_at, table_found
-from widerow.wire.nosql.sql.casts import cast_item, sql_type, sql_type_text
+from widerow.wire.nosql.sql.casts import sql_type, sql_type_text
 from widerow.wire.nosql.sql.choose import WantedRows, choose_path
 from widerow.wire.nosql.sql.conditions import Conditions
 from widerow.wire.nosql.sql.delete_run import DeletePlan
@@ -35,11 +35,12 @@ from widerow.wire.nosql.sql.places import (
 )
 from widerow.wire.nosql.sql.scope import Compiled, ScopeTable, SqlFrame, SqlScope
 from widerow.wire.nosql.sql.statement_rules import StatementRule
+from widerow.wire.nosql.sql.stored_items import row_values, stored_item
 from widerow.wire.nosql.sql.targets import place_item, target_of
 from widerow.wire.nosql.sql.texts import item_type_name, text_of
 from widerow.wire.nosql.sql.update_run import Clause, Lifetime, UpdatePlan
 
-__all__ = ["BoundWrite", "bind_delete", "bind_insert", "bind_update", "plain", "storing"]
+__all__ = ["BoundWrite", "bind_delete", "bind_insert", "bind_update"]
 
 
 @dataclass(frozen=True)
@@ -89,32 +90,6 @@ def _lifetime(clause: syntax.TtlClause | None, form: TableForm, scope: SqlScope)
     return lifetime
 
 
-# --- values --------------------------------------------------------------------------------------
-
-
-def storing(kind: FieldType, place: TextPlace) -> Callable[[Sequence[Any]], Any]:
-    """How items are stored in a column or member of a type. It raises `InvalidRequest`."""
-    wanted, is_json = sql_type(kind), kind.kind is Kind.JSON
-
-    def store(items: Sequence[Any]) -> Any:  # noqa: ANN401  # any stored value
-        item = items[0] if len(items) == 1 else list(items)
-        found = cast_item(item, wanted, place)
-        if is_json:
-            return found if isinstance(found, JsonNull) else document(found)
-        return plain(found)
-
-    return store
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401  # any item
-    """An item without what tells more than its Python type."""
-    if isinstance(value, list):
-        return [plain(each) for each in value]
-    if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
-    return value
-
-
 # --- INSERT --------------------------------------------------------------------------------------
 
 
@@ -139,7 +114,7 @@ def bind_insert(statement: syntax.InsertStatement, find: Find, scope: SqlScope) 
     plan = InsertPlan(
         form=form,
         slot=table.slot,
-        values=_row_values(form, made),
+        values=row_values(form, made),
         upsert=statement.upsert,
         lifetime=_lifetime(statement.ttl, form, scope),
         row=_row(outputs),
@@ -196,40 +171,6 @@ def _check_keys(form: TableForm, columns: Sequence[tuple[str, TextPlace]]) -> No
             raise fault_at(StatementRule.KEY_WITHOUT_VALUE, TextPlace(), name=name)
 
 
-def _row_values(
-    form: TableForm, made: Sequence[tuple[str, Compiled, TextPlace]]
-) -> Callable[[SqlFrame], Mapping[str, Any]]:
-    steps = []
-    for name, compiled, place in made:
-        declared = form.table.field(name) if name else None
-        kind = FieldType(Kind.JSON) if declared is None else declared.type
-        own_name = name if declared is None else declared.name
-        steps.append((own_name, declared, compiled.evaluate, storing(kind, place)))
-
-    def values(frame: SqlFrame) -> Mapping[str, Any]:
-        row: dict[str, Any] = {}
-        for name, declared, evaluate, store in steps:
-            items = evaluate(frame)
-            if declared is not None:
-                row[name] = None if _is_null(items, declared) else store(items)
-            elif name:
-                row[name] = store(items) if items else None
-            else:  # the whole document of a collection
-                found = store(items) if items else {}
-                row |= found if isinstance(found, dict) else {}
-        return row
-
-    return values
-
-
-def _is_null(items: Sequence[Any], declared: Field) -> bool:
-    """Whether a column of this type has NULL where a statement gives it these items."""
-    if len(items) != 1:
-        return not items
-    item = items[0]
-    return item is None or (isinstance(item, JsonNull) and declared.type.kind is not Kind.JSON)
-
-
 # --- UPDATE --------------------------------------------------------------------------------------
 
 
@@ -284,7 +225,7 @@ def _clause(clause: Any, table: ScopeTable, scope: SqlScope) -> Clause:  # noqa:
     place = _beginning(clause.target)
 
     def cast(items: Sequence[Any], kind: FieldType) -> Any:  # noqa: ANN401  # any stored value
-        return copied(storing(kind, place)(items))
+        return copied(stored_item(items, kind, place))
 
     apply = _APPLY[type(clause)](clause, value, position, cast)
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
-from widerow.wire.nosql.sql.access_path import AccessPath, KeyCondition
+from widerow.wire.nosql.sql.access_path import AccessPath, KeyCondition, equal_columns
 
 __all__ = ["Chosen", "Hints", "PathCandidate", "WantedOrder", "WantedRows", "choose_path"]
 
@@ -100,7 +100,8 @@ def choose_path(form: TableForm, wanted: WantedRows) -> Chosen:
         if index.ready
     ]
     way = _best(ways, wanted)
-    path = AccessPath(form, way.index, way.conditions, reverse=way.reverse)
+    equal = equal_columns(form, way.conditions) if way.index is None else ()
+    path = AccessPath(form, way.index, way.conditions, reverse=way.reverse, equal=equal)
     return Chosen(path, way.ordered)
 
 

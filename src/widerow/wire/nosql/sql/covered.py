@@ -1,20 +1,18 @@
 """Conditions of WHERE that a range of the primary key fulfils, so that no row is compared again."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from widerow.model.typed.types import Kind
 from widerow.wire.nosql.sql import syntax
 from widerow.wire.nosql.sql.access_path import AccessPath, Operand
 from widerow.wire.nosql.sql.conditions import conjuncts, path_text, tables_used
 from widerow.wire.nosql.sql.expressions import boolean_expression, compile_expression
+from widerow.wire.nosql.sql.key_ranges import has_plain_values, is_value_of
 from widerow.wire.nosql.sql.loops import Expr
 from widerow.wire.nosql.sql.scope import ScopeTable, SqlScope
 
 __all__ = ["KeyCovered", "covered_by_key"]
-
-_INTEGERS: Final = {Kind.INTEGER: 2**31, Kind.LONG: 2**63}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +27,7 @@ class KeyCovered:
 
     def holds(self, frame: Any) -> bool:  # noqa: ANN401  # the frame of expressions
         """Whether every value is of its column's type, so that the range has its rows alone."""
-        return all(_is_of(operand.evaluate(frame), kind) for operand, kind in self.equal)
-
-
-def _is_of(items: Sequence[Any], kind: Kind) -> bool:
-    if len(items) != 1:
-        return False
-    item = items[0]
-    if kind is Kind.STRING:
-        return type(item) is str
-    whole = isinstance(item, int) and not isinstance(item, bool)
-    return whole and -_INTEGERS[kind] <= item < _INTEGERS[kind]
+        return all(is_value_of(operand.evaluate(frame), kind) for operand, kind in self.equal)
 
 
 def covered_by_key(
@@ -57,8 +45,7 @@ def covered_by_key(
         found = [(each, _compared(each, name, table, scope)) for each in left]
         operands = [other for _, other in found if other is not None]
         ranged = sum(each.operator == "=" for each in conditions)
-        known = kind.kind in _INTEGERS or (kind.kind is Kind.STRING and not kind.uuid)
-        if not known or not operands or len(operands) != ranged:
+        if not has_plain_values(kind) or not operands or len(operands) != ranged:
             break
         equal += [(compile_expression(each, scope), kind.kind) for each in operands]
         left = [each for each, other in found if other is None]

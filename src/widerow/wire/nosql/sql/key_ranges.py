@@ -29,6 +29,8 @@ __all__ = [
     "KeyPoint",
     "KeySpace",
     "PrimarySpace",
+    "has_plain_values",
+    "is_value_of",
     "met",
     "pieces_of",
     "ranges_of",
@@ -227,6 +229,22 @@ def _common(one: KeyInterval, other: KeyInterval) -> KeyInterval:
 
 _INTS: Final = {Kind.INTEGER: 2**31, Kind.LONG: 2**63}
 _FLOAT: Final = struct.Struct(">f")
+
+
+def has_plain_values(kind: FieldType) -> bool:
+    """Whether a key column has whole numbers or texts, which `is_value_of` knows."""
+    return kind.kind in _INTS or (kind.kind is Kind.STRING and not kind.uuid)
+
+
+def is_value_of(items: Sequence[Any], kind: Kind) -> bool:
+    """Whether items are one value, and it is a value of a column with plain values."""
+    if len(items) != 1:
+        return False
+    item = items[0]
+    if kind is Kind.STRING:
+        return type(item) is str
+    whole = isinstance(item, int) and not isinstance(item, bool)
+    return whole and -_INTS[kind] <= item < _INTS[kind]
 
 
 def pieces_of(operator: str, item: Any, kind: FieldType) -> list[KeyPiece] | None:  # noqa: ANN401  # any value of a query

@@ -12,10 +12,8 @@ from widerow.engine.between import Between
 from widerow.engine.budget import Budget
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.scan import MultiRowSelection
 from widerow.engine.typed.stored import StoredRow
 from widerow.keys.encode import after_prefix
-from widerow.rows.typed import typed_table_and_expiry
 from widerow.wire.nosql.sql.access_path import AccessPath
 from widerow.wire.nosql.sql.key_ranges import ByteRange
 from widerow.wire.nosql.sql.resume import QueryResume
@@ -239,11 +237,9 @@ class Looping:
         return max(self.kb, 1 if self.reads else 0)
 
     def _get(self, form: TableForm, key: bytes, slot: int) -> StoredRow | None:
-        record = self._engine.store.brief_snapshot().get(key)
-        if record is None or 0 < typed_table_and_expiry(record)[1] <= self._engine.now_hour():
-            return None
-        row = StoredRow(form, key, record)
-        self._count(row, slot)
+        row = self._engine.stored_row(form, key)
+        if row is not None:
+            self._count(row, slot)
         return row
 
     def _descend(self, tables: tuple[Descendant, ...], row: StoredRow) -> Iterator[None]:
@@ -269,9 +265,8 @@ class Looping:
     def _children(self, table: Descendant, row: StoredRow) -> Iterator[StoredRow]:
         values = row.key.values_in_order()
         start = table.form.key.encode(values)
-        selection = MultiRowSelection(table.form, b"", b"", 0, {table.form.id: table.form})
         part = [ByteRange(start, after_prefix(start))]
-        for child in scan_keys(self._engine, selection, part, reverse=False):
+        for child in scan_keys(self._engine, table.form, part, reverse=False):
             self._count(child, table.slot)
             yield child
 

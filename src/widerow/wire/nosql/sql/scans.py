@@ -57,20 +57,23 @@ def ranges_left(
 
 def scan_keys(
     engine: TypedEngine,
-    selection: MultiRowSelection,
+    form: TableForm,
     ranges: Sequence[ByteRange],
     *,
     reverse: bool,
     budget: Budget | None = None,
 ) -> Iterator[StoredRow]:
-    """The rows of a selection's tables in ranges of keys, which are in the order of the scan.
+    """The rows of a table in ranges of keys, which are in the order of the scan.
 
     Raises `TooLong` where the records are more than `budget`.
     """
     for start, stop in ranges:
-        part = MultiRowSelection(
-            selection.target, start, stop, 0, selection.shown, selection.ancestors
-        )
+        if stop == start + b"\x00":  # no other key is between them
+            row = engine.stored_row(form, start, budget)
+            if row is not None:
+                yield row
+            continue
+        part = MultiRowSelection(form, start, stop, 0, {form.id: form})
         yield from engine.scan_selection(part, PAGE_ROWS, reverse=reverse, budget=budget)
 
 

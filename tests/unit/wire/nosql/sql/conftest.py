@@ -78,6 +78,11 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # a value of NSON
 
 
 @pytest.fixture
-def sql() -> Iterator[SqlStore]:
-    with nosql.TypedStore(open_store("memory:"), FakeClock(), FakeEntropy()) as store:
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def sql(clock: FakeClock) -> Iterator[SqlStore]:
+    with nosql.TypedStore(open_store("memory:"), clock, FakeEntropy()) as store:
         yield SqlStore(store)

@@ -13,6 +13,7 @@ from widerow.engine.typed.form import TableForm
 from widerow.model.typed import types
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.values import Timestamp
+from widerow.wire.nosql.sql.access_path import AccessPath, KeyCondition, equal_columns
 from widerow.wire.nosql.sql.key_ranges import (
     ANYTHING,
     KeyInterval,
@@ -113,3 +114,48 @@ def test_a_scan_goes_on_behind_any_position(
     assert whole == [key for key in keys if any(start <= key < stop for start, stop in ranges)]
     for at, key in enumerate(whole):
         assert scanned(key) == whole[at if inclusive else at + 1 :]
+
+
+class Given:
+    """An expression whose items are known."""
+
+    def __init__(self, items: list[Any]) -> None:
+        self._items = items
+
+    def evaluate(self, frame: object) -> list[Any]:  # noqa: ARG002  # needs no row
+        return self._items
+
+
+ITEMS = st.one_of(
+    SMALL,
+    st.sampled_from([2**31, -(2**31), 2**63, -(2**63) - 1, True, None]),
+    HALVES,
+    HALVES.map(Decimal),
+    st.text("a1", max_size=2),
+)
+
+
+@given(
+    st.tuples(st.lists(ITEMS, max_size=2), st.lists(ITEMS, max_size=2)),
+    st.sampled_from([types.INTEGER, types.LONG, types.STRING]),
+)
+def test_the_key_of_one_row_is_the_range_of_its_conditions(
+    items: tuple[list[Any], list[Any]], kind: types.FieldType
+) -> None:
+    form = form_of(kind)
+    conditions = tuple((KeyCondition("=", (Given(each),)),) for each in items)
+    equal = equal_columns(form, conditions)
+    assert len(equal) == 2
+    path = AccessPath(form, None, conditions, equal=equal)
+    assert path.ranges(None) == replace(path, equal=()).ranges(None)
+
+
+def test_only_one_equality_for_each_column_makes_the_key_of_one_row() -> None:
+    form = form_of(types.INTEGER)
+    equal, other = KeyCondition("=", (Given([1]),)), KeyCondition(">", (Given([1]),))
+    either = KeyCondition("in", (Given([1]), Given([2])))
+    assert equal_columns(form, [[equal], [equal]])
+    for second in ([], [other], [either], [equal, equal]):
+        assert equal_columns(form, [[equal], second]) == ()
+    assert equal_columns(form, [[equal]]) == ()
+    assert equal_columns(form_of(types.DOUBLE), [[equal], [equal]]) == ()

@@ -8,6 +8,7 @@ from tests.unit.wire.nosql.sql.conftest import ONCE, SqlStore
 
 from widerow.limits import NSON_DEPTH_MAX
 from widerow.model.typed.values import JSON_NULL
+from widerow.testing.clock import FakeClock
 from widerow.wire.nosql.nson import EncodedValue, TimestampText, decode_value, encode
 from widerow.wire.nosql.sql.bind_select import BoundSelect
 from widerow.wire.nosql.sql.run import prepare_statement
@@ -116,3 +117,25 @@ def test_conditions_that_ranges_fulfil_are_left_out(
     assert isinstance(bound, BoundSelect)
     assert (bound.plan.covered is not None) == covered
     assert kinds.values(text) == found
+
+
+def test_a_row_of_a_whole_key_is_read_without_a_scan(
+    kinds: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a scan")
+
+    monkeypatch.setattr(kinds.store.engine, "scan_selection", refuse)
+    text = 'SELECT n FROM kinds WHERE k = "é" AND n = ?'
+    assert [kinds.values(text, variables={"#1": n}) for n in (1, 4)] == [[1], []]
+    with pytest.raises(AssertionError, match="a scan"):
+        kinds.values('SELECT n FROM kinds WHERE k = "é"')
+
+
+def test_a_row_of_a_whole_key_is_gone_once_it_has_expired(sql: SqlStore, clock: FakeClock) -> None:
+    sql.define("CREATE TABLE brief (k STRING, PRIMARY KEY(k)) USING TTL 2 HOURS")
+    sql.store.table("brief").put({"k": "a"})
+    text = 'SELECT k FROM brief WHERE k = "a"'
+    assert sql.values(text) == ["a"]
+    clock.advance(4 * 3600)
+    assert sql.values(text) == []
