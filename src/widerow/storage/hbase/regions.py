@@ -228,7 +228,11 @@ class Servers:
         raise failure
 
     def master(self) -> RpcConnection:
-        """A connection to the master, as the seeds know it now; it may have ended since.
+        """A connection to the master. Raises as `master_address`, `ServerLost` also for itself."""
+        return self.connection(self.master_address(), _MASTER)
+
+    def master_address(self) -> Address:
+        """Where the master is, as the seeds know it now; it may have ended since.
 
         Raises: `ServerLost`, `RemoteFailure`; `StoreBusy` where the cluster has none.
         """
@@ -236,7 +240,7 @@ class Servers:
         if not found.server_name.port:
             raise StoreBusy("HBase has no master now")
         name = found.server_name
-        return self.connection(Address(str(name.host_name), name.port), _MASTER)
+        return Address(str(name.host_name), name.port)
 
     def wait(self, seconds: float) -> bool:
         """Wait so long; False, and at once, when the connections are closed."""

@@ -78,7 +78,7 @@ class HBaseTable:
             if not isinstance(failure, StoreBusy):
                 raise
             if not self._is_there():
-                raise self._unmade(error, failure) from error
+                raise self._unmade(failure) from error
             name = "hbase-table-check"
             threading.Thread(target=self._ask_later, name=name, daemon=True).start()
             return (
@@ -87,14 +87,18 @@ class HBaseTable:
             )
         return ""
 
-    def _unmade(self, error: Exception, failure: StoreBusy) -> StoreBusy:
+    def _unmade(self, failure: StoreBusy) -> StoreBusy:
         """What a table is refused with that region servers do not show, while no master answers.
 
-        Where servers of the cluster answer, a master may follow; where none does, the URL may be
-        wrong.
+        Where servers of the cluster answer, a master may follow, also where they still name one
+        that has ended; where none does, the URL may be wrong.
         """
-        if isinstance(error, ServerLost):
+        try:
+            self._regions.servers.master_address()
+        except ServerLost:
             return failure
+        except (RemoteFailure, StoreBusy):
+            pass
         return StoreAwaited(
             f"HBase has no master that could make the table {self._regions.table.decode()}, and no "
             f"region server shows it: start a master ({failure})"

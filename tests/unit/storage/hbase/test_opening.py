@@ -44,6 +44,7 @@ class SmallCluster:
 
     def __init__(self, attributes: Mapping[bytes, bytes]) -> None:
         self.has_master = False
+        self.names_ended_master = False
         self.has_table = True
         self.has_namespace = True
         self.scanned: list[bytes] = []
@@ -76,6 +77,8 @@ class SmallCluster:
 
     def _master(self) -> GetActiveMasterResponse:
         name = self.name if self.has_master else ServerName(host_name="", port=0)
+        if self.names_ended_master:
+            name = ServerName(host_name="127.0.0.1", port=1)
         return GetActiveMasterResponse(server_name=name)
 
     def _meta(self) -> GetMetaRegionLocationsResponse:
@@ -152,6 +155,9 @@ def until_refused(store: Store) -> StorageFailure:
 def test_a_table_that_is_not_there_takes_a_master(cluster: SmallCluster) -> None:
     cluster.has_table = False
     with pytest.raises(StoreAwaited, match="no master that could make the table t,"):
+        open_hbase(cluster.url)
+    cluster.names_ended_master = True  # a region server names it until ZooKeeper misses it
+    with pytest.raises(StoreAwaited, match=r"start a master \(.*127\.0\.0\.1:1"):
         open_hbase(cluster.url)
 
 
