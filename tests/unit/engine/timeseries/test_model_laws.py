@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.drivers import DRIVERS
+from tests.support.asking import asked_again
 from tests.support.lossy import Keep, LossyDisk, LossyStore
 from tests.unit.engine.timeseries.test_lastpoints import newest
 from tests.unit.engine.timeseries.test_metas import keys
@@ -92,7 +93,9 @@ def test_a_hot_table_is_divided_and_stays_so(world: Series) -> None:
     assert world.core.partitions.partition_key(divided).name == "_#h"
     shown = world.core.describe_partitions("me", "t")
     assert len(shown["partitions"]) == len(divided.splits) + 1
-    assert sum(1 for _ in world.engine.scan(divided, WHOLE_TABLE)) == 240
+    # A view that is held is lost where HBase divides its region, which clients see as a busy store.
+    rows = asked_again(lambda: list(world.engine.scan(divided, WHOLE_TABLE)))
+    assert len(rows) == 240
     again = Series(world.store, world.clock, seed=1)
     assert again.engine.find("me", "t").splits == divided.splits
     world.check()
