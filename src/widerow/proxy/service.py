@@ -147,6 +147,7 @@ class ProxyService:
 
     async def _drain(self, listener: Listener, handler: ProxyHandler) -> None:
         self._admission.stop()
+        await listener.make_accepted()
         listener.stop_accepting()
         try:
             async with asyncio.timeout(DRAIN_SECONDS_MAX):

@@ -108,6 +108,18 @@ class Listener:
         """
         return min(_BACKLOG, max(_BACKLOG_MIN, self._shared.admission.connections_max))
 
+    async def make_accepted(self) -> None:
+        """Accept nothing more, and make the connections that were accepted; the port stays open.
+
+        The standard loop makes a connection in the turn behind the one that accepts it, and drops
+        it with a warning where the port is closed between them. Other loops are left alone.
+        """
+        loop = self._shared.loop
+        if self._server is not None and isinstance(loop, asyncio.SelectorEventLoop):
+            for accepting in self._server.sockets:
+                loop.remove_reader(accepting)
+            await asyncio.sleep(0)
+
     def stop_accepting(self) -> None:
         """Refuse new connections, and end idle ones."""
         if self._server is not None:

@@ -217,6 +217,7 @@ class Server:
             task.cancel()
         self._tasks.clear()
         if self._listener is not None:
+            await self._listener.make_accepted()
             self._listener.stop_accepting()
             if self._dev_handler is not None:
                 self._dev_handler.hurry()

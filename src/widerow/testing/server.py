@@ -204,8 +204,5 @@ class WiderowServer:
         try:
             started.set_result(server.endpoint)
             await self._asked.wait()
-            # A connection accepted in this very turn is made in the next one. If the port is closed
-            # before, the standard loop drops it with a warning.
-            await asyncio.sleep(0)
         finally:
             await server.stop()

@@ -159,6 +159,29 @@ def test_the_tick_ends_what_waits_too_long() -> None:
     asyncio.run(run())
 
 
+def test_a_connection_that_was_accepted_is_made_before_the_port_is_closed() -> None:
+    dropped: list[dict[str, object]] = []
+
+    async def run(turns: int) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: dropped.append(told))
+        listener = Listener(Still(), Admission(), FakeClock(), KeptHeaders(()))
+        endpoint = await listener.start("127.0.0.1", 0)
+        await listener.accept()
+        with Wire(endpoint):
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await listener.make_accepted()
+            listener.stop_accepting()
+            for _ in range(5):
+                await asyncio.sleep(0)
+            listener.close()
+            await until(lambda: not listener._shared.connections)
+
+    for turns in range(6):
+        asyncio.run(run(turns), debug=True)
+    assert dropped == []
+
+
 @pytest.mark.parametrize(
     ("address", "endpoint"),
     [
