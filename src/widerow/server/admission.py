@@ -25,6 +25,7 @@ class Admission:
         "bytes_in_flight",
         "bytes_max",
         "connections",
+        "connections_made",
         "connections_max",
         "parting",
         "refusals_max",
@@ -47,6 +48,7 @@ class Admission:
         self.requests_max = requests_max
         self.bytes_max = bytes_max
         self.connections = 0
+        self.connections_made = 0  # since the start
         self.requests_in_flight = 0
         self.bytes_in_flight = 0
         self.unsent_bytes = 0
@@ -78,6 +80,7 @@ class Admission:
     def connect(self) -> None:
         """Count a new connection. Raises: `Exhausted` if it is to be refused with an answer."""
         self.connections += 1
+        self.connections_made += 1
         if self.stopping:
             raise Exhausted(Rule.SERVER_STOPPING)
 

@@ -46,6 +46,8 @@ class Listener:
         self._handshakes: Handshakes | None = None
         self._factory: Callable[[], asyncio.Protocol] | None = None
         self._taking: set[asyncio.Task[None]] = set()
+        self._taken = 0  # connections that another process accepted
+        self._lost = 0  # those of them whose client was gone
 
     def begin(self, tls: "ssl.SSLContext | None" = None) -> None:
         """Be ready for connections that another process accepts: `take`."""
@@ -55,6 +57,7 @@ class Listener:
 
     def take(self, accepted: "socket.socket") -> None:
         """Serve a connection that was accepted elsewhere, after `begin`."""
+        self._taken += 1
         task = self._shared.loop.create_task(self._take(accepted))
         self._taking.add(task)
         task.add_done_callback(self._taking.discard)
@@ -65,6 +68,18 @@ class Listener:
             await self._shared.loop.connect_accepted_socket(self._factory, accepted)
         except OSError:  # its client is gone
             accepted.close()
+            self._lost += 1
+
+    def in_the_making(self) -> int:
+        """How many connections were taken, by `take`, and are not open yet.
+
+        With TLS a connection is made behind its handshake.
+        """
+        if self._factory is None:  # the port is its own
+            return 0
+        handshakes = self._handshakes
+        made = self._shared.admission.connections_made if handshakes is None else handshakes.ended
+        return self._taken - self._lost - made
 
     async def start(self, host: str, port: int, tls: "ssl.SSLContext | None" = None) -> str:
         """Take an address, and return the endpoint, `http://host:port`. Port 0 takes a free one.

@@ -166,8 +166,9 @@ class Server:
         return b"" if self._probes is None else self._probes.figures(shown)
 
     def open_connections(self) -> int:
-        """How many connections are open."""
-        return self.admission.connections
+        """How many connections this worker has: those in the making are among them."""
+        making = 0 if self._listener is None else self._listener.in_the_making()
+        return self.admission.connections + making
 
     async def start(self) -> None:
         """Open everything and listen; `endpoint` is where.
@@ -208,7 +209,7 @@ class Server:
         refused who connected before, or whose request is on its way.
         """
         self.admission.parting = True
-        await self._wait(lambda: self.admission.connections == 0, WORKER_PARTING_SECONDS)
+        await self._wait(lambda: self.open_connections() == 0, WORKER_PARTING_SECONDS)
 
     async def stop(self) -> None:
         """Answer what is in hand, then close everything. Idempotent."""

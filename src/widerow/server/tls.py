@@ -66,12 +66,16 @@ class Handshakes:
         connect: Callable[[], Connection],
         handshakes_max: int = HANDSHAKES_MAX,
     ) -> None:
-        """`connect` makes the connection that follows a handshake."""
+        """`connect` makes the connection that follows a handshake.
+
+        `ended` counts the handshakes that are over: a connection follows at once, or none does.
+        """
         self.loop = loop
         self.context = context
         self.connect = connect
         self._handshakes_max = handshakes_max
         self._under_way: dict[Handshake, None] = {}  # in the order in which they began
+        self.ended = 0
 
     def enter(self, handshake: "Handshake") -> None:
         """Count a handshake, and cut off the oldest one if it is one too many.
@@ -85,8 +89,10 @@ class Handshakes:
         self._under_way[handshake] = None
 
     def leave(self, handshake: "Handshake") -> None:
-        """Count the end of a handshake."""
-        self._under_way.pop(handshake, None)
+        """Count the end of a handshake, once."""
+        if handshake in self._under_way:
+            del self._under_way[handshake]
+            self.ended += 1
 
     def close(self) -> None:
         """Cut off all handshakes under way."""

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+import uvloop
 from tests.support.http import Sender, Wire, encode_request
 
 from widerow.limits import BODY_BYTES_MAX, IDLE_SECONDS_MAX
@@ -180,6 +181,53 @@ def test_a_connection_that_was_accepted_is_made_before_the_port_is_closed() -> N
     for turns in range(6):
         asyncio.run(run(turns), debug=True)
     assert dropped == []
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_connection_that_was_handed_over_counts_from_the_first_turn_on_and_once(
+    new_loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    """Else a worker with many in the making would be given more (docs/internals/serving.md)."""
+
+    async def run() -> None:
+        admission = Admission()
+        listener = Listener(Still(), admission, FakeClock(), KeptHeaders(()))
+        listener.begin()
+        ends = [socket.socketpair() for _ in range(9)]
+        for _, accepted in ends:
+            accepted.settimeout(0)
+            listener.take(accepted)
+        while admission.connections < len(ends):
+            assert admission.connections + listener.in_the_making() == len(ends)
+            await asyncio.sleep(0)
+        assert listener.in_the_making() == 0
+        for client, _ in ends:
+            client.close()
+        await until(lambda: admission.connections == 0)
+        assert listener.in_the_making() == 0
+        listener.close()
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(run())
+
+
+def test_a_connection_that_ends_while_it_is_made_counts_no_more() -> None:
+    async def run() -> None:
+        async def fail(*_: object) -> None:  # as the system does where the client is gone
+            raise ConnectionResetError
+
+        admission = Admission()
+        listener = Listener(Still(), admission, FakeClock(), KeptHeaders(()))
+        listener.begin()
+        loop = asyncio.get_running_loop()
+        loop.connect_accepted_socket = fail  # type: ignore[method-assign,assignment]  # this loop's
+        listener.take(socket.socket())
+        assert listener.in_the_making() == 1
+        await until(lambda: listener.in_the_making() == 0)
+        assert admission.connections == 0
+        listener.close()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """TLS on the port (server/tls.py; docs/operating/configure.md)."""
 
+import asyncio
 import logging
 import shutil
 import socket
@@ -13,10 +14,15 @@ from urllib.parse import urlsplit
 import pytest
 from tests.support.http import Sender, Wire, encode_request
 from tests.support.requests import BODIES, put_row_request
+from tests.unit.server.test_http import Still
 
 from widerow.auth.keyring import secret_digest
+from widerow.server.admission import Admission
+from widerow.server.headers import KeptHeaders
+from widerow.server.http import Listener
 from widerow.server.settings import SettingsInvalid
 from widerow.server.tls import TlsFiles
+from widerow.testing.clock import FakeClock
 from widerow.testing.process import ServeFailed, WiderowProcess
 
 if TYPE_CHECKING:
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 
 Serve = Callable[..., "Running"]
 SENDER = Sender()
+SECONDS = 20
 
 pytestmark = [
     pytest.mark.skipif(
@@ -172,6 +179,45 @@ def test_a_silent_handshake_is_ended(
     with Wire(running.endpoint) as wire:
         assert is_cut_off(wire)
     ask_signed(running.endpoint, pair)
+
+
+def test_a_connection_that_was_handed_over_counts_while_its_handshake_is_under_way(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a worker with many such would be given more (docs/internals/serving.md)."""
+    monkeypatch.setattr("widerow.server.tls.HANDSHAKE_SECONDS_MAX", 0.1)
+
+    async def run() -> None:
+        admission = Admission()
+        listener = Listener(Still(), admission, FakeClock(), KeptHeaders(()))
+        listener.begin(TlsFiles(pair.certificate, pair.key).context)
+
+        def counted() -> tuple[int, int]:
+            return admission.connections, listener.in_the_making()
+
+        async def until(counts: tuple[int, int]) -> None:
+            while counted() != counts:
+                assert sum(counted()) >= sum(counts), "each is in one of the two"
+                await asyncio.sleep(0.01)
+
+        speaking, silent = (socket.socketpair() for _ in range(2))
+        for _, accepted in (speaking, silent):
+            accepted.settimeout(0)
+            listener.take(accepted)
+        assert counted() == (0, 2)
+        context = ssl.create_default_context(cafile=str(pair.certificate))
+        _, writer = await asyncio.open_connection(
+            sock=speaking[0], ssl=context, server_hostname="127.0.0.1"
+        )
+        async with asyncio.timeout(SECONDS):
+            await until((1, 1))
+            await until((1, 0))  # the silent one has had its time
+            writer.close()
+            await until((0, 0))
+        silent[0].close()
+        listener.close()
+
+    asyncio.run(run())
 
 
 def is_cut_off(wire: Wire) -> bool:

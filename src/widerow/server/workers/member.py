@@ -72,7 +72,7 @@ class Serves(Protocol):
         ...
 
     def open_connections(self) -> int:
-        """How many connections are open."""
+        """How many connections it has: those in the making are among them."""
         ...
 
 
