@@ -13,9 +13,10 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 UV := UV_FIND_LINKS="$$PIP_FIND_LINKS" $(VENV)/bin/uv pip install --quiet --python $(PY)
 INSTALL = { ! $(PY) -m pip config list | grep -q index && $(UV) --no-build-isolation --editable '$(1)'; } \
 	|| $(PIP) --no-build-isolation --editable '$(1)'
-# Two and a half for each core: half of the time of a test is waiting for servers and disks. Each
-# has neighbouring tests, which share servers and browsers, until it takes some of another's.
-WORKERS ?= $(shell expr 5 '*' `getconf _NPROCESSORS_ONLN` / 2)
+# Two for each core: half of the time of a test is waiting for servers and disks, and each process
+# collects all tests, for 10 s of a processor. Each has neighbouring tests, which share servers and
+# browsers, until it takes some of another's.
+WORKERS ?= $(shell expr 2 '*' `getconf _NPROCESSORS_ONLN`)
 PYTEST := $(VENV)/bin/pytest -n $(WORKERS) --dist worksteal
 # Whole systems, hostile requests, and the laws (of hypothesis) of everything else run on the
 # compiled modules; all other tests on the modules as they stand in src. The night runs them on both.
