@@ -24,7 +24,6 @@ class Looking:
         self.folder = folder
         self.prefix = prefix
         self.root = f"{endpoint}/console/"
-        self.taken: dict[str, int] = {}
 
     def open(self, path: str) -> None:
         self.browser.get(self.root + path)
@@ -82,13 +81,11 @@ class Looking:
         assert self.find(selector).get_attribute("value") == value
 
     def picture(self, name: str) -> None:
-        """Take a picture, with few colours; keep it where that is asked for."""
-        from PIL import Image  # noqa: PLC0415  # only where there is a browser
-
-        taken = Image.open(io.BytesIO(self.browser.get_screenshot_as_png())).convert("RGB")
-        out = io.BytesIO()
-        taken.quantize(128).save(out, "PNG", optimize=True)
-        self.taken[name] = len(out.getvalue())
+        """Take a picture, with few colours, where that is asked for."""
         if os.environ.get("WIDEROW_PICTURES"):
+            from PIL import Image  # noqa: PLC0415  # only where pictures are made
+
+            taken = Image.open(io.BytesIO(self.browser.get_screenshot_as_png())).convert("RGB")
             self.folder.mkdir(exist_ok=True)
-            (self.folder / f"{self.prefix}{name}.png").write_bytes(out.getvalue())
+            path = self.folder / f"{self.prefix}{name}.png"
+            taken.quantize(128).save(path, "PNG", optimize=True)

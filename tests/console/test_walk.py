@@ -1,7 +1,6 @@
 """The walk of docs/start/five-minutes.md, in a real Chromium, with what the page has one type.
 
-The page's own blocks fill the server. Its pictures are made here; they are written where
-`WIDEROW_PICTURES` is set, and taken in any case.
+The page's own blocks fill the server. Its pictures are made here, where `WIDEROW_PICTURES` is set.
 """
 
 import re
@@ -87,8 +86,6 @@ def test_it_is_found_on_a_telephone_too(looking: Looking) -> None:
 
 def test_nothing_failed_in_the_browser(looking: Looking) -> None:
     assert looking.browser.get_log("browser") == []
-    for name, size in looking.taken.items():
-        assert size < PICTURE_BYTES_MAX, name
 
 
 @pytest.mark.parametrize("name", SHOWN)
