@@ -48,7 +48,7 @@ class Admission:
         self.requests_max = requests_max
         self.bytes_max = bytes_max
         self.connections = 0
-        self.connections_made = 0  # since the start
+        self.connections_made = 0  # all that were ever open
         self.requests_in_flight = 0
         self.bytes_in_flight = 0
         self.unsent_bytes = 0

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-import uvloop
 from tests.support.http import Sender, Wire, encode_request
 
+from widerow.cli.process import loop_factory
 from widerow.limits import BODY_BYTES_MAX, IDLE_SECONDS_MAX
 from widerow.server.addresses import endpoint_at
 from widerow.server.admission import Admission
@@ -183,9 +183,9 @@ def test_a_connection_that_was_accepted_is_made_before_the_port_is_closed() -> N
     assert dropped == []
 
 
-@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("new_loop", [None, loop_factory()], ids=["standard", "a worker's"])
 def test_a_connection_that_was_handed_over_counts_from_the_first_turn_on_and_once(
-    new_loop: Callable[[], asyncio.AbstractEventLoop],
+    new_loop: Callable[[], asyncio.AbstractEventLoop] | None,
 ) -> None:
     """Else a worker with many in the making would be given more (docs/internals/serving.md)."""
 
