@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -85,7 +86,10 @@ def _client(endpoint: str) -> tablestore.OTSClient:
 def test_a_server_that_is_killed_costs_the_requests_in_its_hands(
     servers: list[WiderowProcess], proxy: str
 ) -> None:
-    """They end without an answer; all others go to a server that is ready, nothing is lost."""
+    """They end without an answer; all others go to a server that is ready, nothing is lost.
+
+    The last server stands still for two seconds: it is late, and not dead, so its client waits.
+    """
     client = _client(proxy)
     meta = tablestore.TableMeta("t", [("k", "INTEGER")])
     none = tablestore.ReservedThroughput(tablestore.CapacityUnit(0, 0))
@@ -122,6 +126,11 @@ def test_a_server_that_is_killed_costs_the_requests_in_its_hands(
     for number in kept:
         _, row, _ = client.get_row("t", [("k", number)], max_version=1)
         assert row is not None, number
+    os.kill(servers[2].pid, signal.SIGSTOP)
+    later = threading.Timer(2.0, os.kill, (servers[2].pid, signal.SIGCONT))
+    later.start()
+    assert client.get_row("t", [("k", kept[0])], max_version=1)[1] is not None
+    later.join()
 
 
 @needs_haproxy
