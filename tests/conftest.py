@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tests.support.volume import PROFILES
 from tools.evidence import VARIABLE
 
+from widerow.cli.collector import collect_rarely
+
 # Tests of the suites of the night leave no lines among those of the night itself.
 os.environ.pop(VARIABLE, None)
 
@@ -53,8 +55,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """From here on the collector of garbage looks at what tests make, and at nothing older."""
+    """From here on the collector of garbage looks at what tests make, and at nothing older.
+
+    It does so as rarely as in a process that serves.
+    """
     gc.freeze()
+    collect_rarely()
     gc.enable()
 
 

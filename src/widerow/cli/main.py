@@ -11,6 +11,7 @@ import click
 
 from widerow import __version__
 from widerow.cli.answers import tell_error
+from widerow.cli.collector import collect_rarely
 from widerow.cli.command import CommandPlace, group
 from widerow.cli.shells import COMPLETE_VARIABLE, PROGRAM_NAME
 from widerow.cli.standard_output import OutputFailed, drop_output, watch_output
@@ -223,6 +224,7 @@ def run_program() -> None:
     Where standard output takes no more the exit code is 1: with a line that says why, except for a
     pipe that its reader has closed.
     """
+    collect_rarely()
     watch_output()
     code = 2
     try:

@@ -2,17 +2,17 @@
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import sys
 from collections.abc import Callable
 from typing import Final
 
+from widerow.cli.collector import calm_collector, collect_rarely
 from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
 from widerow.server.settings import passed_over
 
-__all__ = ["calm_collector", "loop_factory", "prepare_process", "tell_passed_over"]
+__all__ = ["loop_factory", "prepare_process", "tell_passed_over"]
 
 _log = logging.getLogger("widerow.server")
 
@@ -22,14 +22,13 @@ _SWITCH_SECONDS: Final = 0.0001
 _OWNER_ALONE: Final = (
     0o077  # for the files of the store, which the engine makes for everyone to read
 )
-_COLLECTOR_ALLOCATIONS: Final = 50_000  # a batch of 200 rows of 10 columns makes about 10 000
 
 
 def prepare_process() -> int | None:
     """Set this process up to serve; how many descriptors it has, None where there is no bound."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     calm_collector()
-    gc.set_threshold(_COLLECTOR_ALLOCATIONS, 10, 100)
+    collect_rarely()
     descriptors = _raise_descriptor_limit()
     _forbid_core_files()
     os.umask(_OWNER_ALONE)
@@ -40,17 +39,6 @@ def tell_passed_over() -> None:
     """Warn in the log of variables that somebody may have meant for a setting."""
     for each in passed_over():
         _log.warning("a variable of the environment is not read", extra={"facts": each._asdict()})
-
-
-def calm_collector() -> None:
-    """Look for cycles never again among what is loaded by now.
-
-    `prepare_process` has new objects looked at less often, too: a batch makes tens of thousands of
-    tuples that no cycle holds, and at the default thresholds the search for cycles took a tenth of
-    its time.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -6,9 +6,10 @@ import signal
 import sys
 
 from widerow.cli.announcing import announce_start
+from widerow.cli.collector import calm_collector
 from widerow.cli.command import Given
 from widerow.cli.console_pages import open_console
-from widerow.cli.process import calm_collector, loop_factory, prepare_process
+from widerow.cli.process import loop_factory, prepare_process
 from widerow.cli.systemd import STOPPING, tell_systemd
 from widerow.engine.catalog.catalog import STORE_FORMAT_NUMBER
 from widerow.limits import CONNECTIONS_MAX

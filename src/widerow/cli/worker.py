@@ -11,8 +11,9 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from widerow.cli.collector import calm_collector
 from widerow.cli.console_pages import open_console
-from widerow.cli.process import calm_collector, loop_factory, prepare_process
+from widerow.cli.process import loop_factory, prepare_process
 from widerow.cli.serving import fit_connections
 from widerow.engine.catalog.catalog import STORE_FORMAT_NUMBER
 from widerow.errors import WiderowError

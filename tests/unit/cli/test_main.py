@@ -14,7 +14,7 @@ from widerow.cli.main import app
 
 # What a start of the server must not load: the other commands, and what shows for people.
 FOREIGN = {"rich", "readline", "urllib.request", "tablestore", "lark", "numpy"}
-ALWAYS = {"main", "answers", "command", "connection", "shells", "standard_output"}
+ALWAYS = {"main", "answers", "collector", "command", "connection", "shells", "standard_output"}
 SERVE = {"serve", "process", "setting_flags"}
 SERVING = SERVE | {"serving", "announcing", "console_pages", "systemd"}
 PING = {"ping", "names", "profiles"}
