@@ -1,8 +1,9 @@
 """Partition keys that may be chosen: a column, columns spliced together, a column behind a hash."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import itemgetter
 from typing import Any, Final
 
 from widerow.keydesign.key import HashPrefix, PartValue
@@ -35,19 +36,20 @@ class Candidate:
             return f"{_PREFIX.algorithm}-{_PREFIX.digits} + {self.columns[0]}"
         return " + ".join(self.columns)
 
-    def key(self, values: Sequence[PartValue]) -> Hashable:
-        """The partition key of a row, with the order of the spliced or hashed text."""
-        if self.kind is CandidateKind.COLUMN:
-            return values[self.places[0]]
+    def key_of(self) -> Callable[[Sequence[PartValue]], Hashable]:
+        """What gives the partition key of a row, with the order of the spliced or hashed text."""
         if self.kind is CandidateKind.HASHED:
-            text = str(values[self.places[0]])
-            return _PREFIX.of(text) + text
+            return self._hashed
         # A splice that keeps the order sorts as the tuple of its columns.
-        return tuple(values[place] for place in self.places)
+        return itemgetter(*self.places)
+
+    def _hashed(self, values: Sequence[PartValue]) -> str:
+        text = str(values[self.places[0]])
+        return _PREFIX.of(text) + text
 
     def ordered(self, rows: Sequence[Sequence[PartValue]]) -> list[Any]:
         """The keys of some rows."""
-        return [self.key(row) for row in rows]
+        return list(map(self.key_of(), rows))
 
     def command(self, source: str, integers: Mapping[str, int]) -> str:
         """The command that builds the key from a file; `integers`: digits of integer columns."""
