@@ -30,6 +30,7 @@ so tests must be of bounded length.
 """
 
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
@@ -63,7 +64,7 @@ class StrictSpace(Space):
     def __init__(self) -> None:
         """An empty space."""
         super().__init__()
-        self._named: set[bytes] = set()
+        self._named: list[bytes] = []  # in order, and none of them begins with another one
 
     def name(self, shards: tuple[bytes, ...]) -> None:
         """Note shards.
@@ -72,12 +73,16 @@ class StrictSpace(Space):
         """
         for shard in shards:
             named = shard[1:]
-            if shard[:1] not in _ROWS or len(shard) <= ROW_PREFIX_BYTES or named in self._named:
+            if shard[:1] not in _ROWS or len(shard) <= ROW_PREFIX_BYTES:
                 continue
-            for other in self._named:
+            at = bisect_left(self._named, named)
+            beside = self._named[max(0, at - 1) : at + 1]
+            if named in beside:
+                continue
+            for other in beside:
                 if named.startswith(other) or other.startswith(named):
                     raise ValueError(f"no whole partition key: {shard.hex()}, beside {other.hex()}")
-            self._named.add(named)
+            self._named.insert(at, named)
 
 
 class _Base(SpaceView):

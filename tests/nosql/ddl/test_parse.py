@@ -44,8 +44,6 @@ from widerow.model.typed.types import (
     record_of,
 )
 
-parse("SHOW TABLES")  # the grammar is compiled at the first statement, once
-
 
 def column_of(text: str) -> ColumnDefinition:
     statement = parse(f"CREATE TABLE t ({text}, PRIMARY KEY(k))")
