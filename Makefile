@@ -100,6 +100,8 @@ sessions: $(STAMP) $(COMPILED)/.stamp ## run sessions of SDKs, stores, crashes a
 		set -ex; export PYTHONPATH='$(CURDIR)/$(COMPILED)'; $(PYTEST) $(COMPILED_TESTS); \
 	fi
 
+# Maven runs for seconds: less than the optimising compiler of Java needs to be of use.
+fetch: export MAVEN_OPTS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 fetch: $(STAMP) ## fetch what the sessions need: HBase, SDKs and drivers of Java, Node and Go
 	$(PY) -m tools.fetch
 

@@ -30,6 +30,7 @@ def clone(tmp_path: Path) -> Path:
         shutil.copy2(ROOT / name, folder)
     for name in ("src", "tests", "tools"):
         (folder / name).mkdir()
+    (folder / "tools" / "compile.py").touch()
     for name in PROGRAMS:
         program = binaries / name
         program.write_text(f'#!/bin/sh\necho {name} "$@" >> "{folder}/said"\n')

@@ -30,7 +30,7 @@ JVM: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 @pytest.fixture(scope="session")
 def seen(run_program: Callable[[str, Any], dict[str, dict[str, Facts]]]) -> Any:  # noqa: ANN401  # what JSON holds
     """Everything that the program printed."""
-    return run_program("java", build)
+    return run_program("java", lambda _: build("Actions"))
 
 
 @pytest.fixture(scope="session", params=["default", "careful", "v4"])
@@ -48,7 +48,7 @@ def java(
 @pytest.fixture(scope="session")
 def java_streams(run_program: Callable[..., dict[str, Facts]]) -> Callable[[str], Facts]:
     """What a scenario of streams saw, on a server whose partitions split."""
-    seen = run_program("java-streams", lambda work: build(work, "Streams"), *SPLITTING)
+    seen = run_program("java-streams", lambda _: build("Streams"), *SPLITTING)
     return by_name(seen)
 
 
@@ -68,17 +68,29 @@ def by_name(scenarios: dict[str, Facts]) -> Callable[[str], Facts]:
     return scenario
 
 
-def build(work: Path, program: str = "Actions") -> list[str]:
+def build(program: str) -> list[str]:
     """The command of a program. Skips without a JDK or the libraries; fails if javac does."""
     missing = [each for each in NEEDED if shutil.which(each) is None]
     if missing:
         pytest.skip(f"the Java SDK is not tested: {' and '.join(missing)} not installed")
     libraries = f"{fetched_libraries()}/*"
-    sources = [str(path) for path in sorted(SOURCES.glob("*.java"))]
+    return ["java", *JVM, "-cp", f"{_compiled(libraries)}{os.pathsep}{libraries}", program]
+
+
+def _compiled(libraries: str) -> Path:
+    """The directory with the classes of the programs here, compiled once for all of them."""
+    sources = sorted(SOURCES.glob("*.java"))
+    digest = hashlib.sha256(libraries.encode() + b"".join(each.read_bytes() for each in sources))
+    classes = CACHE / f"compat-java-classes-{digest.hexdigest()[:16]}"
+    if classes.exists():
+        return classes
     options = ["--release", "11", "-encoding", "UTF-8", "-Xlint:all", "-Werror"]
     options += [f"-J{each}" for each in JVM]
-    run("javac", *options, "-cp", libraries, "-d", str(work), *sources)
-    return ["java", *JVM, "-cp", f"{work}{os.pathsep}{libraries}", program]
+    with tempfile.TemporaryDirectory(dir=CACHE) as place:
+        made = Path(place) / "classes"
+        run("javac", *options, "-cp", libraries, "-d", str(made), *map(str, sources))
+        _keep(made, classes)
+    return classes
 
 
 def fetched_libraries(pom: Path = SOURCES / "pom.xml", name: str = "compat-java") -> Path:
@@ -91,8 +103,17 @@ def fetched_libraries(pom: Path = SOURCES / "pom.xml", name: str = "compat-java"
     CACHE.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as place:
         fetch(pom, Path(place) / "libraries")
-        (Path(place) / "libraries").rename(libraries)  # whole or not there
+        _keep(Path(place) / "libraries", libraries)
     return libraries
+
+
+def _keep(made: Path, kept: Path) -> None:
+    """Give a directory its name: it is whole or not there. Another process may have been first."""
+    try:
+        made.rename(kept)
+    except OSError:
+        if not kept.exists():
+            raise
 
 
 def fetch(pom: Path, place: Path) -> None:

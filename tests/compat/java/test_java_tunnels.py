@@ -12,8 +12,6 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.mark.night
 def test_workers_that_die_and_servers_that_restart_lose_nothing(store: str, tmp_path: Path) -> None:
-    classes = tmp_path / "classes"
-    classes.mkdir()
-    command = build(classes, "Consumer")
+    command = build("Consumer")
     with serving(*STORES[store](tmp_path)) as table:
         check_workers_lose_nothing(table, command, tmp_path)
