@@ -197,7 +197,7 @@ def _measure(
     progress: Progress | None,
 ) -> tuple[list[tuple[Candidate, Measures]], dict[str, int]]:
     """Measure candidates in one pass over the source; also the digits of its integer columns."""
-    counts = [(candidate.key_of(), KeyCounts()) for candidate in candidates]
+    counts = [(candidate.key, KeyCounts()) for candidate in candidates]
     sample = RowSample(seed=question.seed)
     largest = dict.fromkeys(range(len(types)), 0)
     integers = [at for at, kind in enumerate(types.values()) if kind is PartKind.INTEGER]

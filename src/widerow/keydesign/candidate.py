@@ -1,9 +1,8 @@
 """Partition keys that may be chosen: a column, columns spliced together, a column behind a hash."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from operator import itemgetter
 from typing import Any, Final
 
 from widerow.keydesign.key import HashPrefix, PartValue
@@ -36,20 +35,19 @@ class Candidate:
             return f"{_PREFIX.algorithm}-{_PREFIX.digits} + {self.columns[0]}"
         return " + ".join(self.columns)
 
-    def key_of(self) -> Callable[[Sequence[PartValue]], Hashable]:
-        """What gives the partition key of a row, with the order of the spliced or hashed text."""
+    def key(self, values: Sequence[PartValue]) -> Hashable:
+        """The partition key of a row, with the order of the spliced or hashed text."""
+        if self.kind is CandidateKind.COLUMN:
+            return values[self.places[0]]
         if self.kind is CandidateKind.HASHED:
-            return self._hashed
+            text = str(values[self.places[0]])
+            return _PREFIX.of(text) + text
         # A splice that keeps the order sorts as the tuple of its columns.
-        return itemgetter(*self.places)
-
-    def _hashed(self, values: Sequence[PartValue]) -> str:
-        text = str(values[self.places[0]])
-        return _PREFIX.of(text) + text
+        return tuple(values[place] for place in self.places)
 
     def ordered(self, rows: Sequence[Sequence[PartValue]]) -> list[Any]:
         """The keys of some rows."""
-        return list(map(self.key_of(), rows))
+        return [self.key(row) for row in rows]
 
     def command(self, source: str, integers: Mapping[str, int]) -> str:
         """The command that builds the key from a file; `integers`: digits of integer columns."""

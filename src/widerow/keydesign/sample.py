@@ -70,12 +70,10 @@ def key_values(
     Raises: `ValueError` for a value of another kind, or a missing value.
     """
     return tuple(
-        [
-            _integer(name, fields.get(name))
-            if kind is PartKind.INTEGER
-            else _text(name, fields.get(name))
-            for name, kind in columns.items()
-        ]
+        _integer(name, fields.get(name))
+        if kind is PartKind.INTEGER
+        else _text(name, fields.get(name))
+        for name, kind in columns.items()
     )
 
 

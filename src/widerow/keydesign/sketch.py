@@ -195,16 +195,13 @@ class RowSample:
 
     def add(self, row: object) -> None:
         """Offer a row to the sample. Constant time on average."""
-        number = self.seen
+        drawn = mixed(self.seen, self._seed)
         self.seen += 1
-        if self._threshold == _WHOLE or self._draws(number):
-            self._kept.append((number, row))
+        if drawn < self._threshold:
+            self._kept.append((drawn, row))
             if len(self._kept) >= 2 * self._rows:
                 self._threshold //= 2
-                self._kept = [each for each in self._kept if self._draws(each[0])]
-
-    def _draws(self, number: int) -> bool:
-        return mixed(number, self._seed) < self._threshold
+                self._kept = [each for each in self._kept if each[0] < self._threshold]
 
     @property
     def rows(self) -> list[Any]:

@@ -104,9 +104,7 @@ def appended_share(keys: Sequence[Key]) -> float:
     above = 0
     for key in keys:
         if len(before) >= _FIRST_ROWS:
-            behind = bisect_right(before, key)
-            above += (bisect_left(before, key, hi=behind) + behind) / 2 > _TAIL * len(before)
-            before.insert(behind, key)
-        else:
-            insort(before, key)
+            rank = (bisect_left(before, key) + bisect_right(before, key)) / 2
+            above += rank > _TAIL * len(before)
+        insort(before, key)
     return above / max(1, len(keys) - _FIRST_ROWS) if len(keys) > _FIRST_ROWS else 0.0
