@@ -9,11 +9,11 @@ _ALLOCATIONS: Final = 50_000  # a batch of 200 rows of 10 columns makes about 10
 
 
 def collect_rarely() -> None:
-    """Look for cycles after 50,000 new objects, not after Python's 700.
+    """Look for cycles after 50,000 new objects, which is more rarely than Python does by itself.
 
     What a process loads when it starts is kept: looking through all of it again and again took a
-    seventh of the start. A batch makes tens of thousands of tuples that no cycle holds: looking
-    through them took a tenth of its time.
+    twentieth of the start of a server. A batch makes tens of thousands of tuples that no cycle
+    holds: looking through them took a tenth of its time.
     """
     gc.set_threshold(_ALLOCATIONS, 10, 100)
 
