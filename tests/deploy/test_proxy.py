@@ -134,6 +134,26 @@ def test_a_server_that_is_killed_costs_the_requests_in_its_hands(
 
 
 @needs_haproxy
+def test_a_machine_that_has_gone_is_found_while_a_request_waits_for_it() -> None:
+    """The system asks the other side of each connection to a server after 3 s without a byte.
+
+    /proc/net/tcp, described in proc_net_tcp of the kernel's documents: timer 2 is of keepalive.
+    """
+    with ExitStack() as stack:
+        server = stack.enter_context(WiderowServer())
+        port = int(server.endpoint.rpartition(":")[2])
+        endpoint = stack.enter_context(_in_front([server.endpoint] * 3))
+        assert Asker(endpoint).get("health").status == 200  # and the connection is kept
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        of_proxy = [each for each in lines if each[2].endswith(f":{port:04X}") and each[3] == "01"]
+        timers = {
+            each[5].partition(":")[0]: int(each[5].partition(":")[2], 16) for each in of_proxy
+        }
+    assert set(timers) == {"02"}
+    assert max(timers.values()) <= 3 * os.sysconf("SC_CLK_TCK")
+
+
+@needs_haproxy
 def test_people_sign_in_to_the_console_and_stay_signed_in(tmp_path: Path) -> None:
     """Each server has sessions of its own (docs/operating/console.md, "Who may come in")."""
     keys = tmp_path / "keys.toml"

@@ -156,5 +156,5 @@ def test_continuous_integration_runs_checks_and_tests_from_anywhere(
     record = said(clone, str(clone / ".ci" / "run"), cwd=tmp_path)
     programs = [line.split()[0] for line in record]
     fetching = "python"
-    assert sorted(programs) == sorted([fetching, *CHECKS, *["pytest"] * 4])
+    assert sorted(programs) == sorted([fetching, *CHECKS, *["pytest"] * 3])
     assert record[-1].endswith(ON_COMPILED)  # what is compiled, and who fetches, came before
