@@ -57,18 +57,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """From here on the collector of garbage looks at what tests make, and at nothing older.
 
-    It does so as rarely as in a process that serves.
+    It does so as rarely as in a process that serves. Hypothesis makes its tables of Unicode before
+    any test draws a text: that takes seconds, and the first one to do so may have a limit.
     """
+    st.text().validate()
     gc.freeze()
     collect_rarely()
     gc.enable()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def unicode_tables() -> None:
-    """Hypothesis makes its tables of Unicode before any test draws a text.
-
-    Otherwise the first text in a folder makes them, which takes a second or more: on a busy machine
-    longer than the limit of the test that happens to come first.
-    """
-    st.text().validate()

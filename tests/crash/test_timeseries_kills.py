@@ -1,5 +1,6 @@
 """A process that is killed while it puts points has lost none that it told of (timeseries §4)."""
 
+import pytest
 from tools.timeseries_kills import kill_many
 
 
@@ -10,6 +11,7 @@ def test_points_that_were_told_are_there_with_their_metas_and_last_points() -> N
     assert (outcome.torn, outcome.lost, outcome.mistold, outcome.damaged) == (0, 0, 0, 0)
 
 
+@pytest.mark.night
 def test_fields_that_are_put_one_by_one_are_caught() -> None:
     """The control: were this 0, the test above would show nothing.
 

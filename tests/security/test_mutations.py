@@ -71,6 +71,7 @@ def found(seed: int = 1) -> set[str]:
     return {finding.what.split(":")[0] for finding in report.findings}
 
 
+@pytest.mark.night
 def test_a_defect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise KeyError("a defect")
@@ -79,6 +80,7 @@ def test_a_defect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found() == {"status 500", "the server logged"}
 
 
+@pytest.mark.night
 def test_a_wrong_signature_and_a_wrong_digest_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sender, "signed", lambda *_: False)
     assert "status 200 is not signed" in found()
@@ -87,6 +89,7 @@ def test_a_wrong_signature_and_a_wrong_digest_are_found(monkeypatch: pytest.Monk
     assert found() == {"the digest is not that of the body"}
 
 
+@pytest.mark.night
 def test_an_answer_that_is_no_message_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = OPERATIONS["GetRow"]._replace(encode=lambda _: b"\xff")
     dialect = replace(TABLESTORE_DIALECT, paths={**TABLESTORE_DIALECT.paths, b"/GetRow": broken})
@@ -94,6 +97,7 @@ def test_an_answer_that_is_no_message_is_found(monkeypatch: pytest.MonkeyPatch) 
     assert "status 200 has a body that is not a GetRowResponse" in found()
 
 
+@pytest.mark.night
 def test_a_slow_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutate, "SECONDS_MAX", 0.0)
     told = found()
@@ -101,12 +105,14 @@ def test_a_slow_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(each.startswith("it took ") for each in told)
 
 
+@pytest.mark.night
 def test_a_row_that_changes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [each for each in recorded.recorded(mutate.KEPT) if each[0] == "PutRow"]
     monkeypatch.setattr(mutate, "recorded", lambda _: kept)
     assert found() == {"a row changed that nobody asked to change"}
 
 
+@pytest.mark.night
 def test_a_connection_that_ends_without_an_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     class Dropped(Wire):
         def ask(self, request: bytes, *, head_only: bool = False) -> Answer:
