@@ -1,4 +1,4 @@
-"""Every attack of the table, against a server as it is started for real (`tools/hostile.py`).
+"""The attacks of the table, against a server as it is started for real (`tools/hostile.py`).
 
 More than a thousand requests, in the night ten thousand, by people without the secret, or with a
 key to something else. None may be accepted, none may find a defect, and no secret may show
@@ -60,12 +60,11 @@ def _share(attacks: Iterable[Attack]) -> list[Attack]:
     families: defaultdict[str, list[Attack]] = defaultdict(list)
     for attack in attacks:
         families[attack.family].append(attack)
-    return [
-        family[number * len(family) // taken]
-        for family in families.values()
-        for taken in [examples(len(family))]
-        for number in range(taken)
-    ]
+    found: list[Attack] = []
+    for family in families.values():
+        taken = examples(len(family))
+        found += (family[number * len(family) // taken] for number in range(taken))
+    return found
 
 
 def test_no_attack_is_accepted_finds_a_defect_changes_anything_or_is_told_a_secret(
