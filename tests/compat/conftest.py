@@ -19,8 +19,9 @@ import pytest
 from tests import hbase as cluster
 from tests.compat.recording import FOLDER, record_requests
 from tests.postgres import fresh_url
+from tests.support.forked import ForkedServer
 
-from widerow.testing.process import ServeFailed, WiderowProcess
+from widerow.testing.process import ServeFailed
 
 pytest.register_assert_rewrite(
     "tests.compat.changes",
@@ -178,7 +179,7 @@ def pytest_runtest_makereport(
 
 
 @contextmanager
-def _kept_log(server: WiderowProcess, path: Path) -> Iterator[None]:
+def _kept_log(server: ForkedServer, path: Path) -> Iterator[None]:
     try:
         yield
     finally:
@@ -201,7 +202,7 @@ def outcome(build: Build, place: Path, store: str, flags: Sequence[str]) -> dict
         files = place / "files"
         files.mkdir()
         given = (*STORES[store](place), "--delivery-root", str(files), *flags)
-        with WiderowProcess(*given) as server, _kept_log(server, place / LOG):
+        with ForkedServer(*given) as server, _kept_log(server, place / LOG):
             ran = subprocess.run(  # noqa: S603  # our own program
                 [*command, server.endpoint, "compat"],
                 capture_output=True,

@@ -19,10 +19,10 @@ from typing import Any, Final
 
 from tests.compat.series import POINT_KEY, T0
 from tests.support.buffers import cell, row_buffer
+from tests.support.forked import ForkedServer
 from tests.support.http import Sender, Wire
 from tests.support.requests import ANY, create_table_request
 
-from widerow.testing.process import WiderowProcess
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import timeseries_messages as p
 from widerow.wire.tablestore import tunnel_messages as t
@@ -90,7 +90,7 @@ class Worker:
 class Table:
     """The table of the test, and what must be in it."""
 
-    def __init__(self, server: WiderowProcess) -> None:
+    def __init__(self, server: ForkedServer) -> None:
         self.server, self.sender = server, Sender(instance=INSTANCE)
         self.rows: dict[str, Any] = {}
         self.written = 0
@@ -171,7 +171,7 @@ def serving(*where: str) -> Iterator[Table]:
     """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    with WiderowProcess(*where, *FLAGS, "--port", port) as server:
+    with ForkedServer(*where, *FLAGS, "--port", port) as server:
         yield Table(server)
 
 

@@ -9,11 +9,10 @@ from contextlib import ExitStack
 from typing import Final
 
 import pytest
+from tests.support.forked import ForkedServer
 from tests.support.http import Sender, Wire
 from tests.support.requests import create_table_request, get_row_request, put_row_request
 from tools.cluster.hbase import Cluster, ClusterError, Settings, private_cluster
-
-from widerow.testing.process import WiderowProcess
 
 SECONDS_MAX: Final = 600
 TABLE: Final = "rows"
@@ -46,13 +45,13 @@ def works(endpoint: str, *, creates: bool) -> bool:
 def test_servers_start_without_a_master(cluster: Cluster) -> None:
     (address,) = cluster.region_servers
     there, absent = (f"hbase://{address}/{table}" for table in ("there", "absent"))
-    with WiderowProcess("--store", there) as server:
+    with ForkedServer("--store", there) as server:
         assert works(server.endpoint, creates=True)
     cluster.stop_one("master")
-    with WiderowProcess("--store", there) as server:
+    with ForkedServer("--store", there) as server:
         assert works(server.endpoint, creates=False)
         assert "a check of the store is put off" in server.written()
-    late = WiderowProcess("--store", absent)
+    late = ForkedServer("--store", absent)
     starting = threading.Thread(target=late.start)
     starting.start()
     cluster.start_one("master")

@@ -18,6 +18,7 @@ from tests import hbase
 from tests.support.answers import decode_row
 from tests.support.changes import create, get, put
 from tests.support.engines import open_tablestore
+from tests.support.forked import ForkedServer
 
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.tablestore.engine import TablestoreEngine
@@ -30,7 +31,6 @@ from widerow.storage.hbase.opening import open_hbase
 from widerow.storage.interface import Store
 from widerow.system import SystemClock, SystemEntropy
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.process import WiderowProcess
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(hbase.START_SECONDS)]
 
@@ -222,7 +222,7 @@ def test_a_pre_split_table_gets_regions_and_leaves_none(store: Store) -> None:
 
 def test_two_servers_show_where_partitions_are() -> None:
     url = hbase.fresh_url()
-    with WiderowProcess("--store", url) as one, WiderowProcess("--store", url) as other:
+    with ForkedServer("--store", url) as one, ForkedServer("--store", url) as other:
         clients = [
             tablestore.OTSClient(each.endpoint, "widerow", "widerow", "inst")
             for each in (one, other)

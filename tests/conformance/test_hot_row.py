@@ -25,8 +25,7 @@ from tablestore import (
 )
 from tests import hbase
 from tests.postgres import fresh_url
-
-from widerow.testing.process import WiderowProcess
+from tests.support.forked import ForkedServer
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -41,8 +40,8 @@ START, STOP = ([("s", end), ("k", end)] for end in (INF_MIN, INF_MAX))
 class Servers(NamedTuple):
     """Two servers over one database."""
 
-    one: WiderowProcess
-    other: WiderowProcess
+    one: ForkedServer
+    other: ForkedServer
 
 
 HBASE = pytest.param(
@@ -53,7 +52,7 @@ HBASE = pytest.param(
 @pytest.fixture(params=["postgres", HBASE])
 def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
     url = fresh_url() if request.param == "postgres" else hbase.fresh_url()
-    with WiderowProcess("--store", url) as one, WiderowProcess("--store", url) as other:
+    with ForkedServer("--store", url) as one, ForkedServer("--store", url) as other:
         for instance, table in TABLES:
             meta = TableMeta(table, [("k", "INTEGER")], [("s", "STRING")])
             nothing = ReservedThroughput(CapacityUnit(0, 0))
@@ -62,7 +61,7 @@ def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
         yield Servers(one, other)
 
 
-def client(server: WiderowProcess, instance: str) -> OTSClient:
+def client(server: ForkedServer, instance: str) -> OTSClient:
     return OTSClient(server.endpoint, "widerow", "widerow", instance)
 
 
@@ -98,7 +97,7 @@ class Hot(threading.Thread):
 class Watch:
     """When rows were written, and how long after that their entries were seen."""
 
-    def __init__(self, server: WiderowProcess) -> None:
+    def __init__(self, server: ForkedServer) -> None:
         self.clients = {instance: client(server, instance) for instance, _ in TABLES}
         self.written: dict[tuple[str, str, int], float] = {}
         self.seconds: dict[tuple[str, str, int], float] = {}

@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 from tests.console import stocked
 from tests.console.stocked import ARTICLES, INSTANCE
+from tests.support.forked import ForkedServer
 from tests.support.http import Sender, Wire
 
 from widerow.cli.search import query_of
@@ -24,7 +25,6 @@ from widerow.model.search.schema import (
     SearchSchema,
     TextAnalyzer,
 )
-from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import search_messages as m
 
@@ -65,7 +65,7 @@ def _data(endpoint: str) -> int:
 @pytest.mark.parametrize("start", range(STARTS))
 def test_first_searches_at_once_all_find_their_rows(store: Path, start: int) -> None:
     told: list[object] = []
-    with WiderowProcess("--path", str(store)) as server:
+    with ForkedServer("--path", str(store)) as server:
         gate = threading.Barrier(ASKERS)
 
         def ask(how: Callable[[str], int]) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from tests.support.buffers import cell, row_buffer
+from tests.support.forked import ForkedServer
 from tests.support.http import Sender, Wire
 from tests.support.requests import ANY, create_table_request
 
-from widerow.testing.process import WiderowProcess
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 
@@ -84,8 +84,8 @@ def files(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(tmp_path: Path, files: Path) -> Iterator[WiderowProcess]:
-    made = WiderowProcess(
+def server(tmp_path: Path, files: Path) -> Iterator[ForkedServer]:
+    made = ForkedServer(
         *("--path", str(tmp_path / "data"), "--delivery-root", str(files)),
         *("--delivery-seconds", "1"),
     )
@@ -94,7 +94,7 @@ def server(tmp_path: Path, files: Path) -> Iterator[WiderowProcess]:
         made.stop()
 
 
-def test_every_acknowledged_row_is_in_the_files(server: WiderowProcess, files: Path) -> None:
+def test_every_acknowledged_row_is_in_the_files(server: ForkedServer, files: Path) -> None:
     acknowledged: list[int] = []
     number = 0
     for round_number in range(KILLS):

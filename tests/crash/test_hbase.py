@@ -14,6 +14,7 @@ from random import Random  # noqa: TID251  # seeded: which regions are changed m
 import pytest
 from tests import hbase
 from tests.counting import differences, run_writers
+from tests.support.forked import ForkedServer
 from tests.support.linearizability import judge
 from tests.support.recording import Recorder, ServerFaults
 from tools.cluster.faults import disturbed, region_changes
@@ -21,7 +22,6 @@ from tools.cluster.ledger import Ledger
 from tools.cluster.regions import REFUSALS, RegionKeeper
 
 from widerow.storage.opener import open_store
-from widerow.testing.process import WiderowProcess
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(hbase.START_SECONDS)]
 
@@ -90,7 +90,7 @@ def test_the_order_is_kept_while_servers_are_killed_and_paused(url: str) -> None
 
 def test_numbers_that_two_servers_acknowledge_are_read_back(url: str, keeper: RegionKeeper) -> None:
     """Atomic batches and auto-increment, with a client that goes on at the other server."""
-    with WiderowProcess("--store", url) as one, WiderowProcess("--store", url) as two:
+    with ForkedServer("--store", url) as one, ForkedServer("--store", url) as two:
         ledger = Ledger(
             lambda: [one.endpoint, two.endpoint], writers=1, patience_seconds=PATIENCE_SECONDS
         )

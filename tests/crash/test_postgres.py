@@ -12,11 +12,11 @@ import pytest
 import tablestore
 from tests.counting import differences, run_writers
 from tests.postgres import Server, fresh_url, made
+from tests.support.forked import ForkedServer
 from tests.support.linearizability import judge
 from tests.support.recording import Recorder, ServerFaults
 
 from widerow.storage.opener import open_store
-from widerow.testing.process import WiderowProcess
 
 pytestmark = pytest.mark.timeout(180)  # twenty seconds of work, on machines that are busy too
 
@@ -90,7 +90,7 @@ def test_the_order_is_kept_while_servers_and_database_are_killed(database: Serve
 def clients(database: Server) -> Iterator[list[tablestore.OTSClient]]:
     """A client of each of two servers over one database, which has a table `t`."""
     url = fresh_url(database)
-    with WiderowProcess("--store", url) as one, WiderowProcess("--store", url) as other:
+    with ForkedServer("--store", url) as one, ForkedServer("--store", url) as other:
         found = [
             tablestore.OTSClient(process.endpoint, "widerow", "widerow", "inst")
             for process in (one, other)

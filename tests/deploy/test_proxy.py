@@ -18,10 +18,10 @@ import tablestore
 import urllib3
 from tests.console.conftest import Asker
 from tests.postgres import fresh_url
+from tests.support.forked import ForkedServer
 from urllib3.exceptions import HTTPError
 
 from widerow.server.settings import CLIENT_VARIABLES, DESCRIPTIONS, PREFIX
-from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -39,11 +39,11 @@ def _free_port() -> int:
 
 
 @pytest.fixture
-def servers() -> Iterator[list[WiderowProcess]]:
+def servers() -> Iterator[list[ForkedServer]]:
     url = fresh_url()
     with ExitStack() as running:
         yield [
-            running.enter_context(WiderowProcess("--store", url, "--node-name", name))
+            running.enter_context(ForkedServer("--store", url, "--node-name", name))
             for name in ("one", "two", "three")
         ]
 
@@ -69,7 +69,7 @@ def _in_front(endpoints: Sequence[str]) -> Iterator[str]:
 
 
 @pytest.fixture
-def proxy(servers: list[WiderowProcess]) -> Iterator[str]:
+def proxy(servers: list[ForkedServer]) -> Iterator[str]:
     with _in_front([each.endpoint for each in servers]) as endpoint:
         yield endpoint
 
@@ -88,7 +88,7 @@ def _client(endpoint: str) -> tablestore.OTSClient:
 @needs_haproxy
 @pytest.mark.timeout(180)
 def test_a_server_that_is_killed_costs_the_requests_in_its_hands(
-    servers: list[WiderowProcess], proxy: str
+    servers: list[ForkedServer], proxy: str
 ) -> None:
     """They end without an answer; all others go to a server that is ready, nothing is lost.
 

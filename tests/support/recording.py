@@ -34,10 +34,11 @@ from tests.support.calls import (
     request_of,
     start,
 )
+from tests.support.forked import ForkedServer
 from tests.support.histories import CallKind, ClientCall, State, draw
 from tests.support.http import Answer, Sender, Wire
 
-from widerow.testing.process import ServeFailed, WiderowProcess
+from widerow.testing.process import ServeFailed
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
@@ -128,7 +129,7 @@ class Recorder:
         flags, count = ("--path", str(Path(self._place.name) / "data")), 1
         if shared is not None:
             flags, count = ("--store", shared[0]), shared[1]
-        self._processes = [WiderowProcess(*flags) for _ in range(count)]
+        self._processes = [ForkedServer(*flags) for _ in range(count)]
 
     def __enter__(self) -> Self:
         """Start the server and make the table."""

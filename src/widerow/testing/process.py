@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Final, Self
+from typing import IO, Final, Protocol, Self
 
 from widerow.errors import WiderowError
 
@@ -29,6 +29,17 @@ _NOTHING_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 
 class ServeFailed(WiderowError):
     """The process ended, or wrote an unexpected line, before it was ready."""
+
+
+class _Begun(Protocol):
+    """What is needed of a process: as `subprocess.Popen` has it."""
+
+    @property
+    def stdout(self) -> IO[str] | None: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
 
 
 class WiderowProcess:
@@ -51,7 +62,7 @@ class WiderowProcess:
         program = Path(sys.executable).with_name("widerow")
         self._command = [*launcher, str(program), "serve", "--port", "0", *flags]
         self._environment = environment
-        self._process: subprocess.Popen[str] | None = None
+        self._process: _Begun | None = None
         self._said: IO[str] | None = None
         self.endpoint = ""
         self.pid = 0
@@ -70,9 +81,7 @@ class WiderowProcess:
         settings = {name: value for name, value in os.environ.items() if "WIDEROW_" not in name}
         settings |= self._environment
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115  # `_close` closes it
-        self._process = subprocess.Popen(  # noqa: S603  # our own program
-            self._command, env=settings, stdout=subprocess.PIPE, stderr=self._said, text=True
-        )
+        self._process = self._begin(settings, self._said)
         assert self._process.stdout is not None
         if select.select([self._process.stdout], [], [], _READY_SECONDS_MAX)[0]:
             self.ready_line = self._process.stdout.readline().rstrip("\n")
@@ -133,6 +142,12 @@ class WiderowProcess:
         assert self._said is not None, "not started"
         self._said.flush()
         return os.pread(self._said.fileno(), _SAID_BYTES_MAX, 0).decode("utf-8", "replace")
+
+    def _begin(self, settings: Mapping[str, str], said: IO[str]) -> _Begun:
+        """The process of the command line, whose stderr is the file `said`."""
+        return subprocess.Popen(  # noqa: S603  # our own program
+            self._command, env=settings, stdout=subprocess.PIPE, stderr=said, text=True
+        )
 
     def _close(self) -> None:
         assert self._process is not None

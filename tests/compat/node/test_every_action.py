@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 from tests.compat.conftest import STORES
-
-from widerow.testing.process import WiderowProcess
+from tests.support.forked import ForkedServer
 
 pytestmark = pytest.mark.timeout(200)  # the first of them may install the SDK
 
@@ -46,7 +45,7 @@ def run(node: str, endpoint: str, phase: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def outcome(node: str, store: str, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    server = WiderowProcess(*STORES[store](tmp_path_factory.mktemp("node")))
+    server = ForkedServer(*STORES[store](tmp_path_factory.mktemp("node")))
     with server:
         first = run(node, server.endpoint, "write")
         server.kill()

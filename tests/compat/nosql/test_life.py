@@ -13,8 +13,7 @@ from typing import Any, Final
 import pytest
 from tests.compat.conftest import STORES
 from tests.compat.nosql.conftest import DRIVERS, HERE
-
-from widerow.testing.process import WiderowProcess
+from tests.support.forked import ForkedServer
 
 pytestmark = pytest.mark.timeout(900)  # the first of them may fetch a driver and build the program
 
@@ -140,7 +139,7 @@ def test_the_life_of_the_product_tables(driver: str, store: str, tmp_path: Path)
     work = tmp_path / "work"
     work.mkdir()
     command = DRIVERS[driver](work)
-    with WiderowProcess(*STORES[store](tmp_path)) as server:
+    with ForkedServer(*STORES[store](tmp_path)) as server:
         assert seen(command, server.endpoint, "begin") == without_nulls(BEGIN)
         server.kill()
         server.start_again()

@@ -14,8 +14,7 @@ import pytest
 from tests.compat.java.conftest import JVM, fetched_libraries
 from tests.compat.java.conftest import run as compile_java
 from tests.compat.nosql.conftest import HERE, found
-
-from widerow.testing.process import WiderowProcess
+from tests.support.forked import ForkedServer
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(900)]  # Maven may fetch the library first
 
@@ -71,7 +70,7 @@ def seen(command: list[str], endpoint: str, phase: str) -> dict[str, Any]:
 
 
 def test_repositories_find_page_change_and_delete(shop: list[str], tmp_path: Path) -> None:
-    with WiderowProcess("--path", str(tmp_path / "data")) as server:
+    with ForkedServer("--path", str(tmp_path / "data")) as server:
         assert seen(shop, server.endpoint, "begin") == BEGIN
         server.kill()
         server.start_again()

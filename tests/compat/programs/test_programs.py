@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 import pytest
 from click.testing import CliRunner
 from tests.compat.libraries.test_libraries import installed
+from tests.support.forked import ForkedServer
 
 from widerow.cli.main import app
-from widerow.testing.process import WiderowProcess
 
 EXAMPLES: Final = Path(__file__).resolve().parents[3] / "examples"
 BUILD: Final = EXAMPLES.parent / "build"
@@ -79,7 +79,7 @@ pytestmark = pytest.mark.timeout(2 * SECONDS_MAX)
 @pytest.fixture
 def endpoint() -> Iterator[str]:
     """A server with the tables that tools write into."""
-    with WiderowProcess("--memory") as server:
+    with ForkedServer("--memory") as server:
         for key in ("cards CardID:string OrderNumber:integer", "usertable id:string"):
             words = ("table", "create", *key.split(), "--endpoint", server.endpoint)
             assert CliRunner().invoke(app, words).exit_code == 0

@@ -14,9 +14,9 @@ import pytest
 import tablestore
 from tablestore.retry import NoRetryPolicy
 from tests.compat.conftest import STORES
+from tests.support.forked import ForkedServer
 
 from widerow.system import SystemClock
-from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 
 # How a client is set up: where it connects to, whether it is the async one, its options.
@@ -101,21 +101,21 @@ def memory() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def rocksdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The endpoint of `widerow serve` on a directory."""
-    with WiderowProcess(*STORES["rocksdb"](tmp_path_factory.mktemp("place"))) as process:
+    with ForkedServer(*STORES["rocksdb"](tmp_path_factory.mktemp("place"))) as process:
         yield process.endpoint
 
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The endpoint of `widerow serve` on a database."""
-    with WiderowProcess(*STORES["postgres"](tmp_path_factory.mktemp("place"))) as process:
+    with ForkedServer(*STORES["postgres"](tmp_path_factory.mktemp("place"))) as process:
         yield process.endpoint
 
 
 @pytest.fixture(scope="session")
 def hbase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The endpoint of `widerow serve` on the cluster of this run."""
-    with WiderowProcess(*STORES["hbase"](tmp_path_factory.mktemp("place"))) as process:
+    with ForkedServer(*STORES["hbase"](tmp_path_factory.mktemp("place"))) as process:
         yield process.endpoint
 
 

@@ -19,9 +19,9 @@ from tablestore import (
     TableOptions,
 )
 from tablestore.retry import DefaultRetryPolicy, NoRetryPolicy
+from tests.support.forked import ForkedServer
 
 from widerow.system import SystemClock
-from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 
 IGNORE = Condition(RowExistenceExpectation.IGNORE)
@@ -112,7 +112,7 @@ def test_credentials_and_instances_are_the_ones_configured(tmp_path: Path) -> No
         '[[key]]\nid = "owner"\nsecret = "o"\nsecurity_token = "token"\ninstances = ["shop"]\n'
     )
     flags = ("--memory", "--credentials", str(keys), "--instances", "shop,audit")
-    with WiderowProcess(*flags) as process, ExitStack() as ends:
+    with ForkedServer(*flags) as process, ExitStack() as ends:
 
         def client(identity: str, secret: str, instance: str, **options: object) -> OTSClient:
             options["retry_policy"] = NoRetryPolicy()

@@ -20,11 +20,11 @@ from tablestore import (
     TableMeta,
     TableOptions,
 )
+from tests.support.forked import ForkedServer
 
 from widerow.cli.partitions import fetch
 from widerow.engine.check import check_store
 from widerow.storage.opener import open_store
-from widerow.testing.process import WiderowProcess
 
 FLAGS = ("--partition-split-units", "20", "--partition-hot-seconds", "1")
 BATCHES_MAX = 4000  # the first split is due after a second, and nothing waits for longer than this
@@ -32,11 +32,11 @@ ROWS = 50  # in a batch
 PRIME = 100_003
 
 
-def client_of(server: WiderowProcess) -> OTSClient:
+def client_of(server: ForkedServer) -> OTSClient:
     return OTSClient(server.endpoint, "widerow", "widerow", "shop")
 
 
-def bounds(server: WiderowProcess) -> list[int]:
+def bounds(server: ForkedServer) -> list[int]:
     given = {"access_key_id": "widerow", "access_key_secret": "widerow", "instance": "shop"}
     given |= {"endpoint": server.endpoint, "security_token": ""}
     found = fetch("t", {**given, "path": None, "history": False})
@@ -58,7 +58,7 @@ def write(client: OTSClient, batch: int) -> None:
     assert client.batch_write_row(request).is_all_succeed()
 
 
-def write_until_split(server: WiderowProcess, splits: int) -> int:
+def write_until_split(server: ForkedServer, splits: int) -> int:
     """Write until there are so many bounds; how many rows that took."""
     client = client_of(server)
     for batch in count(1):
@@ -83,7 +83,7 @@ def rows_in(client: OTSClient) -> list[int]:
 
 def test_splits_are_logged_survive_a_kill_and_no_request_notices_them(tmp_path: Path) -> None:
     path = tmp_path / "data"
-    with WiderowProcess("--path", str(path), *FLAGS) as server:
+    with ForkedServer("--path", str(path), *FLAGS) as server:
         meta = TableMeta("t", [("k", "INTEGER")])
         units = ReservedThroughput(CapacityUnit(0, 0))
         client_of(server).create_table(meta, TableOptions(), units)
@@ -94,7 +94,7 @@ def test_splits_are_logged_survive_a_kill_and_no_request_notices_them(tmp_path: 
         server.kill()
     with open_store(f"rocksdb:{path}") as store:
         assert check_store(store) == []
-    with WiderowProcess("--path", str(path), *FLAGS) as server:
+    with ForkedServer("--path", str(path), *FLAGS) as server:
         assert bounds(server) == sorted({*before, *bounds(server)})
         found = rows_in(client_of(server))
         assert sorted(found) == list(range(written))

@@ -26,16 +26,17 @@ from tablestore import (
     TableOptions,
 )
 from tablestore.retry import NoRetryPolicy
+from tests.support.forked import ForkedServer
 
 from widerow.system import SystemClock
-from widerow.testing.process import ServeFailed, WiderowProcess
+from widerow.testing.process import ServeFailed
 
 IGNORE = Condition(RowExistenceExpectation.IGNORE)
 NONE = ReservedThroughput(CapacityUnit(0, 0))
 
 
 @contextmanager
-def connected(process: WiderowProcess) -> Iterator[OTSClient]:
+def connected(process: ForkedServer) -> Iterator[OTSClient]:
     options = {"retry_policy": NoRetryPolicy()}
     client = OTSClient(process.endpoint, "widerow", "widerow", "shop", **options)
     try:
@@ -45,9 +46,9 @@ def connected(process: WiderowProcess) -> Iterator[OTSClient]:
 
 
 @pytest.fixture
-def process(tmp_path: Path) -> Iterator[WiderowProcess]:
+def process(tmp_path: Path) -> Iterator[ForkedServer]:
     """`widerow serve` on a directory, not started."""
-    made = WiderowProcess("--path", str(tmp_path / "store"))
+    made = ForkedServer("--path", str(tmp_path / "store"))
     yield made
     made.stop()  # also where a test failed in the middle
 
@@ -90,7 +91,7 @@ def fill(ots: OTSClient) -> None:
 
 
 def test_the_same_rows_are_there_after_a_stop_and_after_a_kill(
-    process: WiderowProcess,
+    process: ForkedServer,
 ) -> None:
     process.start()
     with connected(process) as ots:
@@ -110,7 +111,7 @@ def test_the_same_rows_are_there_after_a_stop_and_after_a_kill(
 
 
 def test_numbers_go_on_after_a_kill(
-    process: WiderowProcess,
+    process: ForkedServer,
 ) -> None:
     key = [("card", "a"), ("seq", PK_AUTO_INCR)]
     numbers: list[int] = []
@@ -128,7 +129,7 @@ def test_numbers_go_on_after_a_kill(
 
 
 def test_a_kill_in_the_middle_of_writing_loses_nothing_acknowledged(
-    process: WiderowProcess,
+    process: ForkedServer,
 ) -> None:
     process.start()
     acknowledged: list[list[int]] = [[] for _ in range(4)]
@@ -167,7 +168,7 @@ def test_a_kill_in_the_middle_of_writing_loses_nothing_acknowledged(
 
 def test_the_ready_line_tells_everything(tmp_path: Path) -> None:
     path = tmp_path / "store"
-    with WiderowProcess("--path", str(path)) as process:
+    with ForkedServer("--path", str(path)) as process:
         line = f"widerow ready endpoint={process.endpoint} store=rocksdb:{path} pid={process.pid}"
         assert process.ready_line == line
         assert process.endpoint.startswith("http://127.0.0.1:")
@@ -176,8 +177,8 @@ def test_the_ready_line_tells_everything(tmp_path: Path) -> None:
 
 def test_a_second_process_is_kept_out_of_the_directory(tmp_path: Path) -> None:
     flags = ("--path", str(tmp_path / "store"))
-    with WiderowProcess(*flags) as process, connected(process) as ots:
+    with ForkedServer(*flags) as process, connected(process) as ots:
         ots.create_table(TableMeta("t", [("pk", "STRING")]), TableOptions(), NONE)
         with pytest.raises(ServeFailed, match="widerow: "):
-            WiderowProcess(*flags).start()
+            ForkedServer(*flags).start()
         assert list(ots.list_table()) == ["t"]

@@ -21,15 +21,14 @@ from tablestore import (
     TableOptions,
     TermQuery,
 )
-
-from widerow.testing.process import WiderowProcess
+from tests.support.forked import ForkedServer
 
 NONE = ReservedThroughput(CapacityUnit(0, 0))
 ROUNDS = 40
 FIELDS = [FieldSchema("k", FieldType.KEYWORD), FieldSchema("n", FieldType.LONG)]
 
 
-def client(server: WiderowProcess) -> OTSClient:
+def client(server: ForkedServer) -> OTSClient:
     return OTSClient(server.endpoint, "widerow", "widerow", "test")
 
 
@@ -51,7 +50,7 @@ def find(ots: OTSClient, query: Any) -> tuple[int, list[Any]]:  # noqa: ANN401  
 @pytest.mark.timeout(120)
 def test_what_was_written_is_found_by_another_connection(tmp_path: Path) -> None:
     """search §11.7: from two connections, never misses."""
-    with WiderowProcess("--path", str(tmp_path / "data")) as server:
+    with ForkedServer("--path", str(tmp_path / "data")) as server:
         one, other = client(server), client(server)
         make(one)
         missed: list[int] = []
@@ -73,7 +72,7 @@ def test_what_was_written_is_found_by_another_connection(tmp_path: Path) -> None
 @pytest.mark.timeout(120)
 def test_an_index_outlives_a_kill_and_a_stop(tmp_path: Path) -> None:
     """search §11.7, crash: the same answers as those of the table."""
-    with WiderowProcess("--path", str(tmp_path / "data")) as server:
+    with ForkedServer("--path", str(tmp_path / "data")) as server:
         ots = client(server)
         make(ots)
         for number in range(ROUNDS):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import tablestore as ts
 from tablestore.retry import NoRetryPolicy
+from tests.support.forked import ForkedServer
 
-from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 
 KEY = [("PK0", "a"), ("PK1", 1)]
@@ -213,7 +213,7 @@ def test_of_three_starts_at_once_one_passes(plain: ts.OTSClient) -> None:
 def test_a_killed_server_forgets_what_was_not_committed(tmp_path: Path) -> None:
     options: dict[str, Any] = {"retry_policy": NoRetryPolicy()}
     identity = ("widerow", "widerow", "demo")
-    with WiderowProcess("--path", str(tmp_path)) as process:
+    with ForkedServer("--path", str(tmp_path)) as process:
         client = ts.OTSClient(process.endpoint, *identity, **options)
         make_table(client)
         inside = start(client)
@@ -222,7 +222,7 @@ def test_a_killed_server_forgets_what_was_not_committed(tmp_path: Path) -> None:
         inside = start(client)
         client.delete_row("T", ts.Row(KEY), IGNORE, transaction_id=inside)
         process.kill()
-    with WiderowProcess("--path", str(tmp_path)) as process:
+    with ForkedServer("--path", str(tmp_path)) as process:
         client = ts.OTSClient(process.endpoint, *identity, **options)
         assert refused(lambda: client.commit_transaction(inside))[1] == "OTSSessionNotExist"
         assert columns(client) == {"c": "new"}

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.support.forked import ForkedServer, run_forked
 
 from widerow import nosql
-from widerow.testing.process import WiderowProcess
 
 WIDEROW = (sys.executable, "-c", "from widerow.cli.main import run_program; run_program()", "kv")
 SCRIPTS = Path(__file__).resolve().parents[3] / "examples" / "kv"
@@ -22,15 +22,7 @@ WAIT_SECONDS = 30.0  # for a prompt; it takes a third of one
 
 
 def kv(*arguments: str, cwd: Path, typed: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603  # our own command
-        [*WIDEROW, *arguments],
-        cwd=cwd,
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    return run_forked("kv", *arguments, cwd=cwd, typed=typed)
 
 
 def test_a_script_makes_a_store_that_later_commands_find(tmp_path: Path) -> None:
@@ -126,7 +118,7 @@ def test_standard_input_is_a_script_without_prompts(tmp_path: Path) -> None:
 
 def test_a_server_that_holds_the_store_is_named_as_the_reason(tmp_path: Path) -> None:
     path = str(tmp_path / "data")
-    with WiderowProcess("--path", path):
+    with ForkedServer("--path", path):
         refused = kv("--path", path, "show", "tables", cwd=tmp_path)
         typed = kv("--path", path, cwd=tmp_path, typed="show tables\n")
     assert refused.stdout == typed.stdout == ""
@@ -140,7 +132,7 @@ def test_a_server_that_holds_the_store_is_named_as_the_reason(tmp_path: Path) ->
 
 def test_a_store_is_free_once_its_server_is_killed(tmp_path: Path) -> None:
     path = str(tmp_path / "data")
-    with WiderowProcess("--path", path) as server:
+    with ForkedServer("--path", path) as server:
         server.kill()
         shown = kv("--path", path, "show", "tables", cwd=tmp_path)
     assert (shown.stdout, shown.returncode) == ("No table found.\n", 0)

@@ -3,13 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 from tests.nosql.shell.conftest import Shell
+from tests.support.forked import run_forked
 
 from widerow import nosql
 from widerow.cli.kv.dispatch import execute
@@ -21,7 +21,6 @@ from widerow.system import SystemClock
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.server import WiderowServer
 
-WIDEROW: Final = (sys.executable, "-c", "from widerow.cli.main import run_program; run_program()")
 SCRIPT: Final = (Path(__file__).parent / "both.kv").read_text(encoding="utf-8")
 TABLE: Final = (
     "execute 'CREATE TABLE t (g STRING, n INTEGER, doc JSON, PRIMARY KEY(SHARD(g), n))'\n"
@@ -219,15 +218,7 @@ def test_indexes_of_every_kind_are_read_back(remote: Shell) -> None:
 
 
 def kv(*arguments: str, typed: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603  # our own command
-        [*WIDEROW, "kv", *arguments],
-        env={**os.environ, **more},
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_forked("kv", *arguments, environment={**os.environ, **more}, typed=typed)
 
 
 def test_commands_statements_and_scripts_as_a_process(remote: Shell, server: WiderowServer) -> None:
@@ -261,12 +252,7 @@ def test_a_server_with_keys_of_its_own_takes_these_alone(tmp_path: Path) -> None
         '[[key]]\nid = "reader"\nsecret = "secret"\npermissions = ["read"]\n'
     )
     keys.chmod(0o600)
-    made = subprocess.run(  # noqa: S603  # our own command
-        [*WIDEROW, "credentials", "api-key", "notebook", "--file", str(keys), "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    made = run_forked("credentials", "api-key", "notebook", "--file", str(keys), "--json")
     api_key = json.loads(made.stdout)["api_key"]
     settings = {"credentials": str(keys), "api_keys_behind_proxy": True}
     with WiderowServer(clock=SystemClock(), settings=settings) as server:

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner
 from tests.support.buffers import cell, row_buffer
+from tests.support.forked import ForkedServer, run_forked
 from tests.support.http import Sender, Wire
 from tests.support.requests import ANY, create_table_request, get_row_request
 
@@ -23,18 +23,14 @@ from widerow.errors import WiderowError
 from widerow.storage.backup import BackupFailed
 from widerow.storage.interface import Transaction
 from widerow.storage.opener import open_store
-from widerow.testing.process import WiderowProcess
 from widerow.wire.tablestore import messages as m
 
-WIDEROW: Final = str(Path(sys.executable).with_name("widerow"))
 TABLE: Final = "T"
 SENDER: Final = Sender()
 
 
 def run(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603  # our own command
-        [WIDEROW, *arguments], cwd=cwd, capture_output=True, text=True, timeout=50, check=False
-    )
+    return run_forked(*arguments, cwd=cwd)
 
 
 def done(cwd: Path, *arguments: str) -> dict[str, Any]:
@@ -70,7 +66,7 @@ def fill(endpoint: str, count: int) -> None:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the store `data`, which no server has open."""
     folder = tmp_path_factory.mktemp("filled")
-    with WiderowProcess("--path", str(folder / "data")) as server:
+    with ForkedServer("--path", str(folder / "data")) as server:
         fill(server.endpoint, 50)
     return folder
 
@@ -130,7 +126,7 @@ def test_a_backup_under_load_has_all_that_was_acknowledged_before(tmp_path: Path
                 if len(acknowledged) > 200:
                     first.set()
 
-    with WiderowProcess("--path", str(tmp_path / "data")) as server:
+    with ForkedServer("--path", str(tmp_path / "data")) as server:
         fill(server.endpoint, 0)
         writers = [
             threading.Thread(target=write, args=(server.endpoint, number * 1_000_000))
@@ -151,7 +147,7 @@ def test_a_backup_under_load_has_all_that_was_acknowledged_before(tmp_path: Path
         assert during > 0, "writes stood still during the backup"
         assert done(tmp_path, "restore", "b", "--path", "again")["clean"] is True
     everyone = set(acknowledged)
-    with WiderowProcess("--path", str(tmp_path / "again")) as server, Wire(server.endpoint) as wire:
+    with ForkedServer("--path", str(tmp_path / "again")) as server, Wire(server.endpoint) as wire:
         found = {each for each in everyone if b"value of" in wire.ask(get(each)).body}
     assert before <= found <= everyone
     # Each writer's rows are there up to some moment, and none behind it.

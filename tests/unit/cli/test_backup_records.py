@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import pytest
 from tests.postgres import fresh_url
+from tests.support.forked import ForkedServer
 from tests.support.http import Wire
 from tests.unit.cli.test_backup import done, fill, get, put, run
 
@@ -24,7 +25,6 @@ from widerow.engine.check import check_store
 from widerow.keys.layout import STORE_FORMAT_KEY
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.process import WiderowProcess
 
 ROWS: Final = 300
 SMALL: Final = """
@@ -40,7 +40,7 @@ sys.exit(run_program())
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a store, which no server has open."""
     folder = tmp_path_factory.mktemp("records") / "data"
-    with WiderowProcess("--path", str(folder)) as server:
+    with ForkedServer("--path", str(folder)) as server:
         fill(server.endpoint, ROWS)
     return folder
 
@@ -83,7 +83,7 @@ def test_a_store_moves_into_a_database_and_back_while_servers_write(
     url = fresh_url()
     assert done(tmp_path, "restore", str(filled_copy(filled, tmp_path)), "--path", "data")["clean"]
     with (
-        WiderowProcess("--path", str(tmp_path / "data")) as server,
+        ForkedServer("--path", str(tmp_path / "data")) as server,
         writing(server.endpoint) as made,
     ):
         first = set(made) | set(range(ROWS))
@@ -92,7 +92,7 @@ def test_a_store_moves_into_a_database_and_back_while_servers_write(
     restored = done(tmp_path, "restore", "there", "--store", url)
     assert (restored["clean"], restored["digest"]) == (True, told["digest"])
     assert done(tmp_path, "doctor", "--store", url)["clean"] is True
-    with WiderowProcess("--store", url) as server:
+    with ForkedServer("--store", url) as server:
         assert first == present(server.endpoint, first)
         with Wire(server.endpoint) as wire:
             assert wire.ask(put(5_000_000)).status == 200
@@ -101,7 +101,7 @@ def test_a_store_moves_into_a_database_and_back_while_servers_write(
             told = done(tmp_path, "backup", "back", "--store", url)
     assert told["one_moment"] is True
     assert done(tmp_path, "restore", "back", "--path", "again")["clean"] is True
-    with WiderowProcess("--path", str(tmp_path / "again")) as server:
+    with ForkedServer("--path", str(tmp_path / "again")) as server:
         assert second == present(server.endpoint, second)
 
 
@@ -133,7 +133,7 @@ def test_a_killed_backup_is_gone_on_with(filled: Path, tmp_path: Path) -> None:
     assert [each.read_bytes() for each in before] == content
     assert not notes.exists()
     assert done(tmp_path, "restore", "b", "--path", "again")["clean"] is True
-    with WiderowProcess("--path", str(tmp_path / "again")) as server:
+    with ForkedServer("--path", str(tmp_path / "again")) as server:
         assert len(present(server.endpoint, set(range(ROWS)))) == ROWS
 
 
@@ -154,7 +154,7 @@ def test_a_killed_restore_is_refused_by_servers_and_gone_on_with(
     assert done(tmp_path, "restore", "b", "--store", url)["clean"] is True
     with open_store(url) as store:
         assert check_store(store) == []
-    with WiderowProcess("--store", url) as server:
+    with ForkedServer("--store", url) as server:
         assert len(present(server.endpoint, set(range(ROWS)))) == ROWS
 
 

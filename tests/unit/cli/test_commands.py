@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from tests.support.forked import ForkedCommand, run_forked
 from tests.support.http import Sender, Wire
 from tests.support.requests import create_table_request
 
@@ -21,20 +22,11 @@ from widerow.server.settings import DESCRIPTIONS
 from widerow.storage.opener import open_store
 
 AWAY = ("--store", "postgresql://127.0.0.1:9/none")
-WIDEROW = (sys.executable, "-c", "from widerow.cli.main import run_program; run_program()")
 
 
 def run(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `widerow` with `arguments` to its end."""
-    return subprocess.run(  # noqa: S603  # our own command
-        [*WIDEROW, *arguments],
-        cwd=cwd,
-        env=environment(variables),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    return run_forked(*arguments, cwd=cwd, environment=environment(variables))
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
@@ -46,14 +38,8 @@ class Process:
     """A running `widerow serve`."""
 
     def __init__(self, cwd: Path, *arguments: str, **variables: str) -> None:
-        self.process = subprocess.Popen(  # noqa: S603  # our own command
-            [*WIDEROW, "serve", "--port", "0", *arguments],
-            cwd=cwd,
-            env=environment(variables),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        self.process = ForkedCommand(
+            *("serve", "--port", "0", *arguments), cwd=cwd, environment=environment(variables)
         )
         self.ready = self._out().readline()
         self.endpoint = self.ready.partition("endpoint=")[2].partition(" ")[0]
@@ -67,7 +53,7 @@ class Process:
         if self.process.poll() is None:
             self.process.send_signal(number)
         out, err = self.process.communicate(timeout=30)
-        return self.process.returncode, out, err
+        return self.process.wait(), out, err
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.support.forked import ForkedServer
 from tests.support.http import Sender, Wire, encode_request
 
 from widerow.auth.keyring import CredentialsInvalid, Keyring, Permission, secret_digest
 from widerow.cli.main import app
 from widerow.errors import WiderowError
 from widerow.system import SystemClock
-from widerow.testing.process import WiderowProcess
 
 OWNER = "# ours\n[[key]]\nid = 'owner'\nsecret = 'canary'\ninstances = ['shop']\n"
 
@@ -81,7 +81,7 @@ def test_other_times_are_refused(file: Path, lasting: str) -> None:
 
 def test_a_server_takes_a_key_as_soon_as_it_is_made_and_no_longer(file: Path) -> None:
     flags = ("--memory", "--credentials", str(file), "--api-keys-behind-proxy")
-    with WiderowProcess(*flags) as process, Wire(process.endpoint) as wire:
+    with ForkedServer(*flags) as process, Wire(process.endpoint) as wire:
         made = document("temporary-key", "owner", "--file", str(file), "--permissions", "read")
         sender = Sender(made["access_key_id"], made["access_key_secret"], "shop")
 

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from base64 import b64encode
@@ -17,12 +16,12 @@ import pytest
 import tablestore as ts
 from click.testing import CliRunner
 from tablestore.retry import NoRetryPolicy
+from tests.support.forked import ForkedCommand, ForkedServer
 from tests.unit.proxy.sessions import TABLE, make_table, put
 
 from widerow.cli.main import app
 from widerow.errors import WiderowError
 from widerow.proxy.recording import read_exchanges
-from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 
 
@@ -30,13 +29,8 @@ class ProxyProcess:
     """`widerow proxy` from the top of a `with` block to its end, which kills what still runs."""
 
     def __init__(self, *flags: str, environment: dict[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", "widerow", "proxy", "--port", "0", *flags]
-        self._process = subprocess.Popen(  # noqa: S603  # our own
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **(environment or {})},
+        self._process = ForkedCommand(
+            *("proxy", "--port", "0", *flags), environment={**os.environ, **(environment or {})}
         )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
@@ -56,7 +50,7 @@ class ProxyProcess:
         """The exit code after a signal, and what was printed."""
         os.kill(self._process.pid, number)
         output, self.said = self._process.communicate(timeout=30)
-        return self._process.returncode, output
+        return self._process.wait(), output
 
 
 @pytest.fixture
@@ -117,7 +111,7 @@ def test_keys_are_read_again_and_never_written_down(tmp_path: Path) -> None:
     secrets = [f"secret-{number}-{'x' * 20}" for number in range(4)]
     clients.write_text(key_file(("client", secrets[0])))
     servers.write_text(key_file(("first", secrets[1]), ("second", secrets[2])))
-    with WiderowProcess("--memory", "--credentials", str(servers)) as server:
+    with ForkedServer("--memory", "--credentials", str(servers)) as server:
         profiles.write_text(profile_file(server.endpoint, "first", secrets[1]))
         profiles.chmod(0o600)
         flags = ("--upstream", server.endpoint, "--mode", "record", "--recording", str(place))
@@ -185,7 +179,7 @@ def test_an_upstream_may_speak_tls_and_bodies_may_be_large(tmp_path: Path) -> No
     )
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603  # openssl of the path
     tls = ("--tls-cert", str(certificate), "--tls-key", str(key))
-    with WiderowProcess("--memory", *tls) as server:
+    with ForkedServer("--memory", *tls) as server:
         flags = ("--upstream", server.endpoint, "--authorities", str(certificate))
         with ProxyProcess(*flags) as proxy:
             make_table(proxy.client)

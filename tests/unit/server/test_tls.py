@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
+from tests.support.forked import ForkedServer
 from tests.support.http import Sender, Wire, encode_request
 from tests.support.requests import BODIES, put_row_request
 from tests.unit.server.test_http import Still
@@ -23,7 +24,7 @@ from widerow.server.http import Listener
 from widerow.server.settings import SettingsInvalid
 from widerow.server.tls import TlsFiles
 from widerow.testing.clock import FakeClock
-from widerow.testing.process import ServeFailed, WiderowProcess
+from widerow.testing.process import ServeFailed
 
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running
@@ -109,7 +110,7 @@ def test_signed_requests_are_answered_over_tls(secured: "Running", pair: Pair) -
 
 def test_so_they_are_by_the_process_with_its_own_loop(pair: Pair) -> None:
     flags = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
-    with WiderowProcess("--memory", *flags) as server:
+    with ForkedServer("--memory", *flags) as server:
         assert server.endpoint.startswith("https://")
         for _ in range(20):  # whether a client's first bytes come early or late, differs
             ask_signed(server.endpoint, pair)
@@ -388,6 +389,6 @@ def test_a_key_with_a_password_is_refused_and_nobody_is_asked(files: Pair) -> No
 def test_a_certificate_without_its_key_is_refused(pair: Pair) -> None:
     with (
         pytest.raises(ServeFailed, match="give both files, or neither"),
-        WiderowProcess("--memory", "--tls-cert", str(pair.certificate)),
+        ForkedServer("--memory", "--tls-cert", str(pair.certificate)),
     ):
         pass

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.forked import ForkedServer
 from tests.support.volume import examples
 from tests.unit.server.dev.conftest import JSON, Dev
 
@@ -22,7 +23,7 @@ from widerow.limits import (
 from widerow.server.dev.fields import FieldRefused, duration_seconds, read_document
 from widerow.server.loopback import names_loopback
 from widerow.server.settings import SettingsInvalid
-from widerow.testing.process import ServeFailed, WiderowProcess
+from widerow.testing.process import ServeFailed
 from widerow.testing.server import WiderowServer
 
 
@@ -281,11 +282,11 @@ def test_other_machines_are_kept_out_unless_allowed(tmp_path: Path) -> None:
         )
         assert status == 200
     with pytest.raises(ServeFailed, match="set dev too"):
-        WiderowProcess("--path", str(tmp_path), "--dev-remote").start()
+        ForkedServer("--path", str(tmp_path), "--dev-remote").start()
 
 
 def test_dev_mode_says_so_everywhere() -> None:
-    with WiderowProcess("--memory", "--dev") as process:
+    with ForkedServer("--memory", "--dev") as process:
         assert process.ready_line.endswith(" mode=dev")
         assert "DEV MODE" in process.written()
         connection_of = Dev(process.endpoint)
