@@ -58,10 +58,6 @@ class ForkedCommand:
         assert self._process.pid is not None
         self.pid = self._process.pid
 
-    @property
-    def returncode(self) -> int | None:
-        return self._process.exitcode
-
     def poll(self) -> int | None:
         return self._process.exitcode
 
@@ -97,9 +93,10 @@ class ForkedCommand:
 
 
 class ForkedServer(WiderowProcess):
-    """`widerow serve` in a process of its own, forked."""
+    """`widerow serve` in a process of its own, forked, without a launcher."""
 
     def _begin(self, settings: Mapping[str, str], said: IO[str]) -> ForkedCommand:
+        assert Path(self._command[0]).name == "widerow", "a launcher needs a start of its own"
         return ForkedCommand(*self._command[1:], environment=settings, stderr=said.fileno())
 
 
