@@ -52,11 +52,14 @@ class PlainInnerHits:
 
 
 def plain_inner_hits(
-    reference: SearchReference, query: q.Query, document: PlainDocument
+    reference: SearchReference,
+    query: q.Query,
+    document: PlainDocument,
+    unmarked: Highlighted | None,
 ) -> tuple[PlainInnerHits, ...]:
     """What the nested queries that ask for inner hits find below a document (search §4.4).
 
-    Raises: `SeveralAnswers`.
+    `unmarked`: the highlights of hits for which none were asked. Raises: `SeveralAnswers`.
     """
     found = []
     for each in _nested_queries(query):
@@ -64,7 +67,7 @@ def plain_inner_hits(
             if any(True for _ in _nested_queries(each.query)):
                 raise SeveralAnswers("where hits of a query within another one belong")
             continue
-        hits = _inner(reference, each, each.inner_hits, document)
+        hits = _inner(reference, each, each.inner_hits, document, unmarked)
         if hits:
             found.append(PlainInnerHits(each.path, hits))
     return tuple(found)
@@ -98,6 +101,7 @@ def _inner(
     nested: q.NestedQuery,
     asked: q.InnerHits,
     document: PlainDocument,
+    unmarked: Highlighted | None,
 ) -> tuple[PlainHit, ...]:
     matching = [
         (place, each, score)
@@ -132,10 +136,10 @@ def _inner(
         PlainHit(
             each.offset,
             score,
-            None
+            unmarked
             if asked.highlight is None
             else plain_highlights(reference, asked.highlight, nested, each, nested.path),
-            plain_inner_hits(reference, nested.query, each),
+            plain_inner_hits(reference, nested.query, each, unmarked),
         )
         for _, each, score in ordered[asked.offset : asked.offset + asked.limit]
     )

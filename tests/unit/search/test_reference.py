@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 from tests.support.search_hits import PlainInnerHits, plain_highlights, plain_inner_hits
@@ -22,9 +23,16 @@ from tests.unit.search.strategies import (
 
 from widerow.model.search import aggregation as a
 from widerow.model.search.highlight import Highlight
-from widerow.model.search.query import PrimaryKeySort, Query, SearchSort
+from widerow.model.search.query import (
+    MATCH_ALL,
+    InnerHits,
+    NestedQuery,
+    PrimaryKeySort,
+    Query,
+    SearchSort,
+)
 from widerow.model.search.requests import InnerHit, Search
-from widerow.model.search.schema import SearchSchema
+from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.model.values import Value
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
@@ -195,6 +203,18 @@ def test_inner_hits_and_marks_are_those_of_plain_loops(data: st.DataObject) -> N
     assert different == []
 
 
+@pytest.mark.parametrize("of_rows", [None, Highlight(())])
+@pytest.mark.parametrize("of_inner_hits", [None, Highlight(())])
+def test_all_hits_have_highlights_where_some_were_asked_for(
+    of_rows: Highlight | None, of_inner_hits: Highlight | None
+) -> None:
+    """Search §5.6: an empty one is in the answer, and no more than that."""
+    word = SearchField("word", SearchFieldType.KEYWORD)
+    schema = SearchSchema((SearchField("child", SearchFieldType.NESTED, fields=(word,)),))
+    query = NestedQuery("child", MATCH_ALL, inner_hits=InnerHits(highlight=of_inner_hits))
+    assert marked_differences(schema, [(b"key", {"child": "[{}]"})], query, of_rows) == []
+
+
 def marked_differences(
     schema: SearchSchema,
     written: Sequence[tuple[bytes, dict[str, Value] | None]],
@@ -205,13 +225,13 @@ def marked_differences(
     rows = rows_left(written)
     reference = SearchReference(schema, rows)
     request = Search("table", "index", query, limit=100, sort=BY_KEY, highlight=marks)
-    # Each hit has highlights where some were asked for, if only of inner hits.
-    unmarked = () if "highlight=Highlight(" in repr(query) else None
+    # Each hit has highlights where some were asked for: of the rows, or of any inner hits.
+    unmarked = () if marks is not None or "highlight=Highlight(" in repr(query) else None
     try:
         wanted = {
             each.key: (
                 unmarked if marks is None else plain_highlights(reference, marks, query, each, ""),
-                plain_inner_hits(reference, query, each),
+                plain_inner_hits(reference, query, each, unmarked),
             )
             for each in reference.documents
             if each.key in reference.select(query, 100)
