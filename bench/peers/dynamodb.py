@@ -21,6 +21,7 @@ from bench.servers import Place
 from bench.workloads import ask, scattered
 from bench.workloads import fill as fill_own
 from tests.support.http import Wire, encode_request
+from tools.cluster.ports import free_ports
 
 from widerow.testing.process import WiderowProcess
 
@@ -158,9 +159,7 @@ def moto_results(program: str, _directory: Path, settings: Settings) -> list[Res
 @contextmanager
 def running(command: Sequence[str]) -> Iterator[Place]:
     """The server that `command` and a free port start, once it takes connections."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = free_ports(1)
     with subprocess.Popen(  # noqa: S603  # a program that the user installed
         [*command, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:

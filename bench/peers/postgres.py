@@ -7,7 +7,6 @@ a root runs it as the user `postgres`.
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from bench import rows
 from bench.load import Outcome
 from bench.measure import Case, Result, Settings, combine, percentile
 from bench.servers import Place, processor_seconds
+from tools.cluster.ports import free_ports
 
 TABLE_ROWS: Final = 100_000
 CONNECTIONS: Final = (32, 128)
@@ -57,9 +57,7 @@ def cluster(programs: Path, directory: Path) -> Iterator[Place]:
     if os.geteuid() == 0:
         shutil.chown(directory, _USER, _USER)
     run([str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", _USER])
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = free_ports(1)
     options = f"-h 127.0.0.1 -p {port} -k {directory} -c max_connections=200"
     control = [str(programs / "pg_ctl"), "-D", str(data), "-w"]
     log = str(directory / "log")

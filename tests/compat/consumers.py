@@ -8,7 +8,6 @@ Everything that workers took, replayed in the order in which it was taken, must 
 """
 
 import json
-import socket
 import subprocess
 import threading
 import time
@@ -22,6 +21,7 @@ from tests.support.buffers import cell, row_buffer
 from tests.support.forked import ForkedServer
 from tests.support.http import Sender, Wire
 from tests.support.requests import ANY, create_table_request
+from tools.cluster.ports import free_ports
 
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import timeseries_messages as p
@@ -169,9 +169,7 @@ def serving(*where: str) -> Iterator[Table]:
 
     `where`: the flags that say which store it has.
     """
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    with ForkedServer(*where, *FLAGS, "--port", port) as server:
+    with ForkedServer(*where, *FLAGS, "--port", str(free_ports(1)[0])) as server:
         yield Table(server)
 
 

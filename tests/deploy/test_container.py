@@ -5,7 +5,6 @@ As any user id, with a row that is there after a stop and a start (deploy/README
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pytest
 import tablestore
 from tests.deploy.containers import Stage, build, instructions
 from tests.wheel import built_wheel, skip_offline
+from tools.cluster.ports import free_ports
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 TEXT = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
@@ -33,6 +33,9 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     """The last stage. What compiles is taken from `make wheel`, which is the same step."""
+    programs = Path(sys.base_prefix) / "bin"
+    if not all((programs / each).exists() for each in ("python", "pip")):
+        pytest.skip(f"{programs} has no python and pip, as images have: name another BASE_PYTHON")
     work = tmp_path_factory.mktemp("image")
     work.chmod(0o755)
     for folder in work.parents[:2]:
@@ -58,9 +61,7 @@ class Container:
     """A running one: process 1 of its own, at a free port that a variable names."""
 
     def __init__(self, image: Stage, volume: Path, who: str, **variables: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = str(probe.getsockname()[1])
+        self.port = str(free_ports(1)[0])
         self.settings = {"WIDEROW_PORT": self.port, "WIDEROW_HOST": "127.0.0.1", **variables}
         self._image, self._volume, self._who = image, volume, who
         self._process = self._started([*image.entry, *image.command])

@@ -19,6 +19,7 @@ import urllib3
 from tests.console.conftest import Asker
 from tests.postgres import fresh_url
 from tests.support.forked import ForkedServer
+from tools.cluster.ports import free_ports
 from urllib3.exceptions import HTTPError
 
 from widerow.server.settings import CLIENT_VARIABLES, DESCRIPTIONS, PREFIX
@@ -29,13 +30,6 @@ HAPROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin"
 SECONDS = 20.0
 
 needs_haproxy = pytest.mark.skipif(HAPROXY is None, reason="haproxy is not installed")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture
@@ -52,7 +46,7 @@ def servers() -> Iterator[list[ForkedServer]]:
 def _in_front(endpoints: Sequence[str]) -> Iterator[str]:
     """The endpoint of the proxy of deploy/, in front of three servers."""
     assert HAPROXY is not None
-    address = f"127.0.0.1:{_free_port()}"
+    address = f"127.0.0.1:{free_ports(1)[0]}"
     names = ("WIDEROW_ONE", "WIDEROW_TWO", "WIDEROW_THREE")
     places = [each.removeprefix("http://") for each in endpoints]
     settings = dict(zip(names, places, strict=True)) | {"WIDEROW_PROXY_ADDRESS": address}

@@ -27,12 +27,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from html import escape
 from pathlib import Path
 from time import monotonic, sleep
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+from tools.cluster.ports import free_ports
 
 __all__ = ["Cluster", "ClusterError", "Settings", "missing_programs", "private_cluster"]
 
@@ -137,14 +139,6 @@ def fetched() -> Path:
     return library
 
 
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind((HOST, 0))
-        return [probe.getsockname()[1] for probe in probes]
-
-
 def _xml(properties: Mapping[str, str | int]) -> str:
     lines = [
         f"<property><name>{name}</name><value>{escape(str(value))}</value></property>\n"
@@ -188,7 +182,7 @@ class Cluster:
             return kept
         names = ["namenode", "zookeeper", "master"]
         names += [f"server{number}" for number in range(1, servers + 1)]
-        ports = dict(zip(names, _free_ports(len(names)), strict=True))
+        ports = dict(zip(names, free_ports(len(names)), strict=True))
         file.write_text(json.dumps(ports), encoding="utf-8")
         return ports
 
@@ -381,7 +375,9 @@ class Cluster:
     def _check(self, name: str, deadline: float) -> None:
         """Wait a little. Raises `ClusterError` where a process ended or the time is over."""
         if name not in self.running():
-            raise ClusterError(f"{name} has ended: see {self._logs / name}")
+            log = (self._logs / name).read_text(encoding="utf-8", errors="replace")
+            last = [line for line in log.splitlines() if "Exception" in line or "ERROR" in line]
+            raise ClusterError(f"{name} has ended: see {self._logs / name}: {'; '.join(last[-3:])}")
         if monotonic() > deadline:
             raise ClusterError(f"{name} is not ready in {START_SECONDS_MAX} s: see {self._logs}")
         sleep(0.1)

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from tempfile import mkdtemp
 from typing import Final, NamedTuple
 
 import psycopg
+from tools.cluster.ports import free_ports
 
 __all__ = ["PostgresServer", "made_server", "private_server", "program_folder"]
 
@@ -100,10 +100,7 @@ def made_server(programs: Path) -> PostgresServer:
         shutil.chown(directory, _USER, _USER)
     data = str(directory / "data")
     _run([str(programs / "initdb"), "-D", data, "-A", "trust", "-U", _USER, "--no-sync"])
-    with socket.socket() as probe:
-        probe.bind((_HOST, 0))
-        port = probe.getsockname()[1]
-    return PostgresServer(programs, directory, port)
+    return PostgresServer(programs, directory, *free_ports(1))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from tools.cluster.ports import free_ports
 
 from widerow.cli.ping import PingInvalid, ping_server
 from widerow.errors import WiderowError
@@ -17,13 +18,6 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No profile, no file of settings, no variable of whoever runs the tests."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-
-
-def _unused() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.mark.parametrize(("dev", "addition"), [(False, ""), (True, ", in dev mode")])
@@ -40,7 +34,7 @@ def test_a_server_that_is_ready_is_0(
 
 
 def test_nobody_there_is_1_and_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    endpoint = f"http://127.0.0.1:{_unused()}"
+    endpoint = f"http://127.0.0.1:{free_ports(1)[0]}"
     assert ping_server({"endpoint": endpoint}) == 1
     told = capsys.readouterr()
     assert told.out == ""
@@ -76,7 +70,7 @@ def test_waiting_ends_when_it_is_ready(
     widerow_server: WiderowServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ping_server({"endpoint": widerow_server.endpoint, "wait": "30"}) == 0
-    endpoint = f"http://127.0.0.1:{_unused()}"
+    endpoint = f"http://127.0.0.1:{free_ports(1)[0]}"
     assert ping_server({"endpoint": endpoint, "wait": "0.15"}) == 1
     assert "is not ready after 0.15 s:" in capsys.readouterr().err
 
@@ -91,7 +85,7 @@ def test_without_an_endpoint_it_is_the_server_of_the_same_settings(
     monkeypatch.delenv("WIDEROW_PORT")
     (tmp_path / "widerow.toml").write_text(f"port = {port}\n")
     assert ping_server({}) == 0
-    monkeypatch.setenv("WIDEROW_ENDPOINT", f"http://127.0.0.1:{_unused()}")
+    monkeypatch.setenv("WIDEROW_ENDPOINT", f"http://127.0.0.1:{free_ports(1)[0]}")
     assert ping_server({}) == 1
 
 
