@@ -28,6 +28,7 @@ from widerow.testing.server import WiderowServer
 DEPLOY = Path(__file__).parents[2] / "deploy"
 HAPROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 SECONDS = 20.0
+SO_ATTACH_FILTER = 26  # of Linux; Python has no name for it
 
 needs_haproxy = pytest.mark.skipif(HAPROXY is None, reason="haproxy is not installed")
 
@@ -132,9 +133,10 @@ def test_a_server_that_is_killed_costs_the_requests_in_its_hands(
 
 
 def _drop(packets_of: socket.socket, above: int) -> None:
-    """Let the system drop packets with more bytes of TCP, also of sockets accepted from now on.
+    """Let the system drop each TCP packet of more than `above` bytes, with its header.
 
-    They are neither taken nor acknowledged. The filter is one of socket(7), SO_ATTACH_FILTER.
+    It is neither taken nor acknowledged, also on connections that are accepted from now on. The
+    filter is one of socket(7), SO_ATTACH_FILTER.
     """
     load_length, jump_if_greater, result = 0x80, 0x25, 0x06
     steps = struct.pack(
@@ -145,14 +147,18 @@ def _drop(packets_of: socket.socket, above: int) -> None:
         *(result, 0, 0, 0xFFFFFFFF),
     )
     buffer = ctypes.create_string_buffer(steps)
-    packets_of.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", 4, ctypes.addressof(buffer)))
+    packets_of.setsockopt(
+        socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 4, ctypes.addressof(buffer))
+    )
 
 
 @needs_haproxy
 def test_a_machine_that_has_gone_is_found_while_requests_wait_for_it() -> None:
     """One has taken the request, the other one has never acknowledged it: each is over in 10 s."""
     with ExitStack() as stack:
-        taking, deaf = (stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in "12")
+        taking, deaf = (
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)
+        )
         _drop(deaf, above=40)  # a SYN has 40, an acknowledgement 32
         endpoints = [
             stack.enter_context(_in_front([f"127.0.0.1:{each.getsockname()[1]}"] * 3))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -80,16 +81,18 @@ class ForkedCommand:
         self._process.kill()
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """What is still to be read of its pipes, when it has ended; they are closed."""
-        read = []
-        for stream in (self.stdout, self.stderr):
-            if stream is None or stream.closed:
-                read.append("")
-            else:
-                with stream:
-                    read.append(stream.read())
-        self.wait(timeout)
-        return read[0], read[1]
+        """What is still to be read of its pipes until it ends; they are closed.
+
+        Raises: `TimeoutExpired` after `timeout` seconds; it is killed then.
+        """
+        with ThreadPoolExecutor() as pool:
+            output, errors = (pool.submit(_rest_of, each) for each in (self.stdout, self.stderr))
+            try:
+                self.wait(timeout)
+            except TimeoutExpired:
+                self.kill()  # a pipe is read to its end, which comes with that of the process
+                raise
+        return output.result(), errors.result()
 
 
 class ForkedServer(WiderowProcess):
@@ -105,7 +108,7 @@ def run_forked(
     environment: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     typed: str = "",
-    timeout: float = 60.0,
+    timeout: float = 30.0,
 ) -> CompletedProcess[str]:
     """Run a command to its end, with a text as its standard input."""
     with (
@@ -130,6 +133,13 @@ def run_forked(
         stdout.seek(0)
         stderr.seek(0)
         return subprocess.CompletedProcess(arguments, code, stdout.read(), stderr.read())
+
+
+def _rest_of(stream: IO[str] | None) -> str:
+    if stream is None or stream.closed:
+        return ""
+    with stream:
+        return stream.read()
 
 
 def _output(number: int) -> tuple[Connection, IO[str] | None]:

@@ -377,7 +377,9 @@ class Cluster:
         if name not in self.running():
             log = (self._logs / name).read_text(encoding="utf-8", errors="replace")
             last = [line for line in log.splitlines() if "Exception" in line or "ERROR" in line]
-            raise ClusterError(f"{name} has ended: see {self._logs / name}: {'; '.join(last[-3:])}")
+            raise ClusterError(
+                "; ".join([f"{name} has ended: see {self._logs / name}", *last[-3:]])
+            )
         if monotonic() > deadline:
             raise ClusterError(f"{name} is not ready in {START_SECONDS_MAX} s: see {self._logs}")
         sleep(0.1)

@@ -218,7 +218,8 @@ def test_indexes_of_every_kind_are_read_back(remote: Shell) -> None:
 
 
 def kv(*arguments: str, typed: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    return run_forked("kv", *arguments, environment={**os.environ, **more}, typed=typed)
+    settings = {**os.environ, **more}
+    return run_forked("kv", *arguments, environment=settings, typed=typed, timeout=60)
 
 
 def test_commands_statements_and_scripts_as_a_process(remote: Shell, server: WiderowServer) -> None:
@@ -253,6 +254,7 @@ def test_a_server_with_keys_of_its_own_takes_these_alone(tmp_path: Path) -> None
     )
     keys.chmod(0o600)
     made = run_forked("credentials", "api-key", "notebook", "--file", str(keys), "--json")
+    assert made.returncode == 0, made.stderr
     api_key = json.loads(made.stdout)["api_key"]
     settings = {"credentials": str(keys), "api_keys_behind_proxy": True}
     with WiderowServer(clock=SystemClock(), settings=settings) as server:

@@ -30,7 +30,7 @@ SENDER: Final = Sender()
 
 
 def run(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_forked(*arguments, cwd=cwd)
+    return run_forked(*arguments, cwd=cwd, timeout=50)
 
 
 def done(cwd: Path, *arguments: str) -> dict[str, Any]:
